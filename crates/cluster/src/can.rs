@@ -2,6 +2,7 @@
 //! asked; nothing is made there.
 
 use crate::error::Error;
+use crate::objects::PodDuty;
 use crate::site::PodSite;
 use record::{Allowance, Area, Bearing, Remedy};
 use serde_json::{Value, json};
@@ -137,7 +138,7 @@ impl PodSite {
 
     /// Whether the server takes the objects, each field of them.
     fn accepted(&self) -> Allowance {
-        let objects = self.objects("doctor".to_owned(), WORKERS, AN_HOUR, None);
+        let objects = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), AN_HOUR);
         let all = format!(
             "{}---\n{}",
             objects.job(),
@@ -155,7 +156,7 @@ impl PodSite {
     }
 
     fn admitted(&self) -> Allowance {
-        let objects = self.objects("doctor".to_owned(), WORKERS, AN_HOUR, None);
+        let objects = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), AN_HOUR);
         let row = row("a worker's pod", "it is admitted: Pod Security, quota, rules of the cluster");
         match self.admits(&objects) {
             Ok(()) => row,

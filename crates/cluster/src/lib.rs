@@ -18,5 +18,5 @@ pub use error::Error;
 pub use image::{ImageMark, write_image};
 pub use workforce::Workforce;
 
-pub use site::{PodSite, PodsWanted};
+pub use site::{PodSite, PodsWanted, TargetPod};
 pub use sweep::sweep;

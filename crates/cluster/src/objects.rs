@@ -4,7 +4,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
 
-const POD: &str = include_str!("objects/pod.yaml");
+const WORKER: &str = include_str!("objects/pod.yaml");
+const WATCHER: &str = include_str!("objects/watcher.yaml");
 const JOB: &str = include_str!("objects/job.yaml");
 const POLICY: &str = include_str!("objects/policy.yaml");
 const SECRET: &str = include_str!("objects/secret.yaml");
@@ -21,16 +22,26 @@ pub struct Apart {
     pub labels: BTreeMap<String, String>,
 }
 
+/// What its pods are for.
+#[derive(Debug, Clone)]
+pub(crate) enum PodDuty {
+    /// They make the load, none of them beside these.
+    Work(Option<Apart>),
+    /// They watch the target, one on each of these nodes.
+    Watch(Vec<String>),
+}
+
 /// What differs from run to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Objects {
     /// Of the run: letters and digits.
     pub id: String,
-    pub workers: u32,
+    /// How many pods.
+    pub count: u32,
+    pub duty: PodDuty,
     pub image: String,
     /// The only kind of machine that the image is for, if that is known: as nodes name it.
     pub kind: Option<String>,
-    pub apart: Option<Apart>,
     /// Until it ends by itself.
     pub deadline_seconds: u64,
 }
@@ -70,11 +81,11 @@ impl Objects {
         // The id stands where YAML would take digits alone for a number.
         let filled = text.replace("{name}", &self.name()).replace("{id}", &quoted(&self.id));
         filled
-            .replace("{workers}", &self.workers.to_string())
+            .replace("{count}", &self.count.to_string())
             .replace("{deadline}", &self.deadline_seconds.to_string())
     }
 
-    /// What a worker's pod is, without where it stands.
+    /// What one of its pods is, without where it stands.
     fn pod_spec(&self) -> String {
         let kind = self.kind.as_ref().map_or(String::new(), |kind| {
             format!(
@@ -82,16 +93,32 @@ impl Objects {
                 quoted(kind)
             )
         });
-        let spec = self.filled(POD).replace("{image}", &quoted(&self.image)).replace("{kind}", &kind);
-        spec.replace("{apart}", &self.apart.as_ref().map_or(String::new(), Apart::rule)).trim_end().to_owned()
+        let spec = match &self.duty {
+            PodDuty::Work(apart) => {
+                let rule = apart.as_ref().map_or(String::new(), Apart::rule);
+                self.filled(WORKER).replace("{apart}", &rule)
+            }
+            PodDuty::Watch(nodes) => {
+                // Each by its name, which its labels need not have.
+                let term = |node: &String| {
+                    format!(
+                        "      - matchFields: [{{key: metadata.name, operator: In, values: [{}]}}]",
+                        quoted(node)
+                    )
+                };
+                let terms: Vec<String> = nodes.iter().map(term).collect();
+                self.filled(WATCHER).replace("{nodes}", &terms.join("\n"))
+            }
+        };
+        spec.replace("{image}", &quoted(&self.image)).replace("{kind}", &kind).trim_end().to_owned()
     }
 
-    /// The job that has the workers, and owns the rest.
+    /// The job that has the pods, and owns the rest.
     pub fn job(&self) -> String {
         self.filled(JOB).replace("{pod}", &indented(&self.pod_spec(), 6))
     }
 
-    /// One worker's pod by itself, as the server is asked whether it would have it.
+    /// One of the pods by itself, as the server is asked whether it would have it.
     pub fn pod(&self) -> String {
         format!(
             "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n  labels: {{torment/run: {}}}\nspec:\n{}\n",
@@ -122,7 +149,7 @@ impl Objects {
              #   kubectl apply -f FILE                            this one, within two minutes (--wait)\n\
              # and afterwards:\n\
              #   kubectl delete job,networkpolicy -l {selector}; kubectl delete secret {name}\n",
-            self.workers
+            self.count
         );
         format!("{head}{BETWEEN}{}{BETWEEN}{}", self.job(), self.filled(POLICY).replace("{owner}", ""))
     }

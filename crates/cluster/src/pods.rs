@@ -19,6 +19,8 @@ const FAILED_MOST: usize = 2;
 /// One pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
+    /// A worker, or a watcher.
+    role: String,
     /// Its place in the job.
     index: String,
     name: String,
@@ -67,6 +69,8 @@ impl Seen {
         let index = "/metadata/annotations/batch.kubernetes.io~1job-completion-index";
         let says = |condition: &Value| text(condition, "/message").or_else(|| text(condition, "/reason"));
         Self {
+            // What its container is called.
+            role: text(pod, "/spec/containers/0/name").unwrap_or_else(|| "pod".to_owned()),
             index: text(pod, index).unwrap_or_default(),
             name: text(pod, "/metadata/name").unwrap_or_default(),
             node: text(pod, "/spec/nodeName"),
@@ -86,8 +90,8 @@ impl Seen {
 
     fn called(&self) -> String {
         match &self.node {
-            Some(node) => format!("worker {} on {node}", self.index),
-            None => format!("worker {}", self.index),
+            Some(node) => format!("{} {} on {node}", self.role, self.index),
+            None => format!("{} {}", self.role, self.index),
         }
     }
 
@@ -204,7 +208,7 @@ mod tests {
                 "creationTimestamp": "2026-01-02T03:04:05Z",
                 "annotations": {"batch.kubernetes.io/job-completion-index": index},
             },
-            "spec": {"nodeName": node},
+            "spec": {"nodeName": node, "containers": [{"name": "worker"}]},
             "status": status,
         })
     }

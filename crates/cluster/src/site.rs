@@ -2,7 +2,7 @@
 
 use crate::error::{Error, last};
 use crate::kubectl::{Kubectl, alone};
-use crate::objects::{Apart, Objects, kind};
+use crate::objects::{Apart, Objects, PodDuty, kind};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -73,22 +73,42 @@ impl PodSite {
 
     /// As YAML with comments, for people: all that a run has there, but what lets workers in. Nothing is asked of the cluster.
     pub fn manifests(&self, workers: u32, deadline_seconds: u64) -> String {
-        self.objects("by-hand".to_owned(), workers, deadline_seconds, None).printed()
+        self.objects("by-hand".to_owned(), workers, PodDuty::Work(None), deadline_seconds).printed()
     }
 
-    pub(crate) fn objects(
-        &self,
-        id: String,
-        workers: u32,
-        deadline_seconds: u64,
-        apart: Option<Apart>,
-    ) -> Objects {
+    pub(crate) fn objects(&self, id: String, count: u32, duty: PodDuty, deadline_seconds: u64) -> Objects {
         // Of an image that others name, others know for which machines it is.
         let kind = self.wanted.image.is_none().then(|| kind().to_owned());
-        Objects { id, workers, image: self.image().to_owned(), kind, apart, deadline_seconds }
+        Objects { id, count, duty, image: self.image().to_owned(), kind, deadline_seconds }
     }
 
-    /// The pods behind the target, if its host names a service that can be seen; else, if that should be known, why it is not.
+    /// The pods behind the target, whose host this is: those of the service that it names, or that was said to be it.
+    ///
+    /// # Errors
+    /// In words with what helps: if that is no service, has no pods, or the user may not see them.
+    pub fn target_pods(&self, host: &str) -> Result<Vec<TargetPod>, Error> {
+        let named = self.wanted.target_service.clone().or_else(|| service(host, &self.kubectl.namespace));
+        let Some((namespace, name)) = named else {
+            return Err(Error::Said(format!(
+                "{host} names no service of the cluster, so that nobody knows which pods to watch; say which is the target: \
+                 --target-service NAMESPACE/NAME"
+            )));
+        };
+        let place = Kubectl { namespace: namespace.clone(), ..self.kubectl.clone() };
+        let selector = format!("kubernetes.io/service-name={name}");
+        let arguments = ["get", "endpointslices", "-l", &selector, "-o", "json"];
+        let answer = place.ask("asking for the target's pods", &arguments, "")?;
+        let pods = endpoints(&serde_json::from_str(&answer).unwrap_or_default());
+        if pods.is_empty() {
+            return Err(Error::Said(format!(
+                "service {name} in namespace {namespace} has no pods that run on a node (or is none): say which service is the target, \
+                 --target-service NAMESPACE/NAME"
+            )));
+        }
+        Ok(pods)
+    }
+
+    /// What the pods behind the target have in common, if its host names a service that can be seen; else, if that should be known, why it is not.
     pub(crate) fn target(&self, host: &str) -> Result<Option<Apart>, Error> {
         if self.wanted.beside_target {
             return Ok(None);
@@ -114,6 +134,32 @@ impl PodSite {
         }
         Ok(Some(Apart { namespace, labels }).filter(|apart| !apart.labels.is_empty()))
     }
+}
+
+/// One of the pods behind the target.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TargetPod {
+    /// Where it runs.
+    pub node: String,
+    /// By which its control group is known.
+    pub uid: String,
+}
+
+/// Those of a list of EndpointSlices, each once, those of a node together.
+fn endpoints(list: &Value) -> Vec<TargetPod> {
+    let all = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+    let endpoints = all(list, "items").into_iter().flat_map(|slice| all(&slice, "endpoints"));
+    let mut pods: Vec<TargetPod> = endpoints
+        .filter_map(|endpoint| {
+            let node = endpoint["nodeName"].as_str()?.to_owned();
+            let pod = Some(&endpoint["targetRef"]).filter(|target| target["kind"] == "Pod")?;
+            Some(TargetPod { node, uid: pod["uid"].as_str()?.to_owned() })
+        })
+        .collect();
+    // One with addresses of both kinds is in two slices.
+    pods.sort_unstable();
+    pods.dedup();
+    pods
 }
 
 fn labels(selector: &Value) -> BTreeMap<String, String> {
@@ -226,6 +272,21 @@ mod tests {
             let why = found(&config, place).expect_err("it is not there");
             assert!(why.contains(words), "{why}");
         }
+    }
+
+    #[test]
+    fn the_pods_behind_a_service_are_those_of_its_slices() {
+        let pod = |node: &str, uid: &str| json!({"nodeName": node, "targetRef": {"kind": "Pod", "uid": uid}});
+        let list = json!({"items": [
+            {"endpoints": [pod("b", "2"), pod("a", "3"), {"nodeName": null, "targetRef": {"kind": "Pod", "uid": "4"}}]},
+            {"endpoints": [pod("a", "1"), pod("b", "2"), {"addresses": ["10.0.0.7"]}]},
+            {"endpoints": null},
+        ]});
+        let found: Vec<(String, String)> =
+            endpoints(&list).into_iter().map(|pod| (pod.node, pod.uid)).collect();
+        let expected = [("a", "1"), ("a", "3"), ("b", "2")];
+        assert_eq!(found, expected.map(|(node, uid)| (node.to_owned(), uid.to_owned())));
+        assert_eq!(endpoints(&json!({"items": []})), []);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The pods of one run, from when they are asked for until they are removed.
 
 use crate::error::{Error, forbidden};
-use crate::objects::Objects;
+use crate::objects::{Objects, PodDuty};
 use crate::pods::{Pods, complaint};
 use crate::site::PodSite;
 use crate::sweep::Sweeper;
@@ -34,7 +34,7 @@ struct Look {
 }
 
 impl PodSite {
-    /// Makes what a run needs there: so many pods, which find the run by this file. `host` is the target's, beside which none is to be.
+    /// Makes what a run needs there: so many workers, which find it by this file. `host` is the target's, beside which none is to be.
     ///
     /// # Errors
     /// In words with what helps: if the cluster does not answer, the user may not, or a rule forbids it. Nothing is left behind.
@@ -45,10 +45,33 @@ impl PodSite {
         host: &str,
         deadline_seconds: u64,
     ) -> Result<Workforce, Error> {
+        self.raised(workers, PodDuty::Work(self.target(host)?), file, deadline_seconds)
+    }
+
+    /// The same for watchers, one on each of these nodes.
+    ///
+    /// # Errors
+    /// As [`PodSite::raise`].
+    pub fn raise_watchers(
+        &self,
+        nodes: &[String],
+        file: &str,
+        deadline_seconds: u64,
+    ) -> Result<Workforce, Error> {
+        self.raised(nodes.len() as u32, PodDuty::Watch(nodes.to_vec()), file, deadline_seconds)
+    }
+
+    fn raised(
+        &self,
+        count: u32,
+        duty: PodDuty,
+        file: &str,
+        deadline_seconds: u64,
+    ) -> Result<Workforce, Error> {
         let noise = sys::now().0.wrapping_mul(2_654_435_761) ^ u64::from(std::process::id()) << 40;
         // Ends in a letter, so that it is a name whatever precedes it.
         let id = format!("{:08x}", (noise >> 20) as u32);
-        let objects = self.objects(id, workers, deadline_seconds, self.target(host)?);
+        let objects = self.objects(id, count, duty, deadline_seconds);
         self.admits(&objects)?;
         let (kubectl, name) = (&self.kubectl, objects.name());
         let sweeper = Sweeper::of(kubectl, &name)?;
@@ -56,7 +79,7 @@ impl PodSite {
         let mut workforce =
             Workforce { site: self.clone(), objects, sweeper, seen: Arc::default(), asked: None };
         let objects = &workforce.objects;
-        let made = kubectl.ask("making the workers", &["create", "-f", "-", "-o", "json"], &objects.job())?;
+        let made = kubectl.ask("making the pods", &["create", "-f", "-", "-o", "json"], &objects.job())?;
         let made: Value = serde_json::from_str(&made).unwrap_or_default();
         let owner = made["metadata"]["uid"].as_str().unwrap_or_default();
         let rest =
@@ -70,10 +93,10 @@ impl PodSite {
         }
     }
 
-    /// Asks the server whether it would have a worker's pod: of a job's pods it only says so when they are made.
+    /// Asks the server whether it would have one of the pods: of a job's pods it only says so when they are made.
     pub(crate) fn admits(&self, objects: &Objects) -> Result<(), Error> {
         let arguments = ["create", "--dry-run=server", "-f", "-", "-o", "name"];
-        match self.kubectl.ask("asking whether a worker would be admitted", &arguments, &objects.pod()) {
+        match self.kubectl.ask("asking whether a pod would be admitted", &arguments, &objects.pod()) {
             // Whoever may make jobs need not be allowed to make pods.
             Err(why) if forbidden(&why, "create", "pods") => Ok(()),
             answer => answer.map(drop),
@@ -139,7 +162,7 @@ impl Workforce {
         let why = self.sweeper.finish()?;
         let (name, place) = (self.objects.name(), &self.site.kubectl);
         Some(format!(
-            "the workers may still be there: {why}; they end by themselves, or kubectl --context {} -n {} delete job {name}",
+            "pods may still be there: {why}; they end by themselves, or kubectl --context {} -n {} delete job {name}",
             place.context, place.namespace
         ))
     }
@@ -164,7 +187,7 @@ impl Look {
         };
         let Some(list) = ask(&["get", "pods", "-l", &objects.selector(), "-o", "json"]) else { return };
         let pods = Pods::of(&list);
-        let complaint = if pods.count() < objects.workers as usize {
+        let complaint = if pods.count() < objects.count as usize {
             let about = format!("involvedObject.kind=Job,involvedObject.name={}", objects.name());
             ask(&["get", "events", "--field-selector", &about, "-o", "json"])
                 .and_then(|events| complaint(&events))

@@ -79,6 +79,8 @@ pub struct WatchDuty {
     pub port: Option<u16>,
     /// Its socket.
     pub path: Option<PathBuf>,
+    /// The identities of its pods, if it is in a cluster.
+    pub pods: Vec<String>,
 }
 
 /// What a member tries before any load, so that what is wrong is known by then.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 units::named! {
     /// What a process is in a fleet.

@@ -152,6 +152,11 @@ impl Finder {
                 return;
             }
             named(&self.asked)
+        } else if let Where::Pods(uids) = &self.target {
+            if !is_gone && !self.looks.is_multiple_of(ALL_OVER) {
+                return;
+            }
+            service::in_pods(uids)
         } else {
             let listening = listeners(&self.target);
             if !is_gone && (listening.is_empty() || listening.is_subset(&self.listening)) {

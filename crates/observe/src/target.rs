@@ -8,6 +8,8 @@ pub enum Where {
     Tcp(Vec<SocketAddr>),
     /// At this local socket.
     Unix(PathBuf),
+    /// In these pods of a cluster, by their identities; whichever of them this node has.
+    Pods(Vec<String>),
     /// Nowhere that is known: whoever is watched has been named.
     Nowhere,
     /// On another machine, where others look.
@@ -29,7 +31,7 @@ impl Where {
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         match self {
             Self::Tcp(addresses) => addresses.clone(),
-            Self::Unix(_) | Self::Nowhere | Self::Elsewhere => Vec::new(),
+            Self::Unix(_) | Self::Pods(_) | Self::Nowhere | Self::Elsewhere => Vec::new(),
         }
     }
 }

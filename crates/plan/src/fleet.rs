@@ -73,7 +73,7 @@ impl FleetPlace {
 
     /// The same for watchers.
     pub(crate) fn of_watchers(text: &str) -> Result<Self, String> {
-        let expected = "expected ssh:HOST,USER@HOST, join, or join:HOST:PORT";
+        let expected = "expected ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, or k8s:CONTEXT/NAMESPACE";
         match Self::parse(text, FleetPlan::WATCHERS_MOST, expected)? {
             Self::Here => Err(format!("this machine is watched anyway, where nobody else is; {expected}")),
             Self::Ssh(hosts) => {
@@ -86,8 +86,7 @@ impl FleetPlace {
                 }
                 Ok(Self::Ssh(hosts))
             }
-            join @ Self::Join(_) => Ok(join),
-            Self::Pods(_) => Err(format!("pods of a target are not watched yet; {expected}")),
+            place @ (Self::Join(_) | Self::Pods(_)) => Ok(place),
         }
     }
 

@@ -17,6 +17,17 @@ pub enum Target {
     Null,
 }
 
+impl Target {
+    /// Host name or address; none of what has none to be known by.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::Http(origin) => Some(&origin.host),
+            Self::Sql(database) => Some(&database.host),
+            Self::Demo | Self::Null => None,
+        }
+    }
+}
+
 /// Where HTTP requests go.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Origin {

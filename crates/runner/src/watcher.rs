@@ -134,14 +134,15 @@ impl Watcher {
 
 /// The watch that a duty asks for, and what it says first; else why nothing would be seen of the target.
 fn looks_at(duty: WatchDuty, own: Option<&OwnWatch>) -> Result<(Watch, Watched), String> {
-    let WatchDuty { asked, at, port, path } = duty;
+    let WatchDuty { asked, at, port, path, pods } = duty;
     let asked = match own {
         Some(own) => plan::Watch { attach: asked.attach, ..own.asked.clone() },
         None => asked,
     };
-    let is_named = asked.names_processes();
+    let is_named = asked.names_processes() || !pods.is_empty();
     let place = match (own.and_then(|own| own.place.clone()), path, port) {
         (Some(place), ..) => place,
+        _ if !pods.is_empty() => Where::Pods(pods),
         (None, Some(path), _) => Where::Unix(path),
         (None, None, Some(port)) => {
             let listening = service::addresses(port);

@@ -35,7 +35,7 @@ pub fn measure(
         return Ok(exit::MET);
     }
     let fleet = fleet_of(&plan, pods).map_err(wrong)?;
-    let watchers = watchers_of(&plan).map_err(wrong)?;
+    let watchers = watchers_of(&plan, pods).map_err(wrong)?;
     let store = store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
     let _invitations = invited(fleet.as_ref(), watchers.as_ref(), common)?;

@@ -6,10 +6,10 @@ fn objects() -> Objects {
         BTreeMap::from([("app".to_owned(), "clinic".to_owned()), ("tier".to_owned(), "no".to_owned())]);
     Objects {
         id: "12345678".to_owned(),
-        workers: 4,
+        count: 4,
         image: "registry.lab/torment:0.1.0".to_owned(),
         kind: Some("amd64".to_owned()),
-        apart: Some(Apart { namespace: "shop".to_owned(), labels }),
+        duty: PodDuty::Work(Some(Apart { namespace: "shop".to_owned(), labels })),
         deadline_seconds: 7200,
     }
 }
@@ -121,9 +121,34 @@ fn workers_keep_away_from_the_target_and_find_machines_of_their_kind() {
     // "no" would be false if it were not quoted.
     assert_eq!(rule["labelSelector"]["matchLabels"], json!({"app": "clinic", "tier": "no"}));
     assert_eq!(job()["spec"]["template"]["spec"]["nodeSelector"]["kubernetes.io/arch"], json!("amd64"));
-    let without = Objects { apart: None, kind: None, ..objects() };
+    let without = Objects { duty: PodDuty::Work(None), kind: None, ..objects() };
     let spec = &read(&without.job())[0]["spec"]["template"]["spec"];
     assert_eq!((spec.get("affinity"), spec.get("nodeSelector")), (None, None));
+}
+
+#[test]
+fn a_watcher_is_on_each_of_the_target_s_nodes_and_sees_their_processes() {
+    let nodes = ["a", "ip-10-0-0-7.lab"].map(str::to_owned).to_vec();
+    let watchers = Objects { count: 2, duty: PodDuty::Watch(nodes), ..objects() };
+    let job = read(&watchers.job()).remove(0);
+    let spec = &job["spec"]["template"]["spec"];
+    let placed = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let terms = placed["nodeSelectorTerms"].as_array().expect("a list");
+    // Any of them; and of each other they keep away.
+    let names: Vec<&Value> = terms.iter().map(|term| &term["matchFields"][0]["values"][0]).collect();
+    assert_eq!(names, ["a", "ip-10-0-0-7.lab"]);
+    let apart = &spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0];
+    assert_eq!(apart["labelSelector"]["matchLabels"], json!({"torment/run": "12345678"}));
+    assert_eq!((&job["spec"]["completions"], &spec["hostPID"]), (&json!(2), &json!(true)));
+    assert_eq!(spec["tolerations"], json!([{"operator": "Exists"}]));
+    let container = &spec["containers"][0];
+    assert_eq!(
+        (&container["name"], &container["securityContext"]["runAsUser"]),
+        (&json!("watcher"), &json!(0))
+    );
+    let mounts = container["volumeMounts"].as_array().expect("a list");
+    assert!(mounts.iter().all(|mount| mount["readOnly"] == json!(true)), "{mounts:?}");
+    assert!(!watchers.job().contains("{nodes}") && !watchers.pod().contains("{image}"));
 }
 
 #[test]
@@ -134,7 +159,7 @@ fn no_gap_is_left_open_and_only_the_secret_has_the_file() {
         for gap in [
             "{name}",
             "{id}",
-            "{workers}",
+            "{count}",
             "{deadline}",
             "{pod}",
             "{apart}",

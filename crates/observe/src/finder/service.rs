@@ -56,6 +56,30 @@ pub(crate) fn named(asked: &Watch) -> Found {
     found
 }
 
+/// What holds the namespaces of a pod for its other containers, and does nothing else.
+const PAUSE: &str = "pause";
+
+/// The processes of pods, by the control groups that nodes name after them.
+pub(crate) fn in_pods(uids: &[String]) -> Found {
+    let is_of_one = |pid: &u32| {
+        fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| of_a_pod(&groups, uids))
+    };
+    let works = |pid: &u32| procfs::process(*pid).is_some_and(|process| process.name != PAUSE);
+    let pids: Vec<u32> = procfs::pids().filter(is_of_one).filter(works).collect();
+    let mut found = Found { pids: first_ones(&pids), missing: Vec::new() };
+    if found.pids.is_empty() {
+        let why = "none of the target's pods has a process on this node that can be seen from here";
+        found.missing.push(Missing::new("the service", why));
+    }
+    found
+}
+
+/// Whether a process with this /proc/PID/cgroup is in one of these pods. Of the two ways to name a group, systemd's has no hyphens.
+fn of_a_pod(groups: &str, uids: &[String]) -> bool {
+    let groups = groups.replace('_', "-");
+    uids.iter().any(|uid| groups.contains(&format!("pod{uid}")))
+}
+
 /// The processes of a control group, given by its path below a mount, and of those in it.
 fn members(group: &str) -> Vec<u32> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
@@ -100,7 +124,7 @@ fn commands(part: &str) -> Vec<u32> {
 /// The sockets that listen where the target is.
 pub(crate) fn listeners(target: &Where) -> HashSet<u64> {
     match target {
-        Where::Nowhere | Where::Elsewhere => HashSet::new(),
+        Where::Pods(_) | Where::Nowhere | Where::Elsewhere => HashSet::new(),
         Where::Tcp(addresses) => {
             let here: Vec<SocketAddr> = addresses.iter().copied().filter(|at| is_here(at.ip())).collect();
             if here.is_empty() {
@@ -155,6 +179,7 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
             return found;
         }
         Where::Elsewhere => return found,
+        Where::Pods(uids) => return in_pods(uids),
         Where::Unix(path) => path.display().to_string(),
         Where::Tcp(addresses) => {
             let list: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();

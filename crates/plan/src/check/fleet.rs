@@ -41,7 +41,7 @@ impl Draft {
         refuse(
             says(Key::Watchers) && !watch_on.as_ref().is_some_and(is_joined),
             Key::Watchers,
-            "only watchers of join are counted, each host of ssh has one: leave it out",
+            "only watchers of join are counted, each host of ssh and each node of the target's pods has one: leave it out",
         )?;
         refuse(
             says(Key::RemoteBinary) && !any(|place| matches!(place, FleetPlace::Ssh(_))),

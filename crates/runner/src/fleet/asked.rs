@@ -1,7 +1,10 @@
 //! Which processes make a load, and what of a machine each of them has.
 
 use super::entrance::Entrance;
-use cluster::PodSite;
+use cluster::{PodSite, TargetPod};
+use plan::FleetPlan;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Nanos;
 
@@ -61,6 +64,17 @@ pub enum WatchersAsked {
         /// Where they come in.
         entrance: Arc<Entrance>,
     },
+    /// A pod on each node of the target's pods, as far as [`FleetPlan::WATCHERS_MOST`] goes.
+    Pods {
+        /// The target's.
+        pods: Vec<TargetPod>,
+        /// Where they come in.
+        entrance: Arc<Entrance>,
+        /// Where they are.
+        site: Arc<PodSite>,
+        /// They end after so long, whatever happens.
+        deadline: Nanos,
+    },
 }
 
 impl WatchersAsked {
@@ -68,8 +82,27 @@ impl WatchersAsked {
         match self {
             Self::Ssh { hosts, .. } => hosts.len() as u32,
             Self::Join { watchers, .. } => *watchers,
+            Self::Pods { pods, .. } => watched_nodes(pods).len() as u32,
         }
     }
+
+    /// How they were asked for, as `--watch-on` takes it, of one of them.
+    pub(super) fn on(&self, number: u32) -> String {
+        match self {
+            Self::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
+            Self::Join { .. } => "join".to_owned(),
+            Self::Pods { site, .. } => site.asked(),
+        }
+    }
+}
+
+/// The nodes of the target's pods, those with most of them first, as far as there may be watchers.
+pub(super) fn watched_nodes(pods: &[TargetPod]) -> Vec<String> {
+    let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
+    pods.iter().for_each(|pod| *nodes.entry(&pod.node).or_default() += 1);
+    let mut nodes: Vec<(&str, usize)> = nodes.into_iter().collect();
+    nodes.sort_by_key(|(_, count)| Reverse(*count));
+    nodes.into_iter().take(FleetPlan::WATCHERS_MOST as usize).map(|(node, _)| node.to_owned()).collect()
 }
 
 impl FleetAsked {
@@ -152,6 +185,16 @@ mod tests {
         assert_eq!(all(&[], 2), vec![Vec::<u32>::new(); 2]);
         assert_eq!(all(&[0, 1, 4, 5, 7], 2), [vec![0, 4, 7], vec![1, 5]]);
         assert_eq!(all(&[2, 3], 3), [vec![2], vec![3], vec![2]]);
+    }
+
+    #[test]
+    fn the_nodes_with_most_of_the_target_are_watched() {
+        let pod = |node: u32, uid: u32| TargetPod { node: format!("n{node}"), uid: uid.to_string() };
+        let pods: Vec<TargetPod> =
+            (0..10).map(|n| pod(n, n)).chain([pod(9, 10), pod(8, 11), pod(9, 12)]).collect();
+        let nodes = watched_nodes(&pods);
+        assert_eq!(nodes, ["n9", "n8", "n0", "n1", "n2", "n3", "n4", "n5"]);
+        assert_eq!(watched_nodes(&pods[..1]), ["n0"]);
     }
 
     #[test]

@@ -66,12 +66,37 @@ impl Entrance {
         Self::at(role, listener, host.as_deref(), waits).map_err(|why| failed(&why))
     }
 
-    /// For the pods of a cluster: at `HOST` or `HOST:PORT`, as they reach this machine, which may have another address for itself; if that is not
-    /// said, at the address from which the way to the cluster's server begins, and a port that is free.
+    /// For workers in pods of a cluster: at `HOST` or `HOST:PORT`, as they reach this machine, which may have another address for itself; if that is
+    /// not said, at the address from which the way to the cluster's server begins, and a port that is free.
     ///
     /// # Errors
     /// If nobody can be let in there.
-    pub fn of_cluster(at: Option<&str>, server: Option<(&str, u16)>, waits: Nanos) -> Result<Self, Error> {
+    pub fn for_worker_pods(
+        at: Option<&str>,
+        server: Option<(&str, u16)>,
+        waits: Nanos,
+    ) -> Result<Self, Error> {
+        Self::of_cluster(FleetRole::Worker, at, server, waits)
+    }
+
+    /// The same for watchers.
+    ///
+    /// # Errors
+    /// As [`Entrance::for_worker_pods`].
+    pub fn for_watcher_pods(
+        at: Option<&str>,
+        server: Option<(&str, u16)>,
+        waits: Nanos,
+    ) -> Result<Self, Error> {
+        Self::of_cluster(FleetRole::Watcher, at, server, waits)
+    }
+
+    fn of_cluster(
+        role: FleetRole,
+        at: Option<&str>,
+        server: Option<(&str, u16)>,
+        waits: Nanos,
+    ) -> Result<Self, Error> {
         let failed = |why: &dyn std::fmt::Display| {
             Error::Fleet(format!("pods cannot come in at {}: {why}", at.unwrap_or("this machine")))
         };
@@ -81,7 +106,7 @@ impl Entrance {
             let server = server.filter(|server| !server.ip().is_loopback()).unwrap_or(SOMEWHERE);
             let own = SocketAddr::new(way_to(server), 0);
             let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
-            return Self::at(FleetRole::Worker, listener, None, waits).map_err(|why| failed(&why));
+            return Self::at(role, listener, None, waits).map_err(|why| failed(&why));
         };
         let (host, port) = host_and_port(at).ok_or_else(|| failed(&"expected HOST or HOST:PORT"))?;
         let own = sys::address(&host, port, LOOK_UP);
@@ -91,7 +116,7 @@ impl Entrance {
             let all = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
             TcpListener::bind(all).map_err(|why| failed(&engine::reason(&why)))
         })?;
-        Self::at(FleetRole::Worker, listener, Some(&host), waits).map_err(|why| failed(&why))
+        Self::at(role, listener, Some(&host), waits).map_err(|why| failed(&why))
     }
 
     /// Who listens there, by this name.

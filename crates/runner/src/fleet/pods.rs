@@ -23,11 +23,7 @@ pub(super) fn raised(
              http://SERVICE.NAMESPACE:PORT/"
         )));
     }
-    let host = match target {
-        Target::Http(origin) => origin.host.as_str(),
-        Target::Sql(database) => database.host.as_str(),
-        Target::Demo | Target::Null => "",
-    };
+    let host = target.host().unwrap_or_default();
     let seconds = deadline.0 / 1_000_000_000;
     let raised = site.raise(*workers, entrance.file(), host, seconds);
     raised.map(Some).map_err(|why| Error::Fleet(why.to_string()))

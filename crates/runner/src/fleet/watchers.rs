@@ -1,12 +1,13 @@
 //! Watchers: processes on other machines that look at the target there as this one would here, and tell what they see. One that is lost ends
 //! nothing: its place says since when nothing is known.
 
-use super::asked::WatchersAsked;
+use super::asked::{WatchersAsked, watched_nodes};
 use super::gather::AGREE_LIMIT;
 use super::hand::{Hand, READY_LIMIT};
 use super::ssh::{Arriving, Part};
 use super::{ASK, now};
 use crate::{Error, Stop};
+use cluster::Workforce;
 use engine::{Endpoint, LEAD};
 use fleet::{FleetRole, Hello, Instruction, Tidings, WatchDuty};
 use link::{News, Post};
@@ -22,6 +23,8 @@ const TOLD: Duration = Duration::from_secs(2);
 /// Watchers, the line to each, and what they have told that was not asked for yet.
 pub(crate) struct Watchers {
     post: Post,
+    /// The pods that they are, if they are pods.
+    workforce: Option<Workforce>,
     asked: WatchersAsked,
     duty: WatchDuty,
     /// By number.
@@ -65,10 +68,21 @@ impl Watchers {
     /// Fails with what stands in the way of the first of them.
     pub fn ready(plan: &Plan, target: &Target, asked: &WatchersAsked, stop: &Stop) -> Result<Self, Error> {
         let post = Post::open(crate::BUILD, FleetRole::Watcher, &plan.generator.cores);
+        let mut duty = duty(plan, target)?;
+        let workforce = match asked {
+            WatchersAsked::Pods { pods, entrance, site, deadline } => {
+                duty.pods = pods.iter().map(|pod| pod.uid.clone()).collect();
+                let seconds = deadline.0 / Nanos::from_secs(1).0;
+                let raised = site.raise_watchers(&watched_nodes(pods), entrance.file(), seconds);
+                Some(raised.map_err(|why| Error::Fleet(why.to_string()))?)
+            }
+            WatchersAsked::Ssh { .. } | WatchersAsked::Join { .. } => None,
+        };
         let mut watchers = Self {
+            workforce,
             post: post.map_err(|why| Error::Fleet(why.to_string()))?,
             asked: asked.clone(),
-            duty: duty(plan, target)?,
+            duty,
             eyes: (0..asked.count()).map(|number| (number, Eye::default())).collect(),
             arriving: Arriving::new(),
             refusal: None,
@@ -77,7 +91,9 @@ impl Watchers {
             told: Vec::new(),
         };
         match asked {
-            WatchersAsked::Join { entrance, .. } => entrance.lead_to(&watchers.post)?,
+            WatchersAsked::Join { entrance, .. } | WatchersAsked::Pods { entrance, .. } => {
+                entrance.lead_to(&watchers.post)?;
+            }
             WatchersAsked::Ssh { hosts, binary } => {
                 for (number, host) in (0..).zip(hosts) {
                     let hand = watchers.arriving.set_out(number, host, binary.as_deref(), Part::Watcher);
@@ -97,7 +113,9 @@ impl Watchers {
     fn gather(&mut self, stop: &Stop) -> Result<(), Error> {
         let (mut on_their_way, limit) = match &self.asked {
             WatchersAsked::Ssh { hosts, .. } => (hosts.len(), READY_LIMIT),
-            WatchersAsked::Join { entrance, .. } => (0, Duration::from_nanos(entrance.waits.0)),
+            WatchersAsked::Join { entrance, .. } | WatchersAsked::Pods { entrance, .. } => {
+                (0, Duration::from_nanos(entrance.waits.0))
+            }
         };
         let mut until = Instant::now() + limit;
         // Who came in time may look around.
@@ -119,7 +137,8 @@ impl Watchers {
             }
             // One that others started on a machine where nothing is to be seen can be started on another.
             let refusal = if self.is_joined() { None } else { self.refusal.take() };
-            if let Some(why) = refusal.or_else(|| self.who_did_not_come()) {
+            let refusal = refusal.or_else(|| self.who_did_not_come()).or_else(|| self.hindered());
+            if let Some(why) = refusal {
                 return Err(Error::Fleet(why));
             }
             let gets_ready = |eye: &Eye| eye.hand.pid > 0 && !eye.watches;
@@ -138,8 +157,23 @@ impl Watchers {
         absent.map(|(number, why)| format!("{} did not start: {why}", self.called(*number)))
     }
 
+    /// Why pods will not come, as far as the cluster says.
+    fn hindered(&mut self) -> Option<String> {
+        let workforce = self.workforce.as_mut()?;
+        workforce.look();
+        workforce.hinders()
+    }
+
     fn nobody_comes(&self) -> String {
         let there = self.eyes.values().filter(|eye| eye.watches).count();
+        if let Some(workforce) = &self.workforce {
+            let runs = || {
+                let selector = workforce.selector();
+                format!("their pods run: see what they say, kubectl logs -l {selector}")
+            };
+            let why = workforce.waits().unwrap_or_else(runs);
+            return format!("{there} of {} watchers came in time: {why}", self.asked.count());
+        }
         if !self.is_joined() {
             let absent = self.eyes.iter().find(|(_, eye)| !eye.watches).map_or(0, |(number, _)| *number);
             return format!("{} did not say in time what it watches", self.called(absent));
@@ -155,9 +189,9 @@ impl Watchers {
         )
     }
 
-    /// Whether others start them.
+    /// Whether others start them: people, or a cluster.
     fn is_joined(&self) -> bool {
-        matches!(self.asked, WatchersAsked::Join { .. })
+        !matches!(self.asked, WatchersAsked::Ssh { .. })
     }
 
     fn called(&self, number: u32) -> String {
@@ -203,12 +237,16 @@ impl Watchers {
         }
         let mut duty = self.duty.clone();
         if number > 0 {
+            // The database is asked by one of them.
             duty.asked = duty.asked.processes_alone();
         }
         let is_joined = self.is_joined();
+        // A node says more than a pod's name.
+        let node = self.workforce.as_ref().and_then(|workforce| workforce.node(&hello.place));
+        let name = node.unwrap_or_else(|| hello.place.clone());
         let numbered = |nth: u32| match nth {
-            1 => hello.place.clone(),
-            nth => format!("{} ({nth})", hello.place),
+            1 => name.clone(),
+            nth => format!("{name} ({nth})"),
         };
         let place = (1..).map(numbered).find(|place| !is_taken(place, &self.eyes)).unwrap_or_default();
         if let Some(eye) = self.eyes.get_mut(&number) {
@@ -224,10 +262,7 @@ impl Watchers {
         let Some(eye) = self.eyes.get_mut(&number) else { return };
         match &mut seen {
             Sighting::Watched(watched) => {
-                watched.on = match &self.asked {
-                    WatchersAsked::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
-                    WatchersAsked::Join { .. } => "join".to_owned(),
-                };
+                watched.on = self.asked.on(number);
                 eye.watches = true;
                 eye.watched.clone_from(watched);
             }
@@ -320,7 +355,7 @@ impl Watchers {
 /// What they look at. No secret leaves this machine.
 fn duty(plan: &Plan, target: &Target) -> Result<WatchDuty, Error> {
     let (asked, _) = plan.watch.parted();
-    let duty = WatchDuty { asked, at: Vec::new(), port: None, path: None };
+    let duty = WatchDuty { asked, at: Vec::new(), port: None, path: None, pods: Vec::new() };
     match Endpoint::of(target) {
         Ok(endpoint) => Ok(WatchDuty {
             at: endpoint.address().into_iter().collect(),

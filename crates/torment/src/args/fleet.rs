@@ -33,8 +33,8 @@ pub struct FleetArgs {
     /// What is said of pods.
     #[command(flatten)]
     pub pods: PodArgs,
-    /// Watch the target from its own machines, instead of from this one: ssh:HOST,USER@HOST, or by watchers that others start there: join,
-    /// join:HOST:PORT
+    /// Watch the target from its own machines, instead of from this one: ssh:HOST,USER@HOST, by watchers that others start there: join,
+    /// join:HOST:PORT, or, of a service in a cluster, by a pod on each of its nodes: k8s, k8s:CONTEXT/NAMESPACE
     #[arg(long, value_name = "WHERE", help_heading = "Watch")]
     watch_on: Option<String>,
     /// How many watchers of join there are [default: 1]
@@ -152,6 +152,14 @@ impl PodArgs {
         PodSite::find(wanted, env!("CARGO_PKG_VERSION"))
     }
 
+    /// Where pods that watch come in: at the host that was said, but not at the port if that is where those that make the load do.
+    fn reach_of_watchers(&self, on: Option<&FleetPlace>) -> Option<String> {
+        let reach = self.reach.as_ref()?;
+        let is_taken = matches!(on, Some(FleetPlace::Pods(_)));
+        let host = reach.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
+        Some(host.filter(|_| is_taken).map_or_else(|| reach.clone(), |(host, _)| host.to_owned()))
+    }
+
     /// What was said although there are no pods.
     fn said(&self) -> Option<&'static str> {
         let said = [
@@ -172,8 +180,9 @@ impl PodArgs {
 pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked>> {
     let fleet = &plan.fleet;
     let (workers, most) = fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
-    if let Some(option) = pods.said().filter(|_| !matches!(fleet.on, Some(FleetPlace::Pods(_)))) {
-        let message = "it is for pods (--on k8s): leave it out".to_owned();
+    let is_of_pods = |place: &Option<FleetPlace>| matches!(place, Some(FleetPlace::Pods(_)));
+    if let Some(option) = pods.said().filter(|_| !is_of_pods(&fleet.on) && !is_of_pods(&fleet.watch_on)) {
+        let message = "it is for pods (--on k8s, --watch-on k8s): leave it out".to_owned();
         return Err(Error { place: Some(GivenAt::Option(option)), message }.into());
     }
     let Some(on) = &fleet.on else { return Ok(None) };
@@ -188,7 +197,7 @@ pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked
         }
         FleetPlace::Pods(place) => {
             let site = Arc::new(pods.site(place.as_deref())?);
-            let entrance = Entrance::of_cluster(pods.reach.as_deref(), site.server(), fleet.waits())?;
+            let entrance = Entrance::for_worker_pods(pods.reach.as_deref(), site.server(), fleet.waits())?;
             FleetAsked::Pods { workers, entrance: Arc::new(entrance), site, deadline: deadline(plan) }
         }
     }))
@@ -222,11 +231,11 @@ fn deadline(plan: &Plan) -> Nanos {
 ///
 /// # Errors
 /// As [`fleet_of`].
-pub fn watchers_of(plan: &Plan) -> Result<Option<WatchersAsked>, runner::Error> {
+pub fn watchers_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<WatchersAsked>> {
     let fleet = &plan.fleet;
     Ok(match &fleet.watch_on {
         // Watched anyway.
-        None | Some(FleetPlace::Here | FleetPlace::Pods(_)) => None,
+        None | Some(FleetPlace::Here) => None,
         Some(FleetPlace::Join(at)) => {
             let entrance = Entrance::for_watchers(at.as_deref(), &plan.target, fleet.waits())?;
             let watchers = fleet.watchers.unwrap_or(1);
@@ -234,6 +243,15 @@ pub fn watchers_of(plan: &Plan) -> Result<Option<WatchersAsked>, runner::Error> 
         }
         Some(FleetPlace::Ssh(hosts)) => {
             Some(WatchersAsked::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() })
+        }
+        Some(FleetPlace::Pods(place)) => {
+            let site = Arc::new(pods.site(place.as_deref())?);
+            let pods_there = site.target_pods(plan.target.host().unwrap_or_default())?;
+            // Where workers come in is one port, where watchers do another.
+            let reach = pods.reach_of_watchers(fleet.on.as_ref());
+            let entrance = Entrance::for_watcher_pods(reach.as_deref(), site.server(), fleet.waits())?;
+            let (entrance, deadline) = (Arc::new(entrance), deadline(plan));
+            Some(WatchersAsked::Pods { pods: pods_there, entrance, site, deadline })
         }
     })
 }
