@@ -338,7 +338,27 @@ func (h *hollow) start(pod *core.Pod) error {
 	if host == "" {
 		host = pod.Name
 	}
-	script := `mount -t proc proc "$0/proc" && hostname "$1" && r=$0 && shift && exec chroot --userspec=` + user + `:` + user + ` "$r" /torment "$@"`
+	group, limited, err := groups(pod)
+	if err != nil {
+		return err
+	}
+	who := user
+	if context := container.SecurityContext; context != nil && context.RunAsUser != nil {
+		who = fmt.Sprint(*context.RunAsUser)
+	}
+	script := limited + `mount -t proc proc "$0/proc" && `
+	for _, mount := range container.VolumeMounts {
+		for _, volume := range pod.Spec.Volumes {
+			if volume.Name != mount.Name || volume.HostPath == nil {
+				continue
+			}
+			if err := os.MkdirAll(filepath.Join(root, mount.MountPath), 0o755); err != nil {
+				return err
+			}
+			script += fmt.Sprintf(`mount --rbind %s "$0%s" && `, volume.HostPath.Path, mount.MountPath)
+		}
+	}
+	script += `hostname "$1" && r=$0 && shift && exec chroot --userspec=` + who + `:` + who + ` "$r" /torment "$@"`
 	arguments := append([]string{"netns", "exec", name, "unshare", "-m", "-u", "sh", "-c", script, root, host}, container.Args...)
 	process := exec.Command("ip", arguments...)
 	process.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -374,12 +394,50 @@ func (h *hollow) start(pod *core.Pod) error {
 		err := process.Wait()
 		_ = said.Close()
 		_ = command("ip", "netns", "delete", name)
+		for _, folder := range group {
+			_ = os.Remove(folder)
+		}
 		h.over(pod, root, began, err)
 		h.lock.Lock()
 		known.ended = true
 		h.lock.Unlock()
 	}()
 	return nil
+}
+
+// Its control groups, named as a kubelet does, with its limit; and what puts a shell into them.
+func groups(pod *core.Pod) ([]string, string, error) {
+	parents := []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/memory"}
+	unified := false
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		parents, unified = []string{"/sys/fs/cgroup"}, true
+	}
+	var all []string
+	enter := ""
+	for _, parent := range parents {
+		top := filepath.Join(parent, "kubepods-hollow")
+		folder := filepath.Join(top, "pod"+string(pod.UID))
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return nil, "", err
+		}
+		if unified {
+			for _, above := range []string{parent, top} {
+				_ = os.WriteFile(filepath.Join(above, "cgroup.subtree_control"), []byte("+cpu +memory"), 0o644)
+			}
+		}
+		all = append(all, folder)
+		enter += fmt.Sprintf(`echo $$ >%s/cgroup.procs && `, folder)
+	}
+	if limit := pod.Spec.Containers[0].Resources.Limits.Cpu().MilliValue(); limit > 0 {
+		file, quota := "cpu.cfs_quota_us", fmt.Sprint(limit*100)
+		if unified {
+			file, quota = "cpu.max", quota+" 100000"
+		}
+		if err := os.WriteFile(filepath.Join(all[0], file), []byte(quota), 0o644); err != nil {
+			return nil, "", err
+		}
+	}
+	return all, enter, nil
 }
 
 // A network of its own, with a way to the bridge.

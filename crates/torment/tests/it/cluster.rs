@@ -4,6 +4,7 @@
 use crate::program::{Ended, Place, Running, SOON, adds_up, held, number};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -319,4 +320,41 @@ fn by_hand_it_is_the_same() {
     lab.kubectl(&["-n", "load", "delete", "job,networkpolicy", "-l", "torment/run=by-hand"]);
     lab.kubectl(&["-n", "load", "delete", "secret", "torment-by-hand"]);
     lab.is_swept();
+}
+
+/// The load comes from here, for both pods: one of them by itself has not half of what the other is asked for.
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn the_pods_behind_a_service_are_watched() {
+    let lab = Lab::new();
+    let address = lab.kubectl(&["-n", "shop", "get", "pod", "twin-b", "-o", "jsonpath={.status.podIP}"]);
+    let url = format!("http://{address}:8080/fault/cpu?us=400");
+    let load = ["run", &url, "-r", "1000", "-d", "6s", "--format", "json"];
+    let watched = ["--watch-on", "k8s:dev/watch", "--target-service", "shop/twins", "--reach", "10.99.0.1"];
+    let ended = lab.torment([&load[..], &watched[..]].concat());
+    lab.is_swept();
+    let run = ended.json();
+    let others = run["also_watched"].as_array().into_iter().flatten();
+    let places: BTreeSet<&str> =
+        others.chain([&run["watched"]]).filter_map(|place| place["place"].as_str()).collect();
+    assert_eq!(places, BTreeSet::from(["a", "b"]), "{ended}");
+    assert_eq!(run["diagnosis"]["cause"], "throttled", "{ended}");
+    assert_eq!(run["diagnosis"]["place"], "b", "{ended}");
+
+    let refused = |arguments: &[&str], words: &[&str]| {
+        println!("{}", lab.torment([&load[..], arguments].concat()).complains(1, words));
+        lab.is_swept();
+    };
+    refused(
+        &["--watch-on", "k8s", "--target-service", "shop/twins"],
+        &["namespace load forbids the pods", "hostPID"],
+    );
+    refused(
+        &["--watch-on", "k8s:dev/watch"],
+        &["names no service of the cluster", "--target-service NAMESPACE/NAME"],
+    );
+    refused(
+        &["--watch-on", "k8s:dev/watch", "--target-service", "shop/none"],
+        &["service none in namespace shop has no pods"],
+    );
 }
