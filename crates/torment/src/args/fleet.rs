@@ -185,6 +185,10 @@ pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked
         let message = "it is for pods (--on k8s, --watch-on k8s): leave it out".to_owned();
         return Err(Error { place: Some(GivenAt::Option(option)), message }.into());
     }
+    if pods.print_manifests && !is_of_pods(&fleet.on) {
+        let message = "it prints what makes the load: say --on k8s, too, or leave it out".to_owned();
+        return Err(Error { place: Some(GivenAt::Option("--print-manifests")), message }.into());
+    }
     let Some(on) = &fleet.on else { return Ok(None) };
     Ok(Some(match on {
         FleetPlace::Here => FleetAsked::Here { workers, most },
