@@ -2,9 +2,9 @@
 //! what was looked at, what was watched, and what could not be seen.
 
 use crate::document::{Section, Table, indented};
-use crate::run::on;
 use crate::verdict::{arithmetic, chain, confidence, evidence, none, prediction, sentences, unsaid};
-use crate::watched::{Figure, amount, anyone, average, figure, not_observable, subject_name};
+use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
+use crate::words::on;
 use crate::{PlaceSeen, RunView, Text, Tone, Trial};
 use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt};
 use record::{Cause, Confidence, Diagnosis, Finding};
@@ -296,7 +296,7 @@ fn who(place: &PlaceSeen) -> Vec<Text> {
         }
     }
     lines.extend(watched.metrics.as_ref().map(|url| Text::at(1).then(format!("metrics at {url}"))));
-    if watched.sweeps_per_second > 0.0 && anyone(watched) {
+    if watched.sweeps_per_second > 0.0 && watched.anyone() {
         let late =
             if watched.real_time { "" } else { ", late when the machine is busy (no real-time priority)" };
         let text = format!("{} looks at the threads a second{late}", average(watched.sweeps_per_second));
@@ -341,7 +341,7 @@ fn unseen(view: &RunView) -> Vec<Text> {
         if watched.level == Level::Outside
             && lines.len() == before
             && view.is_alone(place)
-            && !anyone(watched)
+            && !watched.anyone()
         {
             lines.extend(not_observable(watched));
         }

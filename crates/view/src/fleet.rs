@@ -1,6 +1,6 @@
 //! Who made a load together, and who was lost: nothing of a run that one process made.
 
-use crate::json::values::{micros, rate_value, seconds};
+use crate::values::{micros, rate_value, seconds};
 use crate::{PlaceSeen, RunView, Text, Tone};
 use record::{FleetMember, LostMember, Worked};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! That the target froze, in words and as JSON.
 
-use crate::json::values::{rate_value, seconds};
+use crate::values::{rate_value, seconds};
 use crate::{RunView, Text, Tone};
 use diagnosis::Freezes;
 use record::Verdict;

@@ -1,15 +1,14 @@
 //! The JSON form of a run: every number says its unit in its key, whole numbers stay whole.
 
 mod experiment;
-pub(crate) mod values;
 mod watched;
 
+use crate::values::{caveat, count, micros, rate_value, seconds};
 use crate::{Kind, LoadValue, RunView, Times, Trial, caveats, fleet, freezes};
 use record::catalogue::{LOAD, LoadRow, Quantity};
 use record::{Background, CurvePoint, Limit, Making, Ramped, Recovery, Verdict, WarmedUp};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
-use values::{caveat, count, micros, rate_value, seconds};
 
 /// A run for programs: of a search with `limits`, `curve` and `trials`, of a load with `trial`, of an experiment
 /// with `experiment`.

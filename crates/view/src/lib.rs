@@ -37,6 +37,7 @@ mod summary;
 mod svg;
 pub mod tables;
 mod trial;
+mod values;
 mod verdict;
 mod watched;
 mod words;

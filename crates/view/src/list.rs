@@ -1,6 +1,6 @@
 use crate::compare::{changed_by, limit_figure, limits_differ};
-use crate::json::values::{count, rate_value};
 use crate::summary::{between, holds};
+use crate::values::{count, rate_value};
 use crate::words::{number, shortened};
 use crate::{Difference, Grid, Standing, Text, Tone, freezes};
 use record::{Ended, Gave, Verdict};

@@ -1,6 +1,6 @@
 mod fold;
 
-use crate::watched::anyone;
+use crate::words::on;
 use crate::{Figures, PartFigures, Second, Trial, Words};
 use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
@@ -103,15 +103,10 @@ pub struct PlaceSeen {
 }
 
 impl PlaceSeen {
-    /// Behind what is said of it: ` on b`; nothing where torment is.
+    /// As [`on`], of this place.
     pub fn on(&self) -> String {
         on(&self.name)
     }
-}
-
-/// As [`PlaceSeen::on`], of a name.
-pub(crate) fn on(place: &str) -> String {
-    if place.is_empty() { String::new() } else { format!(" on {place}") }
 }
 
 /// A run as far as its events tell: fold them in their order with [`RunView::fold`].
@@ -238,7 +233,7 @@ impl RunView {
 
     /// The place at which a process of the target was found: the first of several.
     pub fn main_place(&self) -> Option<&PlaceSeen> {
-        self.places.iter().find(|place| anyone(&place.watched)).or(self.places.first())
+        self.places.iter().find(|place| place.watched.anyone()).or(self.places.first())
     }
 
     /// Whether nobody watched anywhere else.

@@ -7,7 +7,7 @@ pub fn seconds_grid(view: &RunView) -> Grid {
         "trial second seconds offered_per_second achieved_per_second goodput_per_second bad in_flight backlog \
          response_p50_us response_p99_us",
     );
-    let three = |value: f64| crate::json::values::rate_value(value);
+    let three = |value: f64| crate::values::rate_value(value);
     let micros = |time: Option<units::Nanos>| time.map_or(Value::Null, |time| three(time.as_micros_f64()));
     for second in &view.seconds {
         let Second { trial, index, elapsed, offered, achieved, in_flight, backlog, outcomes, .. } = second;

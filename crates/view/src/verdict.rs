@@ -1,7 +1,7 @@
 //! What gave first, at a glance: the verdict, what it rests on, and what to do. All else is in
 //! [`crate::explain`].
 
-use crate::watched::{amount, anyone};
+use crate::watched::amount;
 use crate::words::number;
 use crate::{RunView, Text, Tone, not_observable};
 use record::{Arithmetic, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
@@ -19,7 +19,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
         Some(diagnosis) => none(diagnosis).into_iter().collect(),
         None => Vec::new(),
     };
-    for place in view.places.iter().filter(|place| !anyone(&place.watched)) {
+    for place in view.places.iter().filter(|place| !place.watched.anyone()) {
         // Beside others only a database is asked from here.
         if place.name.is_empty() && !view.is_alone(place) {
             continue;

@@ -11,5 +11,4 @@ pub use who::{not_observable, who_json, who_waits};
 
 pub(crate) use figures::cpu_of;
 pub(crate) use trees::{Tree, Trees};
-pub(crate) use who::anyone;
 pub(crate) use words::{amount, average, session_words, subject_name, words_of};

@@ -117,6 +117,11 @@ pub fn xml(text: &str) -> String {
     out
 }
 
+/// Behind what is said of a place: ` on b`; nothing where torment is, which has no name.
+pub(crate) fn on(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!(" on {place}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -49,6 +49,13 @@ pub struct Watched {
     pub lost: Option<WatcherLost>,
 }
 
+impl Watched {
+    /// Whether any process was found: the service has a place before it is.
+    pub fn anyone(&self) -> bool {
+        self.subjects.iter().any(|subject| subject.pid > 0)
+    }
+}
+
 /// Since when nothing is known of a place, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatcherLost {

@@ -3,8 +3,8 @@
 use super::measure::{Difference, Measure, Standing};
 use super::runs::RunComparison;
 use crate::Grid;
-use crate::json::values::caveat;
 use crate::markdown::escaped;
+use crate::values::caveat;
 use record::Unit;
 use serde_json::{Value, json};
 use stats::Estimate;
@@ -16,7 +16,7 @@ fn number(value: f64) -> Value {
     }
     let digits = if value == 0.0 { 0 } else { (5 - value.abs().log10().floor() as i32).clamp(0, 15) };
     let scale = 10_f64.powi(digits);
-    crate::json::values::count((value * scale).round() / scale)
+    crate::values::count((value * scale).round() / scale)
 }
 
 fn interval(estimate: Option<Estimate>) -> [Value; 2] {

@@ -1,5 +1,5 @@
-use super::values::{caveat, count, micros, rate_value, seconds};
 use crate::RunView;
+use crate::values::{caveat, count, micros, rate_value, seconds};
 use plan::{At, Measure};
 use record::{Design, Interval, Judged, Noise, Spent, Standing, Taken, Visit};
 use serde_json::{Map, Value, json};

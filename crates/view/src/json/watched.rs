@@ -1,6 +1,6 @@
 //! What was watched, and what gave first.
 
-use super::values::{count, rate_value};
+use crate::values::{count, rate_value};
 use crate::watched::figure;
 use crate::{PlaceSeen, RunView};
 use record::{Confidence, Diagnosis, Evidence, Finding};

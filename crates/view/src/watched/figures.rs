@@ -21,7 +21,7 @@ pub struct Figure {
 
 /// The figures of a window; none if no process is watched.
 pub fn figure(window: &Window, watched: &Watched) -> Option<Figure> {
-    let service = window.subjects.first().filter(|_| super::anyone(watched))?;
+    let service = window.subjects.first().filter(|_| watched.anyone())?;
     let length = window.length();
     let ready: u64 = service.groups.iter().map(|group| group.run_delay_ns).sum();
     let sessions = window.postgres.iter().flat_map(|postgres| &postgres.sessions);

@@ -1,6 +1,6 @@
 //! Which process tree is which, while services end and come again.
 
-use crate::run::on;
+use crate::words::on;
 use record::watch::{Role, Subject, Watched};
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::figures::per;
 use super::{average, cpu_of, subject_name, words_of};
 use crate::document::{Table, indented};
-use crate::json::values::rate_value;
+use crate::values::rate_value;
 use crate::words::number;
 use crate::{Text, Tone};
 use record::watch::{
@@ -35,7 +35,7 @@ pub fn who_waits(windows: &[Window], watched: &Watched) -> Vec<Text> {
         lines.extend(subject_lines(subject, seen, nobody.1));
         lines.push(Text::empty());
     }
-    if !anyone(watched) {
+    if !watched.anyone() {
         lines.push(Text::plain("  ").and(Tone::Warn, "no process is watched"));
         lines.push(Text::empty());
     }
@@ -69,11 +69,6 @@ pub fn who_json(windows: &[Window], watched: &Watched) -> Value {
     })
 }
 
-/// Whether any process was found: the service has a place before it is.
-pub(crate) fn anyone(watched: &Watched) -> bool {
-    watched.subjects.iter().any(|subject| subject.pid > 0)
-}
-
 /// What cannot be seen, one line each.
 pub fn not_observable(watched: &Watched) -> Vec<Text> {
     let mut lines = Vec::new();
@@ -86,7 +81,7 @@ pub fn not_observable(watched: &Watched) -> Vec<Text> {
                 .and(Tone::Faint, &missing.why),
         );
     }
-    if lines.is_empty() && watched.level == Level::Outside && !anyone(watched) {
+    if lines.is_empty() && watched.level == Level::Outside && !watched.anyone() {
         lines.push(
             Text::empty()
                 .and(Tone::Warn, "not observable ")

@@ -172,7 +172,10 @@ fn what_was_given_up_may_be_written_but_nothing_else() {
     let other = thread::spawn({
         let database = database.clone();
         move || {
-            sleep(Duration::from_millis(700));
+            let latest = Instant::now() + Duration::from_secs(30);
+            while in_sqlite(&database).rows < 50 && Instant::now() < latest {
+                sleep(Duration::from_millis(20));
+            }
             let mut db = rusqlite::Connection::open(database).expect("the clinic's database");
             db.busy_timeout(Duration::from_secs(5)).expect("a sound time");
             let writes = rusqlite::TransactionBehavior::Immediate;

@@ -4,8 +4,8 @@ use crate::Tone;
 use crate::document::{Chart, Form, Role, Section, Text, Unit};
 use crate::page::pages::Pages;
 use crate::page::seen::WatchedMachine;
-use crate::run::on;
 use crate::summary::conditions_words;
+use crate::words::on;
 
 fn lines(id: String, title: String, y: (&str, Unit)) -> Chart {
     Chart::over_time(id, title, Form::Lines, y)
