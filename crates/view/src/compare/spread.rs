@@ -1,6 +1,6 @@
 //! How a load's seconds differ, as far as intervals need it: from the raw slices, once a first fold has told which load it is.
 
-use crate::watched::{anyone, cpu_of};
+use crate::watched::cpu_of;
 use crate::{Kind, RunView, Trial};
 use record::{Event, Purpose, Slice, Verdict};
 use stats::{Estimate, Histogram, levels, lost, ratio_of_sums};
@@ -72,7 +72,7 @@ impl Spread {
                 if Some(*trial) == self.trial && window.to <= self.loaded + LATE =>
             {
                 let main = view.main_place().filter(|main| main.name == *place);
-                let watched = main.is_some_and(|main| anyone(&main.watched));
+                let watched = main.is_some_and(|main| main.watched.anyone());
                 if let Some(service) = window.subjects.first().filter(|_| watched) {
                     let length = window.length();
                     self.cpu.push((cpu_of(service, length) * length.0 as f64, length.0 as f64));
