@@ -6,6 +6,7 @@ use super::gather::AGREE_LIMIT;
 use super::hand::{Hand, READY_LIMIT};
 use super::ssh::{Arriving, Part};
 use super::{ASK, now};
+use crate::build::{VERSION, stamp};
 use crate::{Error, Stop};
 use engine::{Endpoint, LEAD};
 use fleet::{FleetRole, Hello, Instruction, Tidings, WatchDuty};
@@ -64,7 +65,7 @@ impl Watchers {
     ///
     /// Fails with what stands in the way of the first of them.
     pub fn ready(plan: &Plan, target: &Target, asked: &WatchersAsked, stop: &Stop) -> Result<Self, Error> {
-        let post = Post::open(crate::BUILD, FleetRole::Watcher, &plan.generator.cores);
+        let post = Post::open(VERSION, stamp(), FleetRole::Watcher, &plan.generator.cores);
         let mut watchers = Self {
             post: post.map_err(|why| Error::Fleet(why.to_string()))?,
             asked: asked.clone(),
