@@ -16,4 +16,4 @@ pub use clock::{ClockReading, FarClock, Jumped, Signal};
 pub use ledger::Ledger;
 pub use muster::{Absence, Move, Muster, SLICE_LATE};
 pub use order::{Duty, FirstTry, Instruction, Loops, WatchDuty};
-pub use report::{FleetRole, FromMember, Hello, PROTOCOL, Tidings, ToMember};
+pub use report::{BuildStamp, FleetRole, FromMember, Hello, PROTOCOL, Tidings, ToMember};

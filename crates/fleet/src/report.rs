@@ -4,6 +4,7 @@ use crate::Instruction;
 use record::watch::Sighting;
 use record::{Caveat, Slice, Worked};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use units::Nanos;
 
 /// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
@@ -25,13 +26,41 @@ units::named! {
     }
 }
 
+/// What tells a program from others of its version, which may be made from other sources.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BuildStamp {
+    /// The machines that it is for.
+    pub arch: String,
+    /// What its linker has written into it, a digest of all of it; empty where that writes none.
+    pub digest: String,
+}
+
+impl BuildStamp {
+    /// Whether it is made for the same machines, and is another. Those for other machines cannot be compared.
+    pub fn is_another(&self, other: &Self) -> bool {
+        self.arch == other.arch && self.digest != other.digest
+    }
+}
+
+/// For people: `x86_64, build 1a339e85`.
+impl fmt::Display for BuildStamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digest =
+            if self.digest.is_empty() { "unknown" } else { self.digest.get(..8).unwrap_or(&self.digest) };
+        write!(f, "{}, build {digest}", self.arch)
+    }
+}
+
 /// Who wants to be a member. It is the first that is said, and the only thing that every version must understand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// How it speaks: [`PROTOCOL`].
     pub protocol: u32,
-    /// Its build: all of a fleet are the same.
+    /// Its version: all of a fleet are of the same.
     pub build: String,
+    /// What tells the program from others of that version.
+    #[serde(default)]
+    pub stamp: BuildStamp,
     /// What it wants to be.
     pub role: FleetRole,
     /// Its number, if it was here before, or was given one by whatever started it.

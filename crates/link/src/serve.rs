@@ -10,7 +10,9 @@ use crate::pass::Pass;
 use crate::pipe::Duplex;
 use crate::pulse::Pulse;
 use crate::thread::{PARTING, Thread, next};
-use fleet::{ClockReading, FleetRole, FromMember, Hello, Instruction, Jumped, PROTOCOL, Tidings, ToMember};
+use fleet::{
+    BuildStamp, ClockReading, FleetRole, FromMember, Hello, Instruction, Jumped, PROTOCOL, Tidings, ToMember,
+};
 use hyper::service::service_fn;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
@@ -69,6 +71,7 @@ pub struct Post {
 #[derive(Debug)]
 struct Office {
     build: String,
+    stamp: BuildStamp,
     /// What members are: whoever is something else has come to the wrong door.
     role: FleetRole,
     ends: Mutex<BTreeMap<u32, Arc<End>>>,
@@ -152,11 +155,16 @@ impl Guest {
 
     /// Whether it may come in; else why not, and what would help.
     fn is_let_in(&self, hello: &Hello) -> Result<(), String> {
-        let Hello { protocol, build, role, .. } = hello;
-        let ours = &self.office.build;
+        let Hello { protocol, build, stamp, role, .. } = hello;
+        let Office { build: ours, stamp: our_stamp, .. } = &*self.office;
         if *protocol != PROTOCOL || build != ours {
             return Err(format!(
                 "it is torment {build}, and the fleet is of {ours}: all must be the same build"
+            ));
+        }
+        if stamp.is_another(our_stamp) {
+            return Err(format!(
+                "it is another torment {build} ({stamp}) than the coordinator's ({our_stamp}): start the same file everywhere"
             ));
         }
         match &self.stranger {
@@ -174,17 +182,18 @@ impl Guest {
 }
 
 impl Post {
-    /// Opens it for members of this build and in this role. Its thread stays away from `busy` processors, if there are others.
+    /// Opens it for members of this version and build, and in this role. Its thread stays away from `busy` processors, if there are others.
     ///
     /// # Errors
     /// If there is no thread.
-    pub fn open(build: &str, role: FleetRole, busy: &[u32]) -> Result<Self, Error> {
+    pub fn open(build: &str, stamp: &BuildStamp, role: FleetRole, busy: &[u32]) -> Result<Self, Error> {
         let (news, heard) = channel(NEWS);
         let (open, parted) = oneshot::channel();
         let thread = Thread::start(busy, async move { drop(parted.await) })?;
-        let (build, conducted) = (build.to_owned(), Pulse::new());
+        let (build, stamp, conducted) = (build.to_owned(), stamp.clone(), Pulse::new());
         let (ends, turned_away) = (Mutex::default(), Mutex::default());
-        let office = Arc::new(Office { build, role, ends, news, conducted, turned_away, _open: open });
+        let _open = open;
+        let office = Arc::new(Office { build, stamp, role, ends, news, conducted, turned_away, _open });
         let (rounds, asked) = channel(1);
         thread.handle().spawn(keep_time(Arc::clone(&office), asked));
         Ok(Self { office, news: heard, rounds, thread })

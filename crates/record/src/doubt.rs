@@ -36,6 +36,8 @@ named! {
         Uneven = "uneven",
         /// A worker is on the target's own machine.
         BesideTarget = "beside-target",
+        /// A worker's program is for other machines than the coordinator's, and is of the same version.
+        OtherBuild = "other-build",
         /// All connections were busy, and arrivals waited for one.
         ConnectionsLimit = "connections-limit",
         /// Connections could not be made for a reason on this side.

@@ -14,6 +14,7 @@ pub use asked::{FleetAsked, WatchersAsked};
 pub use entrance::Entrance;
 pub(crate) use watchers::Watchers;
 
+use crate::build::{VERSION, stamp};
 use crate::conductor::Ready;
 use crate::{Error, Stop, preflight};
 use cluster::Workforce;
@@ -101,7 +102,7 @@ impl Fleet {
             preflight::first_answer(job)?;
         }
         let endpoint = job.as_ref().map_or_else(Endpoint::null, |job| job.endpoint.clone());
-        let post = Post::open(crate::BUILD, FleetRole::Worker, &plan.generator.cores)
+        let post = Post::open(VERSION, stamp(), FleetRole::Worker, &plan.generator.cores)
             .map_err(|why| Error::Fleet(why.to_string()))?;
         let authorities = engine::authorities(target)?;
         let plan = Plan { target: target.clone(), ..plan.clone() };

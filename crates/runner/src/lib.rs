@@ -4,6 +4,7 @@
 //! It never prints and never stores: whoever wants to know is a [`Sink`].
 
 mod attempt;
+mod build;
 mod conductor;
 mod connections;
 mod demo;
@@ -30,6 +31,7 @@ mod working_set;
 
 pub use crate::fleet::{Entrance, FleetAsked, WatchersAsked};
 pub use attempt::{attempt, design};
+pub use build::program;
 pub use connections::{Connections, connections};
 pub use listening::Listening;
 pub use machine::describe as machine;
@@ -51,9 +53,6 @@ use plan::{Plan, Secrets, Target, Task};
 use record::{Costs, Event, Failure, LimitUnit, METHOD, RunId, RunKind, Verdict};
 use units::Nanos;
 use witness::Witness;
-
-/// All of a fleet are of the same.
-pub(crate) const BUILD: &str = env!("CARGO_PKG_VERSION");
 
 /// Takes events in the order they happen.
 pub trait Sink {

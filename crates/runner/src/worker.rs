@@ -2,6 +2,7 @@
 
 mod line;
 
+use crate::build::{VERSION, stamp};
 use crate::{Error, machine, preflight};
 use engine::{Engine, TrialPart, Wish};
 use fleet::{Duty, FirstTry, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
@@ -61,7 +62,8 @@ pub(crate) fn words(why: link::Error) -> String {
 pub(crate) fn hello(role: FleetRole) -> Hello {
     Hello {
         protocol: PROTOCOL,
-        build: crate::BUILD.to_owned(),
+        build: VERSION.to_owned(),
+        stamp: stamp().clone(),
         role,
         member: None,
         place: machine::describe().host,

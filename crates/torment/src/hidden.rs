@@ -2,7 +2,7 @@
 //! starts them itself; nobody types them.
 
 use crate::interrupt;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 
@@ -10,11 +10,13 @@ use std::process::ExitCode;
 type Command = fn() -> io::Result<()>;
 
 /// Each with what it does.
-const HIDDEN: [(&str, Command); 7] = [
+const HIDDEN: [(&str, Command); 8] = [
     // Starts and ends what a plan names, and outlives torment to clean up.
     ("guard", service::guard),
     // Makes its part of a load, as a coordinator tells it.
     ("worker", worker),
+    // Says which build it is, to one on another machine that looks for its like.
+    ("stamp", stamp),
     // Removes what a run has in a cluster once that is over.
     ("sweeper", || cluster::sweep(io::stdin(), io::stdout())),
     // Watches a target, as a coordinator tells it.
@@ -30,6 +32,10 @@ const HIDDEN: [(&str, Command); 7] = [
 fn worker() -> io::Result<()> {
     let (from, to) = ends()?;
     runner::work(from, to, &interrupt::asked()?)
+}
+
+fn stamp() -> io::Result<()> {
+    writeln!(io::stdout(), "{}", runner::program())
 }
 
 fn watcher() -> io::Result<()> {

@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use torment_fleet::{
-    Duty, FirstTry, FleetRole, FromMember, Hello, Instruction, PROTOCOL, Tidings, ToMember, WatchDuty,
+    BuildStamp, Duty, FirstTry, FleetRole, FromMember, Hello, Instruction, PROTOCOL, Tidings, ToMember,
+    WatchDuty,
 };
 use units::{Nanos, Rate};
 
@@ -90,7 +91,8 @@ fn what_a_member_tells() {
     }
     for role in FleetRole::ALL {
         let (build, place, machine) = ("0.1.0".to_owned(), "b".to_owned(), "1f-2".to_owned());
-        let hello = Hello { protocol: PROTOCOL, build, role, member: Some(3), place, machine, pid: 9 };
+        let stamp = BuildStamp { arch: "x86_64".to_owned(), digest: "1f".to_owned() };
+        let hello = Hello { protocol: PROTOCOL, build, stamp, role, member: Some(3), place, machine, pid: 9 };
         check(&FromMember::Hello(hello));
         assert_eq!(rmp_serde::to_vec(&role).expect("it can be written")[1..], *role.name().as_bytes());
     }

@@ -1,6 +1,6 @@
 //! Who is let in.
 
-use crate::{gone, heard, hello, joined, joins, post};
+use crate::{gone, heard, hello, joined, joins, post, stamp};
 use fleet::{Hello, Instruction, PROTOCOL, Tidings};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -16,6 +16,26 @@ fn another_build_or_protocol_is_refused_and_both_are_told_why() {
         assert!(why.contains(&other.build) && why.contains("must be the same build"), "{why}");
         assert!(matches!(&refused, Error::Refused(said) if *said == why), "{refused}");
     }
+}
+
+/// Of one version, and made from other sources: it may count otherwise.
+#[test]
+fn another_program_of_the_same_version_is_refused() {
+    for other in [stamp("x86_64", "2b"), stamp("x86_64", "")] {
+        let mut post = post();
+        let other = Hello { stamp: other, ..hello("1.0") };
+        let joining = joins(post.pair(3).expect("a descriptor is free"), other);
+        joining.join().expect("it does not panic").expect_err("it is not let in");
+        let (_, why) = gone(&mut post, 3);
+        for word in ["another torment 1.0", "build 1a)", "the same file"] {
+            assert!(why.contains(word), "{why}");
+        }
+    }
+    // What is for other machines is never the same.
+    let mut post = post();
+    let other = Hello { stamp: stamp("aarch64", "2b"), ..hello("1.0") };
+    let _wire = joined(joins(post.pair(3).expect("a descriptor is free"), other.clone()));
+    assert_eq!(heard(&mut post), (3, News::Joined(other)));
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod passes;
 mod relay;
 mod words;
 
-use fleet::{FleetRole, Hello, Instruction, PROTOCOL, Tidings};
+use fleet::{BuildStamp, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use torment_link::{Duplex, Error, News, Post, Wire};
@@ -20,11 +20,16 @@ const SHORT: Duration = Duration::from_millis(20);
 fn hello(build: &str) -> Hello {
     let (build, place, machine) = (build.to_owned(), "here".to_owned(), "1f-2".to_owned());
     let (role, member) = (FleetRole::Worker, None);
-    Hello { protocol: PROTOCOL, build, role, member, place, machine, pid: std::process::id() }
+    let (stamp, pid) = (stamp("x86_64", "1a"), std::process::id());
+    Hello { protocol: PROTOCOL, build, stamp, role, member, place, machine, pid }
+}
+
+fn stamp(arch: &str, digest: &str) -> BuildStamp {
+    BuildStamp { arch: arch.to_owned(), digest: digest.to_owned() }
 }
 
 fn post() -> Post {
-    Post::open("1.0", FleetRole::Worker, &[]).expect("there is room for a thread")
+    Post::open("1.0", &stamp("x86_64", "1a"), FleetRole::Worker, &[]).expect("there is room for a thread")
 }
 
 /// Joins on a thread of its own: whoever joins waits for whoever lets in.

@@ -48,6 +48,8 @@ pub enum Grounds {
     Uneven { p99: Nanos, median: Nanos },
     /// The machine that is both the worker's and the target's.
     Beside { place: String },
+    /// The machine of a worker, the kind that this is of, and the version of the program there.
+    Unlike { place: String, arch: String, version: String },
     /// The trial before which.
     NotReset { trial: u32, why: String },
     /// Seconds that were not kept.
@@ -144,6 +146,10 @@ impl Grounds {
             Self::Uneven { p99, median } => format!(
                 "its answers take {p99} at p99, those of the median worker {median}, though it sends in time: its way \
                  to the target is another"
+            ),
+            Self::Unlike { place, arch, version } => format!(
+                "{place} is of another kind ({arch}) than the coordinator's machine: that its torment {version} is made from the same \
+                 sources cannot be told; build both from the same commit"
             ),
             Self::Beside { place } => format!(
                 "{place} is the target's own machine, and the load takes from it what the target needs: leave that host out, \

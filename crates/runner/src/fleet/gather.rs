@@ -5,6 +5,7 @@ use super::hand::{Hand, READY_LIMIT};
 use super::pods::REPLACED;
 use super::ssh::Part;
 use super::{ASK, Fleet, now};
+use crate::build::stamp;
 use crate::{Error, machine};
 use fleet::{FirstTry, Hello, Instruction, SLICE_LATE, Tidings};
 use link::{Duplex, News};
@@ -221,6 +222,11 @@ impl Fleet {
             ));
         }
         let place = self.placed(&hello.place);
+        if hello.stamp.arch != stamp().arch {
+            let grounds =
+                Grounds::Unlike { place: place.clone(), arch: hello.stamp.arch, version: hello.build };
+            self.caveats.push(Caveat::on(Doubt::OtherBuild, grounds));
+        }
         self.tell_share(number);
         if let Some(hand) = self.hands.get_mut(&number) {
             if self.asked.is_joined() {

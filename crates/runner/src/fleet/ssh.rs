@@ -1,10 +1,11 @@
 //! A member on another machine, by the user's own ssh: its way of signing in, its `~/.ssh/config`, no port that is open, and nothing that
 //! stays behind there.
 //!
-//! There a shell starts the torment that it finds, if it is of the same build. Otherwise it takes this program from its standard input into a file
+//! There a shell starts the torment that it finds, if that is this very build. Otherwise it takes this program from its standard input into a file
 //! that has no name any more, and starts that. From then on the standard input and output are the link.
 
 use super::hand::{Hand, READY_LIMIT};
+use crate::build::VERSION;
 use link::Duplex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -129,17 +130,18 @@ fn start(host: &str, binary: Option<&str>, length: u64, part: Part) -> io::Resul
 /// in it.
 fn script(binary: Option<&str>, length: u64, part: Part) -> String {
     let word = part.word();
-    let build = format!("torment {}", crate::BUILD);
+    let (build, program) = (format!("torment {VERSION}"), crate::build::program());
     let named = binary.map(|binary| match binary.strip_prefix("~/") {
         Some(rest) => format!("\"$HOME/{rest}\""),
         None => format!("\"{binary}\""),
     });
     let lines = [
         format!("say() {{ echo \"{SAYS}$*\"; }}"),
-        format!(
-            "for t in {}; do if [ \"$(\"$t\" --version 2>/dev/null </dev/null)\" = \"{build}\" ]; then say runs; exec \"$t\" {word}; fi; done",
-            named.as_deref().unwrap_or(PLACES)
-        ),
+        // One that is named may be for another machine, which no build here is like: whoever lets it in compares.
+        match &named {
+            Some(named) => looks_for(named, "--version", &build, word),
+            None => looks_for(PLACES, "stamp", &program, word),
+        },
         if named.is_some() {
             "say lacks; exit 1".to_owned()
         } else {
@@ -156,6 +158,13 @@ fn script(binary: Option<&str>, length: u64, part: Part) -> String {
         "say fails $v; exit 1".to_owned(),
     ];
     format!("exec sh -c '{}'", lines.join("; "))
+}
+
+/// Starts the first of these programs that says this when asked so.
+fn looks_for(places: &str, asked: &str, says: &str, word: &str) -> String {
+    format!(
+        "for t in {places}; do if [ \"$(\"$t\" {asked} 2>/dev/null </dev/null)\" = \"{says}\" ]; then say runs; exec \"$t\" {word}; fi; done"
+    )
 }
 
 /// The two ways to a program at the other end of ssh.
@@ -192,7 +201,7 @@ impl Passage {
         };
         match said.split_once(' ').unwrap_or((&said, "")) {
             ("runs", _) => Ok(Duplex::pipes(self.from, self.to)),
-            ("lacks", _) => Err(format!("there is no torment {} where --remote-binary says", crate::BUILD)),
+            ("lacks", _) => Err(format!("there is no torment {VERSION} where --remote-binary says")),
             (_, why) => Err(format!("torment was copied there and does not run: {}", why.trim())),
         }
     }
@@ -228,9 +237,8 @@ impl Passage {
         let ours = format!("Linux {}", std::env::consts::ARCH);
         if machine != ours {
             return Err(format!(
-                "it is of another kind ({machine}) than this machine ({ours}): put the torment {} that is for it on its path, \
-                 or say where that is: --remote-binary PATH",
-                crate::BUILD
+                "it is of another kind ({machine}) than this machine ({ours}): put the torment {VERSION} that is for it there, \
+                 and say where: --remote-binary PATH"
             ));
         }
         let (mut program, mut piece) = (program, vec![0; PIECE]);

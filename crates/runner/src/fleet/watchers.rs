@@ -6,6 +6,7 @@ use super::gather::AGREE_LIMIT;
 use super::hand::{Hand, READY_LIMIT};
 use super::ssh::{Arriving, Part};
 use super::{ASK, now};
+use crate::build::{VERSION, stamp};
 use crate::{Error, Stop};
 use cluster::Workforce;
 use engine::{Endpoint, LEAD};
@@ -67,7 +68,7 @@ impl Watchers {
     ///
     /// Fails with what stands in the way of the first of them.
     pub fn ready(plan: &Plan, target: &Target, asked: &WatchersAsked, stop: &Stop) -> Result<Self, Error> {
-        let post = Post::open(crate::BUILD, FleetRole::Watcher, &plan.generator.cores);
+        let post = Post::open(VERSION, stamp(), FleetRole::Watcher, &plan.generator.cores);
         let mut duty = duty(plan, target)?;
         let workforce = match asked {
             WatchersAsked::Pods { pods, entrance, site, deadline } => {

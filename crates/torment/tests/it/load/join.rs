@@ -1,7 +1,7 @@
 //! `--on join`: workers that others start, and a file that lets them in.
 
 use crate::program::target::{Target, free_port};
-use crate::program::{Place, Running, SOON, Turn, adds_up, number};
+use crate::program::{Place, Running, SOON, Turn, adds_up, binary, number};
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
@@ -105,6 +105,42 @@ fn who_does_not_come_or_should_not_is_said() {
     place.write("run.join", "mine");
     println!("{}", wait(&place).end().complains(2, &["run.join is another file"]));
     assert_eq!(std::fs::read_to_string(place.path("run.join")).expect("it is there"), "mine");
+}
+
+/// This program with another stamp, as its linker gives it when it is made from other sources.
+fn another_build(place: &Place) -> std::path::PathBuf {
+    let said = std::process::Command::new(binary()).arg("stamp").output().expect("it can be run").stdout;
+    let said = String::from_utf8(said).expect("digits");
+    let digits = said.split_whitespace().last().expect("its stamp").as_bytes();
+    let digit =
+        |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("digits"), 16).expect("digits");
+    let stamp: Vec<u8> = digits.chunks(2).map(digit).collect();
+    let mut bytes = std::fs::read(binary()).expect("it can be read");
+    let at = bytes.windows(stamp.len()).position(|bytes| bytes == stamp).expect("it is in its head");
+    bytes[at] ^= 1;
+    let path = place.path("another");
+    std::fs::write(&path, bytes).expect("the folder is ours");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).expect("it is ours");
+    path
+}
+
+#[test]
+fn another_build_of_the_same_version_is_not_let_in() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let url = target.url("/json");
+    let arguments = ["run", &url, "-r", "9", "-d", "1s", "--on", "join", "--workers", "1", "--wait", "20s"];
+    let running = Running::start(place.command(arguments));
+    file(&place, "run.join");
+    let mut command = std::process::Command::new(another_build(&place));
+    command.args(["worker", "--join", "run.join"]);
+    let refused = Running::start(place.homed(command)).end();
+    println!("{}", refused.complains(1, &["another torment", "than the coordinator's", "the same file"]));
+    // Its place is free for one that is the same.
+    let worker = worker(&place, "run.join");
+    running.end().measured();
+    worker.end().expect(0);
 }
 
 /// Two workers, one of which comes through a relay, and a load that has begun.

@@ -126,13 +126,19 @@ fn without_its_coordinator_nothing_goes_on_there() {
     assert_eq!(target.truth("/json")["received"], received, "somebody goes on");
 }
 
-/// An old one is on its path: this one is copied, into a file that is gone when it begins.
+/// Another one is on its path: this one is copied, into a file that is gone when it begins.
 #[test]
 fn torment_takes_itself_along() {
     let place = Place::new();
     let Some(hosts) = Hosts::new(&place) else { return };
     std::fs::create_dir(place.path("old")).expect("the folder is ours");
-    hosts.program("old", "torment", "echo torment 0.0.1");
+    // Of the same version, but another build.
+    let version = env!("CARGO_PKG_VERSION");
+    hosts.program(
+        "old",
+        "torment",
+        &format!("echo torment {version}; test \"$1\" != stamp || echo x86_64 00"),
+    );
     hosts.add("old", "old", "", "");
     // Without what only a debugger reads, if it is there: it is copied through a cipher.
     let small = place.path("torment-small");
@@ -186,7 +192,7 @@ fn what_keeps_a_host_from_taking_part_is_said_before_any_load() {
     hosts.program(
         "noisy",
         "torment",
-        "if [ \"$1\" = --version ]; then echo torment 0.1.0; else echo no, thanks >&2; exit 7; fi",
+        &format!("if [ \"$1\" = stamp ]; then exec {} stamp; else echo no, thanks >&2; exit 7; fi", binary()),
     );
     hosts.add("noisy", "noisy", "", "");
     let check = |arguments: &[&str], words: &[&str]| {

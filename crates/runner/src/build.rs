@@ -1,0 +1,47 @@
+//! Which program this is.
+
+use fleet::BuildStamp;
+use std::fs::File;
+use std::io::Read;
+use std::sync::OnceLock;
+
+/// All of a fleet are of the same.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Program heads and what linkers note lie before this in its file.
+const HEAD: u64 = 64 << 10;
+
+/// What tells it from others of its version.
+pub(crate) fn stamp() -> &'static BuildStamp {
+    static STAMP: OnceLock<BuildStamp> = OnceLock::new();
+    STAMP.get_or_init(|| BuildStamp {
+        arch: std::env::consts::ARCH.to_owned(),
+        digest: digest().unwrap_or_default(),
+    })
+}
+
+/// The version and the build of this program, by which another tells whether it is the same.
+pub fn program() -> String {
+    let BuildStamp { arch, digest } = stamp();
+    format!("torment {VERSION} {arch} {digest}")
+}
+
+/// In hexadecimal digits; none where its file cannot be read, or its linker has noted none.
+fn digest() -> Option<String> {
+    let mut head = Vec::new();
+    File::open("/proc/self/exe").ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+    let anatomy::Read::Elf(binary) = anatomy::read(&head).ok()? else { return None };
+    Some(binary.build_id?.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_linker_has_stamped_this_program() {
+        let BuildStamp { arch, digest } = stamp();
+        assert_eq!(arch, std::env::consts::ARCH);
+        assert!(digest.len() >= 16 && digest.bytes().all(|digit| digit.is_ascii_hexdigit()), "{digest:?}");
+        assert_eq!(program(), format!("torment {VERSION} {arch} {digest}"));
+    }
+}
