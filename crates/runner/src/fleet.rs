@@ -399,8 +399,10 @@ impl Carrier for Fleet {
         };
         let members: Vec<FleetMember> =
             self.hands.iter().filter(|(_, hand)| hand.is_there()).map(member).collect();
-        let same =
-            |one: &FleetMember, other: &FleetMember| (one.number, one.pid) == (other.number, other.pid);
+        // A process of a pod has the same number in each.
+        let same = |one: &FleetMember, other: &FleetMember| {
+            (one.number, one.pid, &one.place) == (other.number, other.pid, &other.place)
+        };
         let is_told =
             members.len() == self.told.len() && members.iter().zip(&self.told).all(|(a, b)| same(a, b));
         if is_told {
