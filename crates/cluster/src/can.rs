@@ -23,7 +23,7 @@ struct Right {
     less: Option<&'static str>,
 }
 
-const RIGHTS: [Right; 5] = [
+const RIGHTS: [Right; 6] = [
     Right { name: "jobs", group: "batch", what: "jobs", verbs: &["create", "delete"], less: None },
     Right { name: "secrets", group: "", what: "secrets", verbs: &["create"], less: None },
     Right {
@@ -32,6 +32,13 @@ const RIGHTS: [Right; 5] = [
         what: "networkpolicies",
         verbs: &["create"],
         less: None,
+    },
+    Right {
+        name: "growth",
+        group: "batch",
+        what: "jobs",
+        verbs: &["patch"],
+        less: Some("a fleet does not grow (--workers 4..16)"),
     },
     Right {
         name: "pods",

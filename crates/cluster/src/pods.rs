@@ -157,6 +157,17 @@ impl Pods {
         })
     }
 
+    /// How many run, or may soon.
+    pub fn coming(&self) -> usize {
+        let may_run = |pod: &&Seen| pod.phase == "Pending" && pod.node.is_some() && pod.stuck().is_none();
+        self.0.iter().filter(|pod| pod.phase == "Running" || may_run(pod)).count()
+    }
+
+    /// Whether one has no node, or cannot start.
+    pub fn lacks(&self) -> bool {
+        self.0.iter().any(|pod| pod.unplaced.is_some() || pod.stuck().is_some())
+    }
+
     /// Whom the run waits for, and why it does not come.
     pub fn waits(&self) -> Option<String> {
         let unplaced =
@@ -256,6 +267,7 @@ mod tests {
         let ended = pod("0", Some("b"), failed("no"));
         let unplaced =
             pods(&[pod("1", None, status), pod("0", Some("b"), state(json!({}), "Pending")), ended]);
+        assert_eq!((unplaced.coming(), unplaced.lacks()), (1, true));
         assert_eq!(
             unplaced.waits().as_deref(),
             Some("worker 1 has no node: 0/2 nodes are available: 2 Insufficient cpu.")
@@ -265,7 +277,8 @@ mod tests {
             pods(&[pod("0", Some("b"), creating)]).waits().as_deref(),
             Some("worker 0 on b waits: ContainerCreating")
         );
-        assert_eq!(pods(&[pod("0", Some("b"), state(json!({"running": {}}), "Running"))]).waits(), None);
+        let running = pods(&[pod("0", Some("b"), state(json!({"running": {}}), "Running"))]);
+        assert_eq!((running.waits(), running.lacks()), (None, false));
         assert_eq!(Pods::default().waits(), None);
     }
 

@@ -60,6 +60,8 @@ pub(crate) struct Fleet {
     stop: Stop,
     /// What the last load cost whoever made it.
     cost: Option<Cost>,
+    /// No more are asked for than so many.
+    most: u32,
     /// Some have come since each was told its share.
     are_more: bool,
     /// Who took part when that was told last.
@@ -120,6 +122,7 @@ impl Fleet {
             refusal: None,
             stop: stop.clone(),
             cost: None,
+            most: asked.most(),
             are_more: false,
             told: Vec::new(),
             trial: 0,

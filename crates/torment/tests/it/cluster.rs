@@ -291,6 +291,29 @@ fn a_lost_worker_is_replaced_and_the_search_goes_on() {
     lab.is_swept();
 }
 
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn a_fleet_of_pods_grows_before_it_is_the_limit() {
+    let lab = Lab::new();
+    let grow = |on: &str| {
+        let arguments =
+            ["find", "null", "--from", "100k", "--trial", "1s", "--budget", "40s", "--workers", "1..2"];
+        let ended = lab.torment(arguments.into_iter().chain(["--format", "json", "--on", on]));
+        let run = ended.json();
+        let workers = run["fleet"]["workers"].as_array().expect("a list").len();
+        assert_eq!(run["fleet"]["lost"].as_array().map(Vec::len), Some(0), "{ended}");
+        lab.is_swept();
+        (workers, ended)
+    };
+    let (workers, ended) = grow("k8s");
+    assert_eq!(workers, 2, "{ended}");
+    assert!(ended.stderr.contains("1 worker on") && ended.stderr.contains("2 workers on"), "{ended}");
+    // Where there is no room for another it goes on with those that it has, and does not wait for what does not come.
+    let (workers, ended) = grow("k8s:dev/tight");
+    assert_eq!(workers, 1, "{ended}");
+    assert!(ended.took < Duration::from_secs(60), "{ended}");
+}
+
 /// The process that sweeps up after torment.
 fn sweeper_of(torment: u32) -> Pid {
     let children =
