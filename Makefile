@@ -43,7 +43,7 @@ zoo: build ## Services as people run them, each with a known truth: the table of
 test-vm: built ## On another kernel, in a virtual machine: what is found and said there, and a load by ssh between two. Wants qemu; four minutes.
 	./tests/vm.sh
 
-test-cluster: built ## Workers in a cluster: a real API server, controllers and scheduler, and nodes without a kubelet. Wants root and go; seven minutes, later two.
+test-cluster: built ## Workers in a cluster: a real API server, controllers and scheduler, and nodes without a kubelet. Wants root and go; seven minutes, the first time twice that.
 	./tests/cluster.sh
 
 zoo-cheap: ## Five rows of it, in short, which want no quiet machine.

@@ -19,4 +19,6 @@ if [ ! -e go.sum ]; then
     done
     go mod tidy
 fi
-CGO_ENABLED=0 go build -trimpath -ldflags=-s -o kube .
+said=k8s.io/component-base/version.gitVersion=v$version
+asks=k8s.io/client-go/pkg/version.gitVersion=v$version
+CGO_ENABLED=0 go build -trimpath -ldflags="-s -X $said -X $asks" -o kube .

@@ -1,5 +1,5 @@
-// Hollow nodes: what the scheduler binds to them runs as processes of this machine, each pod in a network namespace of its own and in a root that holds
-// its image's one file. Their status, signals and ends are a kubelet's, as far as torment depends on them; logs and forwarded ports are served by a
+// Hollow nodes: what the scheduler binds to them runs as processes of this machine, each pod in namespaces of its own (network, processes,
+// name) and in a root that holds its image's one file. Their status, signals and ends are a kubelet's, as far as torment depends on them; logs and forwarded ports are served by a
 // kubelet's own code. There is no kubelet, no runtime, no enforced policy.
 package main
 
@@ -302,7 +302,7 @@ func (h *hollow) start(pod *core.Pod) error {
 		return h.waits(pod, "ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: not found", container.Image))
 	}
 	root := filepath.Join(h.folder, string(pod.UID))
-	for _, folder := range []string{"proc", "etc"} {
+	for _, folder := range []string{"proc", "etc", "dev"} {
 		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
 			return err
 		}
@@ -326,6 +326,10 @@ func (h *hollow) start(pod *core.Pod) error {
 	if err := os.WriteFile(filepath.Join(root, "etc", "hosts"), []byte(hosts), 0o644); err != nil {
 		return err
 	}
+	// Nobody answers there: the names of services stand in the other file.
+	if err := os.WriteFile(filepath.Join(root, "etc", "resolv.conf"), []byte("nameserver 10.96.0.10\n"), 0o644); err != nil {
+		return err
+	}
 	if err := os.Link(h.binary, filepath.Join(root, "torment")); err != nil && !os.IsExist(err) {
 		return err
 	}
@@ -346,7 +350,8 @@ func (h *hollow) start(pod *core.Pod) error {
 	if context := container.SecurityContext; context != nil && context.RunAsUser != nil {
 		who = fmt.Sprint(*context.RunAsUser)
 	}
-	script := limited + `mount -t proc proc "$0/proc" && `
+	script := limited + `for d in null zero random urandom; do : >"$0/dev/$d" && mount --bind "/dev/$d" "$0/dev/$d"; done
+		mount -t proc proc "$0/proc" && `
 	for _, mount := range container.VolumeMounts {
 		for _, volume := range pod.Spec.Volumes {
 			if volume.Name != mount.Name || volume.HostPath == nil {
@@ -370,7 +375,7 @@ func (h *hollow) start(pod *core.Pod) error {
 		return err
 	}
 	process.Stdout, process.Stderr = said, said
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Cloneflags: syscall.CLONE_NEWPID}
 	if err := process.Start(); err != nil {
 		return err
 	}

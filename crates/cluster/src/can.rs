@@ -16,6 +16,7 @@ const AN_HOUR: u64 = 3600;
 
 /// What a run does with something, and what that is for.
 struct Right {
+    name: &'static str,
     group: &'static str,
     what: &'static str,
     verbs: &'static [&'static str],
@@ -23,17 +24,32 @@ struct Right {
     less: Option<&'static str>,
 }
 
-const RIGHTS: [Right; 5] = [
-    Right { group: "batch", what: "jobs", verbs: &["create", "delete"], less: None },
-    Right { group: "", what: "secrets", verbs: &["create"], less: None },
-    Right { group: "networking.k8s.io", what: "networkpolicies", verbs: &["create"], less: None },
+const RIGHTS: [Right; 6] = [
+    Right { name: "jobs", group: "batch", what: "jobs", verbs: &["create", "delete"], less: None },
+    Right { name: "secrets", group: "", what: "secrets", verbs: &["create"], less: None },
     Right {
+        name: "networkpolicies",
+        group: "networking.k8s.io",
+        what: "networkpolicies",
+        verbs: &["create"],
+        less: None,
+    },
+    Right {
+        name: "growth",
+        group: "batch",
+        what: "jobs",
+        verbs: &["patch"],
+        less: Some("a fleet does not grow (--workers 4..16)"),
+    },
+    Right {
+        name: "pods",
         group: "",
         what: "pods",
         verbs: &["list"],
         less: Some("why a worker does not start, or was lost, and on which node it is, is not said"),
     },
     Right {
+        name: "events",
         group: "",
         what: "events",
         verbs: &["list"],
@@ -89,7 +105,8 @@ impl PodSite {
             .to_string()
         };
         let reviews: Vec<String> = asked.iter().map(review).collect();
-        let arguments = ["create", "-f", "-", "-o", "json"];
+        // To check it, kubectl would ask for what only administrators may see.
+        let arguments = ["create", "--validate=false", "-f", "-", "-o", "json"];
         let said = self.kubectl.ask("asking what you may do", &arguments, &reviews.join("\n"))?;
         // One after the other, as they were asked.
         let mut answers = serde_json::Deserializer::from_str(&said).into_iter::<Value>().flatten();
@@ -115,15 +132,20 @@ impl PodSite {
     ) -> Allowance {
         let missing: Vec<&str> = asked
             .iter()
-            .filter(|asked| asked.0.what == right.what && !allowed(asked))
+            .filter(|asked| asked.0.name == right.name && !allowed(asked))
             .map(|(_, verb)| *verb)
             .collect();
         if missing.is_empty() {
-            return row(right.what, format!("you may {} them", right.verbs.join(" and ")));
+            return row(right.name, format!("you may {} {}", right.verbs.join(" and "), right.what));
         }
         let found = row(
-            right.what,
-            format!("you may not {} them in namespace {}", missing.join(" or "), self.kubectl.namespace),
+            right.name,
+            format!(
+                "you may not {} {} in namespace {}",
+                missing.join(" or "),
+                right.what,
+                self.kubectl.namespace
+            ),
         );
         let role = format!(
             "whoever administers it: kubectl create rolebinding torment --clusterrole=edit --user=YOU -n {}",

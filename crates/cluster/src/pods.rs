@@ -161,16 +161,32 @@ impl Pods {
         })
     }
 
+    /// How many run, or may soon.
+    pub fn coming(&self) -> usize {
+        let may_run = |pod: &&Seen| pod.phase == "Pending" && pod.node.is_some() && pod.stuck().is_none();
+        self.0.iter().filter(|pod| pod.phase == "Running" || may_run(pod)).count()
+    }
+
+    /// Whether one has no node, or cannot start.
+    pub fn lacks(&self) -> bool {
+        self.0.iter().any(|pod| pod.unplaced.is_some() || pod.stuck().is_some())
+    }
+
     /// Whom the run waits for, and why it does not come.
     pub fn waits(&self) -> Option<String> {
-        let words = |pod: &Seen| match (&pod.unplaced, &pod.waits) {
-            (Some(why), _) => Some(format!("{} has no node: {why}", pod.called())),
-            (None, Some((reason, message))) => {
-                Some(format!("{} waits: {reason} {message}", pod.called()).trim_end().to_owned())
-            }
-            (None, None) => pod.failed().map(|why| format!("{} ended: {why}", pod.called())),
+        let unplaced =
+            |pod: &Seen| pod.unplaced.as_ref().map(|why| format!("{} has no node: {why}", pod.called()));
+        let waiting = |pod: &Seen| {
+            let (reason, message) = pod.waits.as_ref()?;
+            Some(format!("{} waits: {reason} {message}", pod.called()).trim_end().to_owned())
         };
-        self.0.iter().rev().find_map(words)
+        // Another may have come in its place.
+        let ended = |pod: &Seen| pod.failed().map(|why| format!("{} ended: {why}", pod.called()));
+        let latest = || self.0.iter().rev();
+        latest()
+            .find_map(unplaced)
+            .or_else(|| latest().find_map(waiting))
+            .or_else(|| latest().find_map(ended))
     }
 
     /// The node of the pod that calls itself so.
@@ -252,9 +268,12 @@ mod tests {
         let status = json!({"phase": "Pending", "conditions": [
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available: 2 Insufficient cpu."}
         ]});
-        let waits = pods(&[pod("1", None, status)]).waits();
+        let ended = pod("0", Some("b"), failed("no"));
+        let unplaced =
+            pods(&[pod("1", None, status), pod("0", Some("b"), state(json!({}), "Pending")), ended]);
+        assert_eq!((unplaced.coming(), unplaced.lacks()), (1, true));
         assert_eq!(
-            waits.as_deref(),
+            unplaced.waits().as_deref(),
             Some("worker 1 has no node: 0/2 nodes are available: 2 Insufficient cpu.")
         );
         let creating = state(json!({"waiting": {"reason": "ContainerCreating"}}), "Pending");
@@ -262,7 +281,8 @@ mod tests {
             pods(&[pod("0", Some("b"), creating)]).waits().as_deref(),
             Some("worker 0 on b waits: ContainerCreating")
         );
-        assert_eq!(pods(&[pod("0", Some("b"), state(json!({"running": {}}), "Running"))]).waits(), None);
+        let running = pods(&[pod("0", Some("b"), state(json!({"running": {}}), "Running"))]);
+        assert_eq!((running.waits(), running.lacks()), (None, false));
         assert_eq!(Pods::default().waits(), None);
     }
 

@@ -5,7 +5,7 @@ use crate::objects::{Objects, PodDuty};
 use crate::pods::{Pods, complaint};
 use crate::site::PodSite;
 use crate::sweep::Sweeper;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -155,6 +155,27 @@ impl Workforce {
     pub fn why(&self, host: &str) -> Option<String> {
         self.seen.take(&self.site, &self.objects);
         self.seen.stand().0.why(host)
+    }
+
+    /// Has the cluster make more of them, so many in all.
+    ///
+    /// # Errors
+    /// In words: if it does not.
+    pub fn grow(&mut self, workers: u32) -> Result<(), Error> {
+        // Both at once: a job whose pods are numbered takes nothing else.
+        let change = json!({"spec": {"completions": workers, "parallelism": workers}}).to_string();
+        let arguments = ["patch", "job", &self.objects.name(), "--type=merge", "-p", &change, "-o", "name"];
+        self.site.kubectl.ask("asking for more workers", &arguments, "")?;
+        self.objects.workers = workers;
+        // What was seen before says nothing of these.
+        self.seen = Arc::default();
+        Ok(())
+    }
+
+    /// Whether no more than so many come, as far as was seen: the others are not made, have no node, or cannot start there.
+    pub fn lacks_beyond(&self, there: usize) -> bool {
+        let stand = self.seen.stand();
+        stand.0.coming() <= there && (stand.1.is_some() || stand.0.lacks())
     }
 
     /// Has all of it removed. Gives why that failed, and what to do then.

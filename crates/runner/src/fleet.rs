@@ -61,6 +61,8 @@ pub(crate) struct Fleet {
     stop: Stop,
     /// What the last load cost whoever made it.
     cost: Option<Cost>,
+    /// No more are asked for than so many.
+    most: u32,
     /// Some have come since each was told its share.
     are_more: bool,
     /// Who took part when that was told last.
@@ -121,6 +123,7 @@ impl Fleet {
             refusal: None,
             stop: stop.clone(),
             cost: None,
+            most: asked.most(),
             are_more: false,
             told: Vec::new(),
             trial: 0,
@@ -400,8 +403,10 @@ impl Carrier for Fleet {
         };
         let members: Vec<FleetMember> =
             self.hands.iter().filter(|(_, hand)| hand.is_there()).map(member).collect();
-        let same =
-            |one: &FleetMember, other: &FleetMember| (one.number, one.pid) == (other.number, other.pid);
+        // A process of a pod has the same number in each.
+        let same = |one: &FleetMember, other: &FleetMember| {
+            (one.number, one.pid, &one.place) == (other.number, other.pid, &other.place)
+        };
         let is_told =
             members.len() == self.told.len() && members.iter().zip(&self.told).all(|(a, b)| same(a, b));
         if is_told {

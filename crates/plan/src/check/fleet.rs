@@ -70,14 +70,8 @@ impl Draft {
             "null is no target that could be watched: leave it out",
         )?;
         let watchers = top.one(Key::Watchers);
-        let workers = top.one(Key::Workers).map(head_count).transpose()?;
-        refuse(
-            matches!(on, Some(FleetPlace::Pods(_))) && workers.is_some_and(|(least, most)| least < most),
-            Key::Workers,
-            "pods do not become more while a run lasts: say how many",
-        )?;
         Ok(FleetPlan {
-            workers,
+            workers: top.one(Key::Workers).map(head_count).transpose()?,
             watchers: watchers
                 .map(|given| given.count(FleetPlan::WATCHERS_MOST, "a number of watchers"))
                 .transpose()?,

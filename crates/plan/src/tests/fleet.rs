@@ -50,7 +50,6 @@ fn what_does_not_is_one_message() {
     for (text, words) in [
         ("on = 'moon'", "expected here"),
         ("on = 'k8s:'", "expected here"),
-        ("on = 'k8s'\nworkers = '2..4'", "say how many"),
         ("watch_on = 'k8s:shop'", "not watched yet"),
         ("on = 'ssh:-x'", "'-x' is no host"),
         ("on = 'ssh:b'\nworkers = 2", "name a host twice"),

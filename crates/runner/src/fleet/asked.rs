@@ -36,8 +36,10 @@ pub enum FleetAsked {
     },
     /// So many pods of a cluster.
     Pods {
-        /// From 1.
+        /// From 1, at the beginning.
         workers: u32,
+        /// There may be so many, once fewer would be the limit.
+        most: u32,
         /// Where they come in.
         entrance: Arc<Entrance>,
         /// Where they are.
@@ -116,8 +118,7 @@ impl FleetAsked {
     /// How many there may be.
     pub(super) fn most(&self) -> u32 {
         match self {
-            Self::Here { most, .. } | Self::Join { most, .. } => *most,
-            Self::Pods { workers, .. } => *workers,
+            Self::Here { most, .. } | Self::Join { most, .. } | Self::Pods { most, .. } => *most,
             Self::Ssh { hosts, .. } => hosts.len() as u32,
         }
     }

@@ -1,10 +1,12 @@
 //! More workers, before they are the limit.
 
-use super::Fleet;
 use super::asked::FleetAsked;
 use super::hand::Hand;
+use super::pods::REPLACED;
+use super::{ASK, Fleet};
 use record::Worked;
 use schedule::Offer;
+use std::time::Instant;
 use units::Rate;
 
 /// No worker is to work more than this share of its time: what it does takes longer then, now and then, than there is time for.
@@ -58,17 +60,46 @@ impl Fleet {
 
     /// False if that is not more than there are, or none follows. Each is told its share anew, for what is limited is the fleet's.
     fn grow_to(&mut self, workers: u32) -> bool {
-        let (before, workers) = (self.hands.len() as u32, workers.min(self.asked.most()));
-        // Those of `join` are started by others, and come when they come.
-        if workers <= before || !matches!(self.asked, FleetAsked::Here { .. }) {
+        let (before, workers) = (self.hands.len() as u32, workers.min(self.most));
+        if workers <= before {
             return false;
         }
-        self.hands.extend((before..workers).map(|number| (number, Hand::default())));
+        match self.asked {
+            FleetAsked::Here { .. } => {
+                self.hands.extend((before..workers).map(|number| (number, Hand::default())));
+            }
+            FleetAsked::Pods { .. } => {
+                let grown = self.workforce.as_mut().map(|workforce| workforce.grow(workers));
+                if !matches!(grown, Some(Ok(()))) {
+                    return false;
+                }
+                self.await_pods(workers);
+            }
+            // Others start them, and they come when they come.
+            FleetAsked::Join { .. } | FleetAsked::Ssh { .. } => return false,
+        }
+        if self.hands.len() as u32 == before {
+            return false;
+        }
+        self.are_more = false;
         self.share_anew();
         // Why one does not start stands in its hand.
         let stop = self.stop.clone();
         let _ = self.start_missing(&|| stop.asked());
         self.there().len() as u32 > before
+    }
+
+    /// Waits until those that were asked for are ready, or the cluster says why they do not come: then no more are asked for. Who comes later is let
+    /// in all the same.
+    fn await_pods(&mut self, workers: u32) {
+        let until = Instant::now() + REPLACED;
+        let are_ready =
+            |fleet: &Self| fleet.hands.len() as u32 >= workers && !fleet.hands.values().any(Hand::is_pending);
+        while !are_ready(self) && Instant::now() < until && !self.stop.asked() && !self.lacks_pods() {
+            let news = self.post.next(ASK);
+            self.hear(news);
+        }
+        self.most = if are_ready(self) { self.most } else { self.hands.len() as u32 };
     }
 }
 

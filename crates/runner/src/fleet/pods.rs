@@ -7,7 +7,7 @@ use cluster::Workforce;
 use plan::Target;
 use std::time::Duration;
 
-/// For another pod to take the place of one that was lost.
+/// For another pod to take the place of one that was lost, or for more to come.
 pub(super) const REPLACED: Duration = Duration::from_secs(60);
 
 /// Has the pods made, if that is who is to make the load. `at_home`: the target's address, if it is this machine's own.
@@ -16,7 +16,7 @@ pub(super) fn raised(
     target: &Target,
     at_home: Option<String>,
 ) -> Result<Option<Workforce>, Error> {
-    let FleetAsked::Pods { workers, entrance, site, deadline } = asked else { return Ok(None) };
+    let FleetAsked::Pods { workers, entrance, site, deadline, .. } = asked else { return Ok(None) };
     if let Some(at) = at_home {
         return Err(Error::Fleet(format!(
             "{at} is this machine's own address, at which each pod finds itself: name the target as pods reach it, such as \
@@ -48,6 +48,15 @@ impl Fleet {
             )
         };
         Some(self.with_help(workforce.waits().unwrap_or_else(runs)))
+    }
+
+    /// Whether the cluster has no more workers than there are, for now.
+    pub(super) fn lacks_pods(&mut self) -> bool {
+        let there = self.hands.len();
+        self.workforce.as_mut().is_some_and(|workforce| {
+            workforce.look();
+            workforce.lacks_beyond(there)
+        })
     }
 
     fn with_help(&self, why: String) -> String {

@@ -202,7 +202,7 @@ pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked
         FleetPlace::Pods(place) => {
             let site = Arc::new(pods.site(place.as_deref())?);
             let entrance = Entrance::for_worker_pods(pods.reach.as_deref(), site.server(), fleet.waits())?;
-            FleetAsked::Pods { workers, entrance: Arc::new(entrance), site, deadline: deadline(plan) }
+            FleetAsked::Pods { workers, most, entrance: Arc::new(entrance), site, deadline: deadline(plan) }
         }
     }))
 }

@@ -14,6 +14,7 @@ const CONFIG: &str = r#"{"current-context": "lab", "contexts": [{"name": "lab", 
 /// Starts two workers where a cluster would, and ends them where it would.
 const KUBECTL: &str = r#"
 echo "$*" >> asked
+worker() { setsid TORMENT worker --quiet --join pod.join > /dev/null 2>&1 < /dev/null & echo $! >> pids; }
 case "$*" in
 *"config view"*) cat config.json ;;
 *--dry-run=server*) cat > pod.yaml ;;
@@ -21,7 +22,8 @@ case "$*" in
 *"create -f -"*)
     cat > rest.yaml
     printf '%b' "$(sed -n 's/^  run.join: "\(.*\)"$/\1/p' rest.yaml)" > pod.join
-    for pod in 0 1; do setsid TORMENT worker --quiet --join pod.join > /dev/null 2>&1 < /dev/null & echo $! >> pids; done ;;
+    for pod in $(seq $(sed -n 's/^  completions: //p' job.yaml)); do worker; done ;;
+*"patch job"*) worker; cat pods.json ;;
 *"get pods"*) cat pods.json ;;
 *"delete job"*) for pid in $(cat pids); do kill $pid; done; echo > deleted ;;
 esac
@@ -74,6 +76,34 @@ fn pods_are_asked_for_and_taken_back() {
     for name in ["asked", "pod.yaml", "job.yaml"] {
         assert!(!read(name).contains("PRIVATE KEY"), "{name}");
     }
+}
+
+/// Nothing answers as fast as nothing: one worker is the limit, until there are two.
+#[test]
+fn more_pods_are_asked_for_before_one_is_the_limit() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    cluster(&place);
+    let arguments = [
+        "find",
+        "null",
+        "--from",
+        "100k",
+        "--trial",
+        "1s",
+        "--budget",
+        "40s",
+        "--on",
+        "k8s",
+        "--workers",
+        "1..2",
+    ];
+    let ended = Running::start(command(&place, &[&arguments[..], &["--format", "json"]].concat())).end();
+    assert_eq!(ended.json()["fleet"]["workers"].as_array().map(Vec::len), Some(2), "{ended}");
+    let asked = std::fs::read_to_string(place.path("asked")).expect("it was written");
+    let patches: Vec<&str> = asked.lines().filter(|line| line.contains(" patch job torment-")).collect();
+    assert_eq!(patches.len(), 1, "{asked}");
+    assert!(patches[0].contains(r#"-p {"spec":{"completions":2,"parallelism":2}}"#), "{asked}");
 }
 
 #[test]
