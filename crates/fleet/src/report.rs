@@ -8,7 +8,7 @@ use std::fmt;
 use units::Nanos;
 
 /// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 units::named! {
     /// What a process is in a fleet.
@@ -78,6 +78,8 @@ pub struct Hello {
 pub enum Tidings {
     /// It has what it needs, and begins when it is told.
     Ready {
+        /// What it was told.
+        share: u64,
         /// So many loops.
         loops: u32,
         /// What is doubtful about it.
@@ -87,6 +89,8 @@ pub enum Tidings {
     },
     /// It cannot do what it was told.
     Refused {
+        /// What that is.
+        share: u64,
         /// Why.
         why: String,
         /// It does not reach the target.

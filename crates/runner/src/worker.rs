@@ -89,10 +89,11 @@ impl Worker {
             let heard = if later.is_some() { later } else { self.hear(LOOK)? };
             match heard {
                 Some(Instruction::Leave) => return Ok(()),
-                Some(Instruction::Welcome { parcel, cores, tries, .. }) => {
-                    let answer = self.ready(*parcel, cores, tries);
+                Some(Instruction::Welcome { share, parcel, cores, tries, .. }) => {
+                    let answer = self.ready(share, *parcel, cores, tries);
                     self.tell(answer);
                 }
+                Some(Instruction::Rest) => self.engine = None,
                 Some(Instruction::Arm(duty)) => self.carry(&duty)?,
                 Some(Instruction::Settle { limit }) => self.settle(limit)?,
                 // Of a trial that is over, or did not begin.
@@ -130,14 +131,14 @@ impl Worker {
     }
 
     /// Makes ready for the plan.
-    fn ready(&mut self, parcel: Parcel, cores: Vec<u32>, tries: FirstTry) -> Tidings {
+    fn ready(&mut self, share: u64, parcel: Parcel, cores: Vec<u32>, tries: FirstTry) -> Tidings {
         match prepared(parcel, cores, tries) {
             Ok(Prepared { engine, caveats, beside }) => {
                 let loops = engine.loops();
                 self.engine = Some(engine);
-                Tidings::Ready { loops, caveats, beside }
+                Tidings::Ready { share, loops, caveats, beside }
             }
-            Err((why, unreached)) => Tidings::Refused { why: why.to_string(), unreached },
+            Err((why, unreached)) => Tidings::Refused { share, why: why.to_string(), unreached },
         }
     }
 

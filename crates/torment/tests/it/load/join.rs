@@ -21,7 +21,7 @@ pub(super) fn file(place: &Place, name: &str) -> String {
     }
 }
 
-fn worker(place: &Place, file: &str) -> Running {
+pub(super) fn worker(place: &Place, file: &str) -> Running {
     Running::start(place.command(["worker", "--join", file]))
 }
 
