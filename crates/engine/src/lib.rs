@@ -33,7 +33,7 @@ mod source;
 mod stream;
 mod worker;
 
-pub use carrier::{Carrier, Moment, Wish};
+pub use carrier::{Carrier, Holder, Moment, Wish};
 pub use crew::{Crew, LEAD, Report, THREADS_MOST, Teller, sleep_until};
 pub use endpoint::{Endpoint, authorities};
 pub use error::{CONNECT_LIMIT, Error, lack, reason};
@@ -119,6 +119,8 @@ pub struct HeldConnections {
     pub open: u64,
     /// Why no more could be made.
     pub refused: Option<Failure>,
+    /// Who could make no more, if several make them: its number, and where it is.
+    pub by: Option<(u32, String)>,
 }
 
 impl Engine {
@@ -176,42 +178,9 @@ impl Engine {
         Ok(Self { loops, crew, deadline: job.deadline, connections, next_number: 0, streams })
     }
 
-    /// Opens connections until so many stand, or closes some; from then on they are kept, requests go to them in turn, and
-    /// no other is made but for one that the target closed behind an answer. Each is made or given up within a bound, so
-    /// that this ends; `interrupted` is asked some twenty times a second whether those that stand by then are enough. There
-    /// must be no trial meanwhile.
-    ///
-    /// # Panics
-    /// If a loop has panicked.
-    pub fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections {
-        let count = self.loops.len() as u32;
-        for (index, each) in self.loops.iter().enumerate() {
-            let share = connections / count + u32::from((index as u32) < connections % count);
-            each.tell(Command::Hold(share as usize));
-        }
-        let (mut held, mut left, mut enough) = (HeldConnections::default(), count, false);
-        while left > 0 {
-            if let Some((_, Report::Own(told))) = self.crew.next() {
-                held.open += told.open;
-                held.refused = held.refused.or(told.refused);
-                left -= 1;
-            }
-            if !enough && interrupted() {
-                enough = true;
-                self.loops.iter().for_each(|each| each.tell(Command::HoldNoMore));
-            }
-        }
-        held
-    }
-
-    /// How many loops there are: each needs a connection for its share of the requests.
+    /// How many loops there are.
     pub fn loops(&self) -> u32 {
         self.loops.len() as u32
-    }
-
-    /// Closes all connections; from now on they are made when they are needed.
-    pub fn release(&mut self) {
-        self.loops.iter().for_each(|each| each.tell(Command::Release));
     }
 }
 
@@ -295,6 +264,37 @@ impl Carrier for Engine {
         let Self { loops, crew, .. } = self;
         let abandon = || loops.iter().for_each(|each| each.tell(Command::Abandon));
         crew.settle(limit, interrupted, abandon, drop)
+    }
+}
+
+impl Holder for Engine {
+    fn connections_least(&self) -> u32 {
+        self.loops()
+    }
+
+    fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections {
+        let count = self.loops.len() as u32;
+        for (index, each) in self.loops.iter().enumerate() {
+            let share = connections / count + u32::from((index as u32) < connections % count);
+            each.tell(Command::Hold(share as usize));
+        }
+        let (mut held, mut left, mut enough) = (HeldConnections::default(), count, false);
+        while left > 0 {
+            if let Some((_, Report::Own(told))) = self.crew.next() {
+                held.open += told.open;
+                held.refused = held.refused.or(told.refused);
+                left -= 1;
+            }
+            if !enough && interrupted() {
+                enough = true;
+                self.loops.iter().for_each(|each| each.tell(Command::HoldNoMore));
+            }
+        }
+        held
+    }
+
+    fn release(&mut self) {
+        self.loops.iter().for_each(|each| each.tell(Command::Release));
     }
 }
 

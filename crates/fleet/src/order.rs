@@ -152,6 +152,15 @@ pub enum Instruction {
     },
     /// Looks more closely, once.
     LookCloser,
+    /// Opens connections until so many stand, or closes some, and keeps them.
+    Hold {
+        /// How many.
+        connections: u32,
+    },
+    /// Those that stand are enough.
+    HoldNoMore,
+    /// Closes them all.
+    Release,
     /// Closes its connections: nothing is to be sent any more, until it is told what.
     Rest,
     /// Nothing but that somebody is there who could stop it.

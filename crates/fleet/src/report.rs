@@ -2,13 +2,13 @@
 
 use crate::Instruction;
 use record::watch::Sighting;
-use record::{Caveat, Slice, Worked};
+use record::{Caveat, Failure, Slice, Worked};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::Nanos;
 
 /// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 units::named! {
     /// What a process is in a fleet.
@@ -82,6 +82,8 @@ pub enum Tidings {
         share: u64,
         /// So many loops.
         loops: u32,
+        /// The most connections that it can make.
+        connections: u64,
         /// What is doubtful about it.
         caveats: Vec<Caveat>,
         /// The target's address is one of its own machine.
@@ -123,6 +125,13 @@ pub enum Tidings {
     Settled {
         /// Which.
         trial: u64,
+    },
+    /// The connections that were to stand do, or as many of them as can.
+    Held {
+        /// So many.
+        open: u64,
+        /// Why it could make no more.
+        refused: Option<Failure>,
     },
     /// A watcher has seen something: first of all what it watches.
     Seen(Box<Sighting>),

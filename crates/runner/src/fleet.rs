@@ -6,6 +6,7 @@ mod entrance;
 mod gather;
 mod grow;
 mod hand;
+mod hold;
 mod pods;
 mod ssh;
 mod watchers;
@@ -68,6 +69,8 @@ pub(crate) struct Fleet {
     told: Vec<FleetMember>,
     /// Who is to come may come.
     is_open: bool,
+    /// Who holds connections open.
+    holders: Vec<u32>,
     /// Of what all were told last.
     share: u64,
     /// Who makes the first request of the plan; none once there was a load.
@@ -111,6 +114,7 @@ impl Fleet {
             are_more: false,
             told: Vec::new(),
             is_open: false,
+            holders: Vec::new(),
             share: 0,
             first: None,
             trial: 0,
@@ -175,12 +179,13 @@ impl Fleet {
             // What one of them lacks on a machine that all share, each lacks.
             caveats.truncate(1);
         }
-        let connections = u64::from(plan.generator.connections);
+        let connections = self.connections_most().min(plan.generator.connections.into());
         Ok(Ready { carrier: self, endpoint, connections, caveats })
     }
 
     /// Nothing of the plan is to be sent any more: all connections are closed.
     pub fn rest(&mut self) {
+        self.holders.clear();
         for (number, hand) in self.hands.iter_mut().filter(|(_, hand)| hand.is_in_touch()) {
             self.post.send(*number, Instruction::Rest);
             (hand.loops, hand.shares) = (0, true);
@@ -343,19 +348,19 @@ impl Carrier for Fleet {
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
         self.await_cut();
-        self.first = None;
-        if std::mem::take(&mut self.are_more) {
-            self.share_anew();
-        }
-        self.grow_for(offer);
-        if self.there().len() < self.hands.len() {
-            // Why one does not start again stands in its hand.
-            let stop = self.stop.clone();
-            let _ = self.start_missing(&|| stop.asked());
+        if self.holders.is_empty() {
+            self.first = None;
+            if std::mem::take(&mut self.are_more) {
+                self.share_anew();
+            }
+            self.grow_for(offer);
+            self.bring_back();
         } else {
+            // What stands stays as it is.
             self.agree();
         }
         let there = self.there();
+        let lost_before = self.lost_holders();
         let loops = Loops::dealt(there.clone());
         let round_trips = self.hands.values().filter_map(|hand| hand.clock).map(|clock| clock.round_trip);
         let muster =
@@ -403,7 +408,7 @@ impl Carrier for Fleet {
             }
         }
         self.trial = course.muster.trial();
-        let lost = self.lost(&course);
+        let lost = [lost_before, self.lost(&course)].concat();
         let mut counted = course.ledger.end();
         // Those that were lost took numbers with them of which nobody told.
         let taken = match offer {

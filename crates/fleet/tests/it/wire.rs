@@ -55,6 +55,9 @@ fn what_a_coordinator_says() {
         Instruction::Settle { limit: Nanos(5) },
         Instruction::Abandon,
         Instruction::Heard { trial: 1, second: 2 },
+        Instruction::Hold { connections: 9 },
+        Instruction::HoldNoMore,
+        Instruction::Release,
         Instruction::Rest,
         Instruction::Alive,
         Instruction::Leave,
@@ -82,11 +85,12 @@ fn what_a_member_tells() {
     let caveats = vec![Caveat::on(Doubt::FewPorts, grounds)];
     let worked = Worked { member: 3, due: 9, pacing_p99: Some(Nanos(5)), ..Worked::default() };
     for tidings in [
-        Tidings::Ready { share: 1, loops: 2, caveats, beside: true },
+        Tidings::Ready { share: 1, loops: 2, connections: 9, caveats, beside: true },
         Tidings::Refused { share: 1, why: "no descriptor is left".to_owned(), unreached: false },
         Tidings::Armed { trial: 1 },
         Tidings::Over { trial: 1, at: Nanos(1), slices: 7, worked: Box::new(worked) },
         Tidings::Settled { trial: 1 },
+        Tidings::Held { open: 7, refused: Some(Failure::Closed) },
         Tidings::Leaving { why: "SIGTERM".to_owned() },
     ] {
         check(&FromMember::Told(tidings));

@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 /// For twenty exchanges with each, by which the clocks are compared before a trial.
 pub(super) const AGREE_LIMIT: Duration = Duration::from_secs(2);
 /// Whose line is cut is waited for as long as who tells of nothing.
-const CUT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
+pub(super) const CUT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
 /// One that does not come back so often is left alone.
-const STARTS: u32 = 3;
+pub(super) const STARTS: u32 = 3;
 
 impl Fleet {
     /// A worker in words.
@@ -268,6 +268,16 @@ impl Fleet {
         format!("{called} cannot make the load: {why}{hint}")
     }
 
+    /// Has those come again that were lost: of one that does not, why stands in its hand. The clocks are compared.
+    pub(super) fn bring_back(&mut self) {
+        if self.there().len() < self.hands.len() {
+            let stop = self.stop.clone();
+            let _ = self.start_missing(&|| stop.asked());
+        } else {
+            self.agree();
+        }
+    }
+
     /// Compares the clocks.
     pub(super) fn agree(&mut self) {
         self.post.agree(AGREE_LIMIT * self.hands.len() as u32);
@@ -305,13 +315,20 @@ impl Fleet {
         let is_elsewhere = !self.asked.is_here();
         let Some(hand) = self.hands.get_mut(&number) else { return };
         match news {
-            News::Told(Tidings::Ready { loops, caveats, beside, .. }) => {
+            News::Told(Tidings::Ready { loops, connections, caveats, beside, .. }) => {
                 self.starts.remove(&number);
-                (hand.loops, hand.shares) = (loops, false);
+                (hand.loops, hand.connections, hand.shares) = (loops, connections, false);
                 let beside =
                     Some(Grounds::Beside { place: hand.place.clone() }).filter(|_| beside && is_elsewhere);
                 self.caveats.extend(beside.map(|grounds| Caveat::on(Doubt::BesideTarget, grounds)));
-                self.caveats.extend(caveats);
+                let place = &hand.place;
+                self.caveats.extend(caveats.into_iter().map(|caveat| match caveat.grounds {
+                    Some(grounds) if is_elsewhere => {
+                        let (place, grounds) = (place.clone(), Box::new(grounds));
+                        Caveat::on(caveat.doubt, Grounds::OfMember { member: number, place, grounds })
+                    }
+                    _ => caveat,
+                }));
             }
             News::Told(Tidings::Refused { .. }) => (hand.gone, hand.has_refused) = (refused, true),
             News::Gone(_) if may_come_again => *hand = Hand::default(),

@@ -33,6 +33,8 @@ pub(super) struct Hand {
     pub is_elsewhere: bool,
     /// How many loops it has; none before it could begin.
     pub loops: u32,
+    /// The most connections that it can make.
+    pub connections: u64,
     /// How far its clock is from ours.
     pub clock: Option<ClockReading>,
     /// It is there, and gets ready once more, or rests until it is told for what.

@@ -262,10 +262,6 @@ pub fn no_fleet(action: &Action) -> Option<&'static str> {
     let storm = "--on: processes are started by this process alone, on this machine; leave --on, --workers and --watch-on out";
     match action {
         Action::Find(find) => match &find.level {
-            Some(Level::Connections(args)) if args.fleet.is_asked() => Some(
-                "--on: connections are held by this process alone, which has as many loops as they need; leave --on, \
-                 --workers and --watch-on out",
-            ),
             Some(Level::Processes(args)) if args.fleet.is_asked() => Some(storm),
             _ => None,
         },

@@ -141,7 +141,7 @@ fn arguments_that_cannot_be_meant() {
             &["--on", "leave --on, --workers and --watch-on out"],
         ),
         (&["find", "processes", "--on", "here"], &["--on", "by this process alone"]),
-        (&["find", "connections", "demo", "--on", "here"], &["--on", "by this process alone"]),
+        (&["find", "connections", "demo", "--on", "here", "--wait", "9s"], &["--wait", "leave it out"]),
         (&["find", "demo", "--on", "ssh:b", "--workers", "2"], &["--workers", "name a host twice"]),
         (&["find", "demo", "--on", "here", "--remote-binary", "t"], &["--remote-binary", "leave it out"]),
         (&["find", "demo", "--on", "here", "--wait", "9s"], &["--wait", "leave it out"]),
