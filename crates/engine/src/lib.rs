@@ -72,6 +72,8 @@ pub struct Job {
     pub arrivals_limit: Option<u64>,
     /// How.
     pub generator: Generator,
+    /// At least so many loops make it.
+    pub loops: u32,
     /// An answer with a longer response time is `late`.
     pub deadline: Option<Nanos>,
     /// What is left out of an [`Exchange`].
@@ -126,14 +128,14 @@ pub struct HeldConnections {
 impl Engine {
     /// Starts the loops; no connection is made yet.
     ///
-    /// One loop on each processor of the plan; more where the descriptors that one loop may have do
+    /// One loop on each processor of the plan; more if more are asked for, or where the descriptors that one loop may have do
     /// not suffice for the plan's connections.
     ///
     /// Fails if the kernel refuses a thread, a descriptor, or a processor named in the plan.
     pub fn start(job: &Job) -> Result<Self, Error> {
         let cores = &job.generator.cores;
         sys::check_processors(cores).map_err(Error::Start)?;
-        let count = loops(&job.generator, descriptors_a_loop());
+        let count = loops(job, descriptors_a_loop());
         let (tellers, crew) = Crew::of(count as usize);
         let last_word = LastWord::default();
         let mut loops = Vec::new();
@@ -312,9 +314,10 @@ pub fn connections_room() -> u64 {
 }
 
 /// How many loops carry the plan's connections.
-fn loops(generator: &Generator, connections_a_loop: u64) -> u32 {
+fn loops(job: &Job, connections_a_loop: u64) -> u32 {
+    let Job { generator, loops, .. } = job;
     let needed = u64::from(generator.connections).div_ceil(connections_a_loop);
-    (generator.cores.len() as u64).max(needed).clamp(1, THREADS_MOST.into()) as u32
+    (generator.cores.len() as u64).max(u64::from(*loops)).max(needed).clamp(1, THREADS_MOST.into()) as u32
 }
 
 impl Job {
@@ -334,7 +337,15 @@ impl Job {
         let flow = Flow { name: path.to_owned(), weight: 1.0, cookies: false, steps: vec![step] };
         let generator = Generator::default();
         let secrets = Secrets::default();
-        Self { endpoint, flows: vec![flow], arrivals_limit: None, generator, deadline: None, secrets }
+        Self {
+            endpoint,
+            flows: vec![flow],
+            arrivals_limit: None,
+            generator,
+            loops: 1,
+            deadline: None,
+            secrets,
+        }
     }
 }
 

@@ -43,6 +43,11 @@ impl Draft {
             "each host of ssh has one: name a host twice for two",
         )?;
         refuse(
+            says(Key::WorkerCpus) && on.is_none(),
+            Key::WorkerCpus,
+            "it is for the workers of a fleet, and no --on, or on in [fleet], says where they are; --cores is for this process",
+        )?;
+        refuse(
             says(Key::Watchers) && !watch_on.as_ref().is_some_and(is_joined),
             Key::Watchers,
             "only watchers of join are counted, each host of ssh has one: leave it out",
@@ -84,6 +89,10 @@ impl Draft {
             workers,
             watchers: watchers
                 .map(|given| given.count(FleetPlan::WATCHERS_MOST, "a number of watchers"))
+                .transpose()?,
+            worker_cpus: top
+                .one(Key::WorkerCpus)
+                .map(|given| given.count(FleetPlan::CPUS_MOST, "a number of processors"))
                 .transpose()?,
             wait: top.time(Key::Wait)?,
             remote_binary: top.one(Key::RemoteBinary).map(remote_path).transpose()?,

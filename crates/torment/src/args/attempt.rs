@@ -35,7 +35,7 @@ pub struct TryArgs {
     #[arg(long, value_name = "TIME", conflicts_with = "resume")]
     pub budget: Option<String>,
     /// Resume this experiment, a run that was cut short
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "workers", "remote_binary", "wait"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "workers", "worker_cpus", "remote_binary", "wait"])]
     pub resume: Option<String>,
     /// Print the plan as understood, and stop
     #[arg(long, conflicts_with = "resume")]

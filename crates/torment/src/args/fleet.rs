@@ -24,6 +24,9 @@ pub struct WorkersArgs {
     /// How many processes make it, on this machine, by join or as pods; 4..16: 4 at first, and more before they are the limit [default: 2]
     #[arg(long, value_name = "COUNT")]
     workers: Option<String>,
+    /// How many processors each of them uses, one loop on each [default: as --cores says, or one]
+    #[arg(long, value_name = "COUNT")]
+    worker_cpus: Option<String>,
     /// Where torment is on the hosts of ssh [default: on their path; if it is not, it is copied for the run]
     #[arg(long, value_name = "PATH")]
     remote_binary: Option<String>,
@@ -145,6 +148,7 @@ impl WorkersArgs {
     pub(super) fn set(&self, draft: &mut Draft) {
         set(draft, Key::FleetOn, "--on", &self.on);
         set(draft, Key::Workers, "--workers", &self.workers);
+        set(draft, Key::WorkerCpus, "--worker-cpus", &self.worker_cpus);
         set(draft, Key::RemoteBinary, "--remote-binary", &self.remote_binary);
         set(draft, Key::Wait, "--wait", &self.wait);
     }
