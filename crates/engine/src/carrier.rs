@@ -1,5 +1,6 @@
 //! What makes a load, and knows the time that it spends on it.
 
+use crate::HeldConnections;
 use record::{Counted, FleetMember, Slice};
 use schedule::Offer;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -80,6 +81,38 @@ pub trait Carrier {
     /// The last load was too much for whoever made it: true if the same would be made by more from now on.
     fn grow(&mut self) -> bool {
         false
+    }
+}
+
+/// What also holds connections open whether or not anything is asked on them.
+pub trait Holder: Carrier {
+    /// The fewest of which each of its loops has one: each needs one for its share of the requests.
+    fn connections_least(&self) -> u32;
+
+    /// Opens connections until so many stand, or closes some; from then on they are kept, requests go to them in turn, and
+    /// no other is made but for one that the target closed behind an answer. Each is made or given up within a bound, so
+    /// that this ends; `interrupted` is asked some twenty times a second whether those that stand by then are enough. There
+    /// must be no trial meanwhile.
+    ///
+    /// # Panics
+    /// If a thread that makes them has panicked.
+    fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections;
+
+    /// Closes all connections; from now on they are made when they are needed.
+    fn release(&mut self);
+}
+
+impl<C: Holder + ?Sized> Holder for &mut C {
+    fn connections_least(&self) -> u32 {
+        (**self).connections_least()
+    }
+
+    fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections {
+        (**self).hold(connections, interrupted)
+    }
+
+    fn release(&mut self) {
+        (**self).release();
     }
 }
 

@@ -91,6 +91,11 @@ impl Endpoint {
         Ok(Self { place, tls, target: target.clone() })
     }
 
+    /// What it is the place of.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
     /// Whether TLS begins with the connection; if not, but there is TLS, the protocol asks for it.
     pub(crate) fn begins_with_tls(&self) -> bool {
         matches!(self.target, Target::Http(_)) && self.tls.is_some()

@@ -33,7 +33,7 @@ mod source;
 mod stream;
 mod worker;
 
-pub use carrier::{Carrier, Moment, Wish};
+pub use carrier::{Carrier, Holder, Moment, Wish};
 pub use crew::{Crew, LEAD, Report, THREADS_MOST, Teller, sleep_until};
 pub use endpoint::{Endpoint, authorities};
 pub use error::{CONNECT_LIMIT, Error, lack, reason};
@@ -72,6 +72,8 @@ pub struct Job {
     pub arrivals_limit: Option<u64>,
     /// How.
     pub generator: Generator,
+    /// At least so many loops make it.
+    pub loops: u32,
     /// An answer with a longer response time is `late`.
     pub deadline: Option<Nanos>,
     /// What is left out of an [`Exchange`].
@@ -119,19 +121,21 @@ pub struct HeldConnections {
     pub open: u64,
     /// Why no more could be made.
     pub refused: Option<Failure>,
+    /// Who could make no more, if several make them: its number, and where it is.
+    pub by: Option<(u32, String)>,
 }
 
 impl Engine {
     /// Starts the loops; no connection is made yet.
     ///
-    /// One loop on each processor of the plan; more where the descriptors that one loop may have do
+    /// One loop on each processor of the plan; more if more are asked for, or where the descriptors that one loop may have do
     /// not suffice for the plan's connections.
     ///
     /// Fails if the kernel refuses a thread, a descriptor, or a processor named in the plan.
     pub fn start(job: &Job) -> Result<Self, Error> {
         let cores = &job.generator.cores;
         sys::check_processors(cores).map_err(Error::Start)?;
-        let count = loops(&job.generator, descriptors_a_loop());
+        let count = loops(job, descriptors_a_loop());
         let (tellers, crew) = Crew::of(count as usize);
         let last_word = LastWord::default();
         let mut loops = Vec::new();
@@ -176,42 +180,9 @@ impl Engine {
         Ok(Self { loops, crew, deadline: job.deadline, connections, next_number: 0, streams })
     }
 
-    /// Opens connections until so many stand, or closes some; from then on they are kept, requests go to them in turn, and
-    /// no other is made but for one that the target closed behind an answer. Each is made or given up within a bound, so
-    /// that this ends; `interrupted` is asked some twenty times a second whether those that stand by then are enough. There
-    /// must be no trial meanwhile.
-    ///
-    /// # Panics
-    /// If a loop has panicked.
-    pub fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections {
-        let count = self.loops.len() as u32;
-        for (index, each) in self.loops.iter().enumerate() {
-            let share = connections / count + u32::from((index as u32) < connections % count);
-            each.tell(Command::Hold(share as usize));
-        }
-        let (mut held, mut left, mut enough) = (HeldConnections::default(), count, false);
-        while left > 0 {
-            if let Some((_, Report::Own(told))) = self.crew.next() {
-                held.open += told.open;
-                held.refused = held.refused.or(told.refused);
-                left -= 1;
-            }
-            if !enough && interrupted() {
-                enough = true;
-                self.loops.iter().for_each(|each| each.tell(Command::HoldNoMore));
-            }
-        }
-        held
-    }
-
-    /// How many loops there are: each needs a connection for its share of the requests.
+    /// How many loops there are.
     pub fn loops(&self) -> u32 {
         self.loops.len() as u32
-    }
-
-    /// Closes all connections; from now on they are made when they are needed.
-    pub fn release(&mut self) {
-        self.loops.iter().for_each(|each| each.tell(Command::Release));
     }
 }
 
@@ -298,6 +269,37 @@ impl Carrier for Engine {
     }
 }
 
+impl Holder for Engine {
+    fn connections_least(&self) -> u32 {
+        self.loops()
+    }
+
+    fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections {
+        let count = self.loops.len() as u32;
+        for (index, each) in self.loops.iter().enumerate() {
+            let share = connections / count + u32::from((index as u32) < connections % count);
+            each.tell(Command::Hold(share as usize));
+        }
+        let (mut held, mut left, mut enough) = (HeldConnections::default(), count, false);
+        while left > 0 {
+            if let Some((_, Report::Own(told))) = self.crew.next() {
+                held.open += told.open;
+                held.refused = held.refused.or(told.refused);
+                left -= 1;
+            }
+            if !enough && interrupted() {
+                enough = true;
+                self.loops.iter().for_each(|each| each.tell(Command::HoldNoMore));
+            }
+        }
+        held
+    }
+
+    fn release(&mut self) {
+        self.loops.iter().for_each(|each| each.tell(Command::Release));
+    }
+}
+
 /// How many connections each loop can have, with what else it needs.
 fn descriptors_a_loop() -> u64 {
     const SPARE: u64 = 16;
@@ -312,9 +314,10 @@ pub fn connections_room() -> u64 {
 }
 
 /// How many loops carry the plan's connections.
-fn loops(generator: &Generator, connections_a_loop: u64) -> u32 {
+fn loops(job: &Job, connections_a_loop: u64) -> u32 {
+    let Job { generator, loops, .. } = job;
     let needed = u64::from(generator.connections).div_ceil(connections_a_loop);
-    (generator.cores.len() as u64).max(needed).clamp(1, THREADS_MOST.into()) as u32
+    (generator.cores.len() as u64).max(u64::from(*loops)).max(needed).clamp(1, THREADS_MOST.into()) as u32
 }
 
 impl Job {
@@ -334,7 +337,15 @@ impl Job {
         let flow = Flow { name: path.to_owned(), weight: 1.0, cookies: false, steps: vec![step] };
         let generator = Generator::default();
         let secrets = Secrets::default();
-        Self { endpoint, flows: vec![flow], arrivals_limit: None, generator, deadline: None, secrets }
+        Self {
+            endpoint,
+            flows: vec![flow],
+            arrivals_limit: None,
+            generator,
+            loops: 1,
+            deadline: None,
+            secrets,
+        }
     }
 }
 

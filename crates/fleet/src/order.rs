@@ -97,10 +97,12 @@ pub enum FirstTry {
 /// What a coordinator tells a member. Every moment is by the member's clock, or counted from a trial's start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Instruction {
-    /// Once, first of all: who it is, what is to be sent, and on which processors.
+    /// First of all: who it is, what is to be sent, and on which processors. Whenever that is something else it is told again.
     Welcome {
         /// Its number in the fleet.
         member: u32,
+        /// What is told to all at once has the same number, which comes back with the answer.
+        share: u64,
         /// The plan, with what belongs to it.
         parcel: Box<Parcel>,
         /// Its processors; of none it takes what it finds.
@@ -152,6 +154,17 @@ pub enum Instruction {
     },
     /// Looks more closely, once.
     LookCloser,
+    /// Opens connections until so many stand, or closes some, and keeps them.
+    Hold {
+        /// How many.
+        connections: u32,
+    },
+    /// Those that stand are enough.
+    HoldNoMore,
+    /// Closes them all.
+    Release,
+    /// Closes its connections: nothing is to be sent any more, until it is told what.
+    Rest,
     /// Nothing but that somebody is there who could stop it.
     Alive,
     /// Goes home.

@@ -2,13 +2,13 @@
 
 use crate::Instruction;
 use record::watch::Sighting;
-use record::{Caveat, Slice, Worked};
+use record::{Caveat, Failure, Slice, Worked};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::Nanos;
 
 /// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 6;
 
 units::named! {
     /// What a process is in a fleet.
@@ -78,8 +78,12 @@ pub struct Hello {
 pub enum Tidings {
     /// It has what it needs, and begins when it is told.
     Ready {
+        /// What it was told.
+        share: u64,
         /// So many loops.
         loops: u32,
+        /// The most connections that it can make.
+        connections: u64,
         /// What is doubtful about it.
         caveats: Vec<Caveat>,
         /// The target's address is one of its own machine.
@@ -87,6 +91,8 @@ pub enum Tidings {
     },
     /// It cannot do what it was told.
     Refused {
+        /// What that is.
+        share: u64,
         /// Why.
         why: String,
         /// It does not reach the target.
@@ -119,6 +125,13 @@ pub enum Tidings {
     Settled {
         /// Which.
         trial: u64,
+    },
+    /// The connections that were to stand do, or as many of them as can.
+    Held {
+        /// So many.
+        open: u64,
+        /// Why it could make no more.
+        refused: Option<Failure>,
     },
     /// A watcher has seen something: first of all what it watches.
     Seen(Box<Sighting>),

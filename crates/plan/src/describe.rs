@@ -38,7 +38,7 @@ impl Plan {
         lines.push(format!("goal     {}", describe_goal(&self.objective)));
         lines.push(format!("limits   {}", self.describe_limits()));
         lines.extend(
-            self.fleet.on.as_ref().map(|on| format!("fleet    {}", describe_workers(on, self.fleet.workers))),
+            self.fleet.on.as_ref().map(|on| format!("fleet    {}", describe_workers(on, &self.fleet))),
         );
         let from = self.fleet.watch_on.as_ref().map(|on| format!("from {on}"));
         let watch: Vec<String> = from.into_iter().chain(describe_watch(&self.watch, &self.target)).collect();
@@ -141,19 +141,25 @@ impl Plan {
 }
 
 /// `4 to 16 processes on this machine`.
-fn describe_workers(on: &FleetPlace, workers: Option<(u32, u32)>) -> String {
-    let count = match workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS)) {
+fn describe_workers(on: &FleetPlace, fleet: &FleetPlan) -> String {
+    let count = match fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS)) {
         (1, 1) => "1 process".to_owned(),
         (least, most) if least == most => format!("{least} processes"),
         (least, most) => format!("{least} to {most} processes"),
     };
-    match on {
+    let each = match fleet.worker_cpus {
+        None => String::new(),
+        Some(1) => ", with 1 processor each".to_owned(),
+        Some(cpus) => format!(", with {cpus} processors each"),
+    };
+    let who = match on {
         FleetPlace::Here => format!("{count} on this machine"),
         FleetPlace::Ssh(hosts) => format!("one process on each of {}", hosts.join(", ")),
         FleetPlace::Join(_) => format!("{count} that others start"),
         FleetPlace::Pods(None) => format!("{count} as pods of a cluster"),
         FleetPlace::Pods(Some(place)) => format!("{count} as pods of {place}"),
-    }
+    };
+    who + &each
 }
 
 /// What is not as by default.

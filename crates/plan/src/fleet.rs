@@ -11,6 +11,8 @@ pub struct FleetPlan {
     pub on: Option<FleetPlace>,
     /// By how many at first, and at most; none of hosts, each of which has one.
     pub workers: Option<(u32, u32)>,
+    /// How many processors each uses, with a loop on each; none: as the generator says.
+    pub worker_cpus: Option<u32>,
     /// From where the target is watched.
     pub watch_on: Option<FleetPlace>,
     /// How many watchers that others start are waited for.
@@ -37,6 +39,8 @@ pub enum FleetPlace {
 impl FleetPlan {
     /// More processes on one machine only take processor time from each other.
     pub const WORKERS_MOST: u32 = 64;
+    /// More loops in one process are slower than more processes: they share its memory and its locks in the kernel.
+    pub const CPUS_MOST: u32 = 64;
     /// How many make a load, if nothing is said.
     pub const WORKERS: u32 = 2;
     /// Each watcher tells a few kilobytes a second, of a target with many threads some hundred; all of them are judged at once.

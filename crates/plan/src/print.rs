@@ -234,12 +234,13 @@ impl Lines {
             return;
         }
         self.section("[fleet]");
-        let FleetPlan { on, workers, watch_on, watchers, wait, remote_binary } = fleet;
+        let FleetPlan { on, workers, worker_cpus, watch_on, watchers, wait, remote_binary } = fleet;
         self.put(Key::FleetOn, on.as_ref().map(ToString::to_string));
         match *workers {
             Some((least, most)) if least == most => self.put(Key::Workers, least),
             workers => self.put(Key::Workers, workers.map(|(least, most)| format!("{least}..{most}"))),
         }
+        self.put(Key::WorkerCpus, *worker_cpus);
         self.put(Key::WatchOn, watch_on.as_ref().map(ToString::to_string));
         self.put(Key::Watchers, *watchers);
         self.put(Key::Wait, *wait);

@@ -8,7 +8,8 @@ mod visit;
 
 pub use design::design;
 
-use crate::{Error, Outcome, Sink, Stop, Title, ended, exit, id, recorded, setup, unix_ms};
+use crate::fleet::Fleet;
+use crate::{Error, FleetAsked, Outcome, Sink, Stop, Title, ended, exit, id, recorded, setup, unix_ms};
 use bench::{Bench, Real};
 use experiment::{Experiment as Course, Step};
 use plan::{Experiment, Plan, Task};
@@ -19,7 +20,15 @@ use visit::Lab;
 
 /// Carries an experiment out, as [`crate::conduct`] does a run. With `before`, all events of an experiment that was cut
 /// short, it goes on where that ended; `plan` is then the plan that is kept in them.
-pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink, stop: &Stop) -> Outcome {
+/// Its loads are made by a fleet, if one is asked for: by the same workers from the first start to the last.
+pub fn attempt(
+    plan: &Plan,
+    fleet: Option<&FleetAsked>,
+    version: &str,
+    before: &[Event],
+    sink: &mut dyn Sink,
+    stop: &Stop,
+) -> Outcome {
     let Task::Try(experiment) = &plan.task else {
         return failed(Error::Experiment("this plan is read for one load, not for an experiment".to_owned()));
     };
@@ -38,11 +47,12 @@ pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink
         Err(error) => return failed(error.without(&plan.secrets())),
     };
     let work = |sink: &mut dyn Sink| {
+        let fleet = fleet.map(|asked| gathered(asked, plan, experiment, sink, stop)).transpose()?;
         let mut guard = setup::guard()?;
         for arm in &experiment.arms {
             guard.prepare(&arm.setup, &|| stop.asked())?;
         }
-        let lab = Lab { id: id.clone(), plan, experiment, version, stop, bench: Real(guard) };
+        let lab = Lab { id: id.clone(), plan, experiment, version, stop, bench: Real { guard, fleet } };
         Ok(carry_out(lab, course, &made, sink))
     };
     if begun.is_some() {
@@ -50,6 +60,21 @@ pub fn attempt(plan: &Plan, version: &str, before: &[Event], sink: &mut dyn Sink
         return ended(id.clone(), &plan.secrets(), sink, work);
     }
     recorded(id.clone(), Title::of(plan), version, None, sink, work)
+}
+
+/// The workers, who are there and rest.
+fn gathered(
+    asked: &FleetAsked,
+    plan: &Plan,
+    experiment: &Experiment,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+) -> Result<Fleet, Error> {
+    let mut fleet = Fleet::of(asked, plan, stop)?;
+    let part = plan.part(&experiment.workloads[0], Task::Find(experiment.find.clone()));
+    let members = fleet.come(&part)?;
+    sink.event(&Event::FleetStands { members });
+    Ok(fleet)
 }
 
 fn visited(event: &Event) -> Option<&Visit> {

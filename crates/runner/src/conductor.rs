@@ -3,7 +3,7 @@
 mod noticed;
 
 use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
-use engine::{Carrier, Endpoint, Engine, HeldConnections, Job, Moment, Offer, Wish};
+use engine::{Carrier, Endpoint, Engine, HeldConnections, Holder, Job, Moment, Offer, Wish};
 use noticed::noticed;
 use plan::{Plan, Target};
 use record::{
@@ -84,10 +84,10 @@ impl Ready<Engine> {
     }
 }
 
-impl Conductor<'_> {
+impl<C: Holder> Conductor<'_, C> {
     /// The fewest connections with which every loop has one.
     pub fn connections_least(&self) -> u32 {
-        self.engine.loops()
+        self.engine.connections_least()
     }
 
     /// Opens connections until so many stand, or the user asks for the end; requests go to them in turn.

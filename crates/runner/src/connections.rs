@@ -1,9 +1,12 @@
 //! `torment find connections`: how many a service holds open while it answers within the goal.
 
 use crate::conductor::{Conductor, Done, Load, Ready};
-use crate::find::exit_code;
-use crate::{Circumstances, Error, Outcome, Sink, Stop, Title, demo, id, recorded, setup};
-use engine::{HeldConnections, Offer};
+use crate::find::{LOST_MOST, exit_code};
+use crate::fleet::{Fleet, Watchers};
+use crate::{
+    Around, Circumstances, Error, Outcome, Sink, Stop, Title, WatchersAsked, demo, id, recorded, setup,
+};
+use engine::{HeldConnections, Holder, Offer};
 use plan::{Arrivals, Plan, Stage};
 use record::{
     Caveat, Doubt, Ended, Event, Failure, Grounds, Judgement, LimitUnit, Purpose, Recovery, RunKind, Slice,
@@ -42,7 +45,13 @@ pub struct Connections {
 }
 
 /// Searches it.
-pub fn connections(asked: &Connections, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
+pub fn connections(
+    asked: &Connections,
+    around: Around<'_>,
+    version: &str,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+) -> Outcome {
     let held = match asked.rate {
         Some(rate) => format!("held at {rate}"),
         None => "held idle".to_owned(),
@@ -51,7 +60,11 @@ pub fn connections(asked: &Connections, version: &str, sink: &mut dyn Sink, stop
     let title = Title { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
     recorded(id::new_id(), title, version, None, sink, |sink| {
         setup::started(&asked.plan, sink, stop, |plan, sink, reset| {
-            search(asked, plan, sink, stop, Circumstances { reset, ..Circumstances::default() })
+            let Around { costs, fleet, watchers } = around;
+            let mut fleet = fleet.map(|asked| Fleet::of(asked, plan, stop)).transpose()?;
+            let fleet = fleet.as_mut();
+            let circumstances = Circumstances { reset, costs, fleet, ..Circumstances::default() };
+            search(asked, plan, watchers, sink, stop, circumstances)
         })
     })
 }
@@ -59,23 +72,46 @@ pub fn connections(asked: &Connections, version: &str, sink: &mut dyn Sink, stop
 fn search(
     asked: &Connections,
     plan: &Plan,
+    watchers: Option<&WatchersAsked>,
     sink: &mut dyn Sink,
     stop: &Stop,
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
     let (_demo, target) = demo::start_if_asked(plan)?;
+    let watchers = watchers.map(|asked| Watchers::ready(plan, &target, asked, stop)).transpose()?;
+    let mut circumstances = Circumstances { watchers, ..circumstances };
     let mut plan = plan.clone();
     plan.generator.connections = asked.most;
-    let mut conductor = Conductor::prepare(&plan, Ready::here(&plan, &target)?, sink, stop, circumstances);
-    // Fewer if this process may not have as many; it has been told.
-    let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
-    let verdict = climb(&mut conductor, asked, &plan, most);
-    conductor.conclude(&verdict);
+    let verdict = match circumstances.fleet.take() {
+        None => held_by(Ready::here(&plan, &target)?, asked, &plan, sink, stop, circumstances),
+        Some(fleet) => held_by(fleet.turn_to(&plan, &target)?, asked, &plan, sink, stop, circumstances),
+    };
     let code = exit_code(&verdict);
     Ok((verdict, code))
 }
 
-fn climb(conductor: &mut Conductor<'_>, asked: &Connections, plan: &Plan, most: u32) -> Verdict {
+fn held_by<C: Holder>(
+    ready: Ready<C>,
+    asked: &Connections,
+    plan: &Plan,
+    sink: &mut dyn Sink,
+    stop: &Stop,
+    circumstances: Circumstances<'_>,
+) -> Verdict {
+    let mut conductor = Conductor::prepare(plan, ready, sink, stop, circumstances);
+    // Fewer if whoever makes them may not have as many; it has been told.
+    let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
+    let verdict = climb(&mut conductor, asked, plan, most);
+    conductor.conclude(&verdict);
+    verdict
+}
+
+fn climb<C: Holder>(
+    conductor: &mut Conductor<'_, C>,
+    asked: &Connections,
+    plan: &Plan,
+    most: u32,
+) -> Verdict {
     let least = conductor.connections_least();
     let most = most.max(least);
     let mut search = Threshold::new(Range {
@@ -87,7 +123,7 @@ fn climb(conductor: &mut Conductor<'_>, asked: &Connections, plan: &Plan, most: 
         grain: 1.0,
         width: asked.width.0,
     });
-    let (mut trials, mut loaded) = (0, Nanos::ZERO);
+    let (mut trials, mut loaded, mut lost) = (0, Nanos::ZERO, 0);
     let ended = loop {
         let level = match search.next() {
             Ahead::Try(level) => level as u32,
@@ -107,14 +143,21 @@ fn climb(conductor: &mut Conductor<'_>, asked: &Connections, plan: &Plan, most: 
         trials += 1;
         loaded += done.result.loaded;
         let came_back = !matches!(done.result.recovery, Recovery::Not(_));
+        let is_of_fleet = done.result.of_the_fleet().next().is_some();
         if done.interrupted {
             search.interrupt(Ended::Interrupted);
+        } else if is_of_fleet {
+            // It says nothing, so that the search is not told of it and asks for the same again.
+            lost += 1;
+            if lost == LOST_MOST {
+                search.interrupt(Ended::FleetFailed);
+            }
         } else {
             search.take(shown);
         }
         conductor.judged(done, &judgement);
         conductor.emit(&Event::Bounds { limits: vec![search.limit(GOAL)] });
-        if !matches!(shown, Shown::Good { .. }) && !conductor.interrupted() {
+        if !is_of_fleet && !matches!(shown, Shown::Good { .. }) && !conductor.interrupted() {
             // What the target did not accept may still wait in its queue: the next trial begins without any.
             conductor.release();
             std::thread::sleep(PAUSE);
@@ -147,8 +190,8 @@ struct Made {
     shown: Shown,
 }
 
-fn trial(
-    conductor: &mut Conductor<'_>,
+fn trial<C: Holder>(
+    conductor: &mut Conductor<'_, C>,
     asked: &Connections,
     plan: &Plan,
     held: &HeldConnections,
@@ -172,9 +215,13 @@ fn trial(
     let holds = held.open >= u64::from(level) && open >= u64::from(level);
     judgement.good &= holds;
     if !holds {
-        let HeldConnections { open: made, refused } = held.clone();
+        let HeldConnections { open: made, refused, by } = held.clone();
         if let Some(Failure::Lacking(lack)) = refused {
             let grounds = Grounds::NoMore { lack, open: made };
+            let grounds = match by {
+                None => grounds,
+                Some((member, place)) => Grounds::OfMember { member, place, grounds: Box::new(grounds) },
+            };
             judgement.invalid.push(Caveat::on(Doubt::ConnectionsOurs, grounds));
         }
         let grounds = Grounds::Held { asked: u64::from(level), made, stood: open, refused };
@@ -240,7 +287,7 @@ mod tests {
         let asked =
             Connections { most: 64, trial: Nanos::from_millis(300), rate: Some(Rate(500.0)), ..asked(None) };
         let (verdict, code) =
-            search(&asked, &asked.plan, &mut Deaf, &Stop::default(), Circumstances::default())
+            search(&asked, &asked.plan, None, &mut Deaf, &Stop::default(), Circumstances::default())
                 .expect("it needs nothing");
         let Verdict::Limits { limits, ended, .. } = verdict else { panic!("{verdict:?}") };
         assert_eq!(

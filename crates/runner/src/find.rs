@@ -9,7 +9,7 @@ use schedule::Schedule;
 use search::{Config, Search, Step};
 
 /// Trials in which a worker of the fleet was lost before the search is given up.
-const LOST_MOST: u32 = 5;
+pub(crate) const LOST_MOST: u32 = 5;
 
 pub(crate) fn find<C: Carrier>(
     conductor: &mut Conductor<'_, C>,

@@ -1,4 +1,4 @@
-//! Processes that make the load together, conducted as one engine is: each sends its part by the clock, tells every second what
+//! Processes that make the loads of one plan after the other, together, conducted as one engine is: each sends its part by the clock, tells every second what
 //! it counted, and is judged by itself. One that is lost voids its trial and nothing else.
 
 mod asked;
@@ -6,6 +6,7 @@ mod entrance;
 mod gather;
 mod grow;
 mod hand;
+mod hold;
 mod pods;
 mod ssh;
 mod watchers;
@@ -39,6 +40,7 @@ const SETTLE_SPARE: Nanos = Nanos::from_secs(5);
 /// Workers, and the line to each.
 pub(crate) struct Fleet {
     post: Post,
+    /// Whose loads are made.
     plan: Plan,
     /// Those that this process trusts: what it believes, they do.
     authorities: Option<Vec<u8>>,
@@ -67,6 +69,14 @@ pub(crate) struct Fleet {
     are_more: bool,
     /// Who took part when that was told last.
     told: Vec<FleetMember>,
+    /// Who is to come may come.
+    is_open: bool,
+    /// Who holds connections open.
+    holders: Vec<u32>,
+    /// Of what all were told last.
+    share: u64,
+    /// Who makes the first request of the plan; none once there was a load.
+    first: Option<u32>,
     /// Of what was begun last: it is never the same twice.
     trial: u64,
     /// Of the first arrival of the next trial, counted over the whole run.
@@ -85,35 +95,15 @@ struct Course {
 }
 
 impl Fleet {
-    /// Starts the workers, and waits until each of them could begin.
-    ///
-    /// Fails with what the first of them cannot do.
-    pub fn ready(
-        plan: &Plan,
-        target: &Target,
-        asked: &FleetAsked,
-        stop: &Stop,
-    ) -> Result<Ready<Self>, Error> {
-        let job = match preflight::job(plan, target) {
-            // It need not be known here.
-            Err(Error::Engine(engine::Error::Resolve { .. })) if !asked.is_here() => None,
-            job => Some(job?),
-        };
-        if let Some(job) = job.as_ref().filter(|_| asked.is_here() && *target != Target::Null) {
-            // What this machine can reach, they can.
-            preflight::first_answer(job)?;
-        }
-        let endpoint = job.as_ref().map_or_else(Endpoint::null, |job| job.endpoint.clone());
+    /// Nobody has come yet.
+    pub fn of(asked: &FleetAsked, plan: &Plan, stop: &Stop) -> Result<Self, Error> {
         let post = Post::open(VERSION, stamp(), FleetRole::Worker, &plan.generator.cores)
             .map_err(|why| Error::Fleet(why.to_string()))?;
-        let authorities = engine::authorities(target)?;
-        let plan = Plan { target: target.clone(), ..plan.clone() };
-        let connections = u64::from(plan.generator.connections);
-        let mut fleet = Self {
+        Ok(Self {
             post,
-            plan,
-            authorities,
-            job,
+            plan: plan.clone(),
+            authorities: None,
+            job: None,
             hands: (0..asked.workers()).map(|number| (number, Hand::default())).collect(),
             workforce: None,
             asked: asked.clone(),
@@ -126,26 +116,97 @@ impl Fleet {
             most: asked.most(),
             are_more: false,
             told: Vec::new(),
+            is_open: false,
+            holders: Vec::new(),
+            share: 0,
+            first: None,
             trial: 0,
             next_number: 0,
-        };
-        if let Some(entrance) = asked.entrance() {
-            entrance.lead_to(&fleet.post)?;
+        })
+    }
+
+    /// Has them come before anything is there that could be loaded: who does not come is known by then. Gives who they are.
+    ///
+    /// Fails as [`Fleet::turn_to`], or if they would not reach the target of this plan.
+    pub fn come(&mut self, plan: &Plan) -> Result<Vec<FleetMember>, Error> {
+        let nowhere = Plan { target: Target::Null, ..plan.clone() };
+        let members = self.turn_to(&nowhere, &Target::Null)?.carrier.stands();
+        self.rest();
+        match &plan.target {
+            Target::Demo | Target::Null => {}
+            target => {
+                let at_home = Endpoint::of(target).ok().and_then(|endpoint| self.finds_itself(&endpoint));
+                at_home.map_or(Ok(()), |why| Err(Error::Fleet(why)))?;
+            }
         }
-        let at_home = fleet.job.as_ref().map(|job| &job.endpoint).filter(|endpoint| endpoint.is_local());
-        let at_home = at_home.filter(|_| *target != Target::Null).map(Endpoint::describe);
-        fleet.workforce = pods::raised(asked, target, at_home)?;
-        fleet.start_missing(&|| stop.asked())?;
+        Ok(members.unwrap_or_default())
+    }
+
+    /// Has the workers make the loads of this plan from now on. Those that are there are told; the others are started, or let in, and
+    /// waited for until each could begin.
+    ///
+    /// Fails with what the first of them cannot do.
+    pub fn turn_to(&mut self, plan: &Plan, target: &Target) -> Result<Ready<&mut Self>, Error> {
+        let is_here = self.asked.is_here();
+        let job = match preflight::job(plan, target) {
+            // It need not be known here.
+            Err(Error::Engine(engine::Error::Resolve { .. })) if !is_here => None,
+            job => Some(job?),
+        };
+        if let Some(job) = job.as_ref().filter(|_| is_here && *target != Target::Null) {
+            // What this machine can reach, they can.
+            preflight::first_answer(job)?;
+        }
+        let endpoint = job.as_ref().map_or_else(Endpoint::null, |job| job.endpoint.clone());
+        self.authorities = engine::authorities(target)?;
+        self.plan = Plan { target: target.clone(), ..plan.clone() };
+        self.job = job;
+        (self.cost, self.refusal, self.next_number) = (None, None, 0);
+        (self.caveats, self.told) = (Vec::new(), Vec::new());
+        self.await_cut();
+        if let Some(why) = self.job.as_ref().and_then(|job| self.finds_itself(&job.endpoint)) {
+            return Err(Error::Fleet(why));
+        }
+        let there = self.hands.iter().find(|(_, hand)| hand.is_in_touch());
+        self.first = Some(there.map_or(0, |(number, _)| *number));
+        self.share_anew();
+        self.open(target)?;
+        let stop = self.stop.clone();
+        self.start_missing(&|| stop.asked())?;
         // Who was interrupted waits for nobody: the run ends as one that was, with whoever is there.
         if !stop.asked() {
-            fleet.is_complete()?;
+            self.is_complete()?;
         }
-        let mut caveats = std::mem::take(&mut fleet.caveats);
-        if asked.is_here() {
+        let mut caveats = std::mem::take(&mut self.caveats);
+        if is_here {
             // What one of them lacks on a machine that all share, each lacks.
             caveats.truncate(1);
         }
-        Ok(Ready { carrier: fleet, endpoint, connections, caveats })
+        let connections = self.connections_most().min(plan.generator.connections.into());
+        Ok(Ready { carrier: self, endpoint, connections, caveats })
+    }
+
+    /// Nothing of the plan is to be sent any more: all connections are closed.
+    pub fn rest(&mut self) {
+        self.holders.clear();
+        for (number, hand) in self.hands.iter_mut().filter(|(_, hand)| hand.is_in_touch()) {
+            self.post.send(*number, Instruction::Rest);
+            (hand.loops, hand.shares) = (0, true);
+        }
+    }
+
+    /// Lets in who comes, and has the pods made, if it is them; once.
+    fn open(&mut self, target: &Target) -> Result<(), Error> {
+        if std::mem::replace(&mut self.is_open, true) {
+            return Ok(());
+        }
+        if let Some(entrance) = self.asked.entrance() {
+            entrance.lead_to(&self.post)?;
+        }
+        let at_home = self.job.as_ref().map(|job| &job.endpoint).filter(|endpoint| endpoint.is_local());
+        let at_home = at_home.filter(|_| *target != Target::Null).map(Endpoint::describe);
+        self.workforce = pods::raised(&self.asked, target, at_home)?;
+        Ok(())
     }
 
     /// Those that can take part.
@@ -155,8 +216,8 @@ impl Fleet {
     }
 
     fn tell_all(&self, what: impl Fn() -> Instruction) {
-        for number in self.there().into_keys() {
-            self.post.send(number, what());
+        for (number, _) in self.hands.iter().filter(|(_, hand)| hand.is_in_touch()) {
+            self.post.send(*number, what());
         }
     }
 
@@ -290,18 +351,19 @@ impl Carrier for Fleet {
         wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
     ) -> Counted {
         self.await_cut();
-        if std::mem::take(&mut self.are_more) {
-            self.share_anew();
-        }
-        self.grow_for(offer);
-        if self.there().len() < self.hands.len() {
-            // Why one does not start again stands in its hand.
-            let stop = self.stop.clone();
-            let _ = self.start_missing(&|| stop.asked());
+        if self.holders.is_empty() {
+            self.first = None;
+            if std::mem::take(&mut self.are_more) {
+                self.share_anew();
+            }
+            self.grow_for(offer);
+            self.bring_back();
         } else {
+            // What stands stays as it is.
             self.agree();
         }
         let there = self.there();
+        let lost_before = self.lost_holders();
         let loops = Loops::dealt(there.clone());
         let round_trips = self.hands.values().filter_map(|hand| hand.clock).map(|clock| clock.round_trip);
         let muster =
@@ -349,7 +411,7 @@ impl Carrier for Fleet {
             }
         }
         self.trial = course.muster.trial();
-        let lost = self.lost(&course);
+        let lost = [lost_before, self.lost(&course)].concat();
         let mut counted = course.ledger.end();
         // Those that were lost took numbers with them of which nobody told.
         let taken = match offer {
@@ -426,7 +488,7 @@ impl Drop for Fleet {
         self.arriving.give_up();
         self.tell_all(|| Instruction::Leave);
         for hand in self.hands.values_mut() {
-            hand.leave(hand.is_there());
+            hand.leave(hand.is_in_touch());
         }
     }
 }

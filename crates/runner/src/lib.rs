@@ -150,11 +150,13 @@ pub struct Around<'a> {
 }
 
 /// Carries the plan out, from the first event to the last. Every run that began ends with
-/// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt`].
+/// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt()`].
 pub fn conduct(plan: &Plan, around: Around<'_>, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
     recorded(id::new_id(), Title::of(plan), version, None, sink, |sink| {
         setup::started(plan, sink, stop, |plan, sink, reset| {
             let Around { costs, fleet, watchers } = around;
+            let mut fleet = fleet.map(|asked| Fleet::of(asked, plan, stop)).transpose()?;
+            let fleet = fleet.as_mut();
             let circumstances =
                 Circumstances { reset, curve: true, costs, fleet, ..Circumstances::default() };
             measure(plan, watchers, sink, stop, circumstances)
@@ -277,8 +279,8 @@ pub(crate) struct Circumstances<'a> {
     pub curve: bool,
     /// What the machine was measured to cost.
     pub costs: Option<&'a Costs>,
-    /// Who makes the load.
-    pub fleet: Option<&'a FleetAsked>,
+    /// Who makes the load, if not this process.
+    pub fleet: Option<&'a mut Fleet>,
     /// Who watches the target, if not this process.
     pub watchers: Option<Watchers>,
     /// What becomes of what is open at its end.
@@ -295,11 +297,14 @@ fn measure(
 ) -> Result<(Verdict, u8), Error> {
     let (_demo, target) = demo::start_if_asked(plan)?;
     let watchers = watchers.map(|asked| Watchers::ready(plan, &target, asked, stop)).transpose()?;
-    let circumstances = Circumstances { watchers, ..circumstances };
-    match circumstances.fleet {
-        None => carry_out(plan, Ready::here(plan, &target)?, sink, stop, circumstances),
-        Some(asked) => carry_out(plan, Fleet::ready(plan, &target, asked, stop)?, sink, stop, circumstances),
-    }
+    let mut circumstances = Circumstances { watchers, ..circumstances };
+    let Some(fleet) = circumstances.fleet.take() else {
+        return carry_out(plan, Ready::here(plan, &target)?, sink, stop, circumstances);
+    };
+    let ready = fleet.turn_to(plan, &target);
+    let result = ready.and_then(|ready| carry_out(plan, ready, sink, stop, circumstances));
+    fleet.rest();
+    result
 }
 
 /// The same with whoever makes the load.

@@ -33,6 +33,7 @@ pub(crate) fn job_trusting(plan: &Plan, target: &Target, authorities: Option<&[u
         flows: plan.flows.clone(),
         arrivals_limit: plan.arrivals_limit(),
         generator,
+        loops: plan.fleet.worker_cpus.unwrap_or(1),
         deadline: plan.objective.deadline,
         secrets: plan.secrets(),
     })

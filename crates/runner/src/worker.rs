@@ -4,7 +4,7 @@ mod line;
 
 use crate::build::{VERSION, stamp};
 use crate::{Error, machine, preflight};
-use engine::{Engine, TrialPart, Wish};
+use engine::{Carrier, Engine, HeldConnections, Holder, TrialPart, Wish};
 use fleet::{Duty, FirstTry, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
 use line::Line;
 use link::{Duplex, JoinFile, Wire};
@@ -72,6 +72,14 @@ pub(crate) fn hello(role: FleetRole) -> Hello {
     }
 }
 
+/// What was heard while something went on.
+#[derive(Default)]
+struct Heard {
+    ends: Cell<bool>,
+    gone: RefCell<Option<link::Error>>,
+    later: RefCell<Option<Instruction>>,
+}
+
 struct Worker {
     line: RefCell<Line>,
     engine: Option<Engine>,
@@ -89,10 +97,13 @@ impl Worker {
             let heard = if later.is_some() { later } else { self.hear(LOOK)? };
             match heard {
                 Some(Instruction::Leave) => return Ok(()),
-                Some(Instruction::Welcome { parcel, cores, tries, .. }) => {
-                    let answer = self.ready(*parcel, cores, tries);
+                Some(Instruction::Welcome { share, parcel, cores, tries, .. }) => {
+                    let answer = self.ready(share, *parcel, cores, tries);
                     self.tell(answer);
                 }
+                Some(Instruction::Hold { connections }) => self.hold(connections)?,
+                Some(Instruction::Release) => self.engine.iter_mut().for_each(Holder::release),
+                Some(Instruction::Rest) => self.engine = None,
                 Some(Instruction::Arm(duty)) => self.carry(&duty)?,
                 Some(Instruction::Settle { limit }) => self.settle(limit)?,
                 // Of a trial that is over, or did not begin.
@@ -100,6 +111,7 @@ impl Worker {
                     Instruction::Cancel { .. }
                     | Instruction::Stop { .. }
                     | Instruction::Abandon
+                    | Instruction::HoldNoMore
                     | Instruction::Heard { .. }
                     | Instruction::Alive
                     // For watchers.
@@ -130,14 +142,14 @@ impl Worker {
     }
 
     /// Makes ready for the plan.
-    fn ready(&mut self, parcel: Parcel, cores: Vec<u32>, tries: FirstTry) -> Tidings {
+    fn ready(&mut self, share: u64, parcel: Parcel, cores: Vec<u32>, tries: FirstTry) -> Tidings {
         match prepared(parcel, cores, tries) {
-            Ok(Prepared { engine, caveats, beside }) => {
+            Ok(Prepared { engine, connections, caveats, beside }) => {
                 let loops = engine.loops();
                 self.engine = Some(engine);
-                Tidings::Ready { loops, caveats, beside }
+                Tidings::Ready { share, loops, connections, caveats, beside }
             }
-            Err((why, unreached)) => Tidings::Refused { why: why.to_string(), unreached },
+            Err((why, unreached)) => Tidings::Refused { share, why: why.to_string(), unreached },
         }
     }
 
@@ -204,26 +216,39 @@ impl Worker {
 
     /// Waits until the target has answered everything.
     fn settle(&mut self, limit: Nanos) -> Result<(), link::Error> {
-        let (abandoned, gone) = (Cell::new(false), RefCell::new(None));
-        let later = RefCell::new(None);
+        let heard = Heard::default();
         if let Some(mut engine) = self.engine.take() {
-            engine::Carrier::settle(&mut engine, limit, &|| {
-                match self.hear(Duration::ZERO) {
-                    Ok(Some(Instruction::Abandon)) => abandoned.set(true),
-                    Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
-                        *later.borrow_mut() = Some(said);
-                        abandoned.set(true);
-                    }
-                    Ok(_) => {}
-                    Err(why) => *gone.borrow_mut() = Some(why),
-                }
-                abandoned.get() || self.is_asked() || gone.borrow().is_some()
-            });
+            engine.settle(limit, &|| self.is_to_end(&Instruction::Abandon, &heard));
             self.engine = Some(engine);
         }
-        self.later = later.take();
+        self.later = heard.later.take();
         self.tell(Tidings::Settled { trial: self.trial });
-        gone.take().map_or(Ok(()), Err)
+        heard.gone.take().map_or(Ok(()), Err)
+    }
+
+    /// Makes its part of the connections that are to stand.
+    fn hold(&mut self, connections: u32) -> Result<(), link::Error> {
+        let (heard, mut held) = (Heard::default(), HeldConnections::default());
+        if let Some(mut engine) = self.engine.take() {
+            held = engine.hold(connections, &|| self.is_to_end(&Instruction::HoldNoMore, &heard));
+            self.engine = Some(engine);
+        }
+        self.later = heard.later.take();
+        self.tell(Tidings::Held { open: held.open, refused: held.refused });
+        heard.gone.take().map_or(Ok(()), Err)
+    }
+
+    /// Whether what goes on is to end: this is said, or there is something else to do, or nobody any more.
+    fn is_to_end(&self, word: &Instruction, heard: &Heard) -> bool {
+        match self.hear(Duration::ZERO) {
+            Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
+                *heard.later.borrow_mut() = Some(said);
+                heard.ends.set(true);
+            }
+            Ok(said) => heard.ends.set(heard.ends.get() || said.as_ref() == Some(word)),
+            Err(why) => *heard.gone.borrow_mut() = Some(why),
+        }
+        heard.ends.get() || self.is_asked() || heard.gone.borrow().is_some()
     }
 }
 
@@ -235,6 +260,8 @@ pub(crate) fn leaving() -> Tidings {
 /// What is ready for a plan.
 struct Prepared {
     engine: Engine,
+    /// The most that it makes.
+    connections: u64,
     caveats: Vec<Caveat>,
     /// The target's address is one of this machine.
     beside: bool,
@@ -259,7 +286,8 @@ fn prepared(parcel: Parcel, cores: Vec<u32>, tries: FirstTry) -> Result<Prepared
                 // Whoever may bind to an address has it.
                 at.ip().is_loopback() || UdpSocket::bind((at.ip(), 0)).is_ok()
             });
-        Ok(Prepared { engine: Engine::start(&job)?, caveats, beside })
+        let connections = u64::from(job.generator.connections);
+        Ok(Prepared { engine: Engine::start(&job)?, connections, caveats, beside })
     };
     prepare().map_err(|error: Error| {
         use engine::Error::{Connect, NoAnswer, Resolve};

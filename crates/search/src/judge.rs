@@ -235,7 +235,7 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
     let too_late = total.pacing.count_above(most);
     if let Some((member, p99)) = latest(&result.members).filter(|(_, p99)| *p99 > most) {
         let grounds = Box::new(Grounds::Late { p99, most });
-        add(Doubt::GeneratorLate, Grounds::OfMember { member, grounds });
+        add(Doubt::GeneratorLate, Grounds::OfMember { member, place: String::new(), grounds });
     } else if let Some(p99) =
         total.pacing.quantile(1.0 - LATE_SHARE).filter(|p99| *p99 > most && too_late > LATE_FEW)
     {

@@ -1,8 +1,8 @@
 //! `try`: an experiment from its plan, or from where it was cut short.
 
-use crate::args::{Common, TryArgs, kept};
+use crate::args::{Common, PodArgs, TryArgs, fleet_of, kept};
 use crate::label::labelled;
-use crate::measure::{announced, carry_out, opened, store};
+use crate::measure::{announced, carry_out, invited, opened, store};
 use crate::{Failure, bytes, page, wrong};
 use anyhow::anyhow;
 use plan::Plan;
@@ -23,10 +23,13 @@ fn begin(args: &TryArgs, file: &str, common: &Common) -> Result<u8, Failure> {
     if announced(&plan, args.dry_run, common)? {
         return Ok(exit::MET);
     }
+    let fleet = fleet_of(&plan, &PodArgs::default()).map_err(wrong)?;
     let store = store(args.no_store, common)?;
     let beside = page::beside(&args.page, store.as_ref(), &plan.generator.cores, common)?;
+    let _invitations = invited(fleet.as_ref(), None, common)?;
     carry_out(store, beside, common, |faces, stop| {
-        runner::attempt(&plan, env!("CARGO_PKG_VERSION"), &[], &mut labelled(&args.label, faces), stop)
+        let faces = &mut labelled(&args.label, faces);
+        runner::attempt(&plan, fleet.as_ref(), env!("CARGO_PKG_VERSION"), &[], faces, stop)
     })
 }
 
@@ -35,11 +38,13 @@ fn go_on(args: &TryArgs, run: &str, common: &Common) -> Result<u8, Failure> {
     let id = store.find(run)?;
     let before = store.events(&id)?.collect::<Result<Vec<Event>, _>>()?;
     let plan = plan_of(&store, run, &before)?;
+    let fleet = fleet_of(&plan, &PodArgs::default()).map_err(wrong)?;
     let beside = page::beside(&args.page, Some(&store), &plan.generator.cores, common)?;
     let recording = store.resume(&id)?;
+    let _invitations = invited(fleet.as_ref(), None, common)?;
     carry_out(Some(store), beside, common, |faces, stop| {
         faces.resume(&before, recording);
-        runner::attempt(&plan, env!("CARGO_PKG_VERSION"), &before, faces, stop)
+        runner::attempt(&plan, fleet.as_ref(), env!("CARGO_PKG_VERSION"), &before, faces, stop)
     })
 }
 

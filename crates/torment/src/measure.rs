@@ -46,7 +46,7 @@ pub fn measure(
 }
 
 /// Writes what lets workers and watchers in, and says how they come.
-fn invited(
+pub fn invited(
     fleet: Option<&FleetAsked>,
     watchers: Option<&WatchersAsked>,
     common: &Common,

@@ -3,7 +3,8 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::spawn;
+use std::thread::{sleep, spawn};
+use std::time::Duration;
 
 /// Passes connections to its own address on to another; it ends with the test.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct Relay {
 #[derive(Debug, Default)]
 struct Way {
     is_cut: bool,
+    /// How long a piece takes, at least and at most.
+    delay: (Duration, Duration),
     /// Both ends of each connection.
     ends: Vec<TcpStream>,
 }
@@ -32,21 +35,22 @@ impl Relay {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
         let way = Arc::<Mutex<Way>>::default();
-        let relay = Self { address, way: Arc::clone(&way) };
+        let ours = Arc::clone(&way);
         spawn(move || {
             for from in listener.incoming().flatten() {
                 let to = TcpStream::connect(there);
-                let mut way = locked(&way);
+                let mut way = locked(&ours);
                 if let (Ok(to), false) = (to, way.is_cut) {
                     let twins = from.try_clone().and_then(|twin| Ok((twin, to.try_clone()?)));
                     let (from_twin, to_twin) = twins.expect("a descriptor is free");
                     way.ends.extend([&from, &to].map(|end| end.try_clone().expect("a descriptor is free")));
-                    spawn(move || pass(from_twin, to));
-                    spawn(move || pass(to_twin, from));
+                    let (there, back) = (Arc::clone(&ours), Arc::clone(&ours));
+                    spawn(move || pass(from_twin, to, &there, 1));
+                    spawn(move || pass(to_twin, from, &back, 2));
                 }
             }
         });
-        relay
+        Self { address, way }
     }
 
     /// Where it is reached.
@@ -64,15 +68,24 @@ impl Relay {
         }
     }
 
+    /// So long each piece takes from now on, at least and at most, whichever way it goes; their order stays.
+    pub fn delays(&self, least: Duration, most: Duration) {
+        locked(&self.way).delay = (least, most);
+    }
+
     /// Who comes from now on gets through again.
     pub fn mend(&self) {
         locked(&self.way).is_cut = false;
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream) {
+fn pass(mut from: TcpStream, mut to: TcpStream, way: &Mutex<Way>, mut random: u64) {
     let mut piece = [0; 16 << 10];
     while let Ok(length @ 1..) = from.read(&mut piece) {
+        let (least, most) = locked(way).delay;
+        // Lehmer's generator, as it comes with C++ (`minstd_rand`): the same delays in each run.
+        random = random * 48_271 % 0x7fff_ffff;
+        sleep(least + (most - least).mul_f64(random as f64 / f64::from(0x7fff_ffff)));
         if to.write_all(&piece[..length]).is_err() {
             break;
         }

@@ -56,8 +56,11 @@ impl Worker {
         let stands = open + hold.dropped >= hold.wanted || hold.refused.is_some();
         if stands && connecting == 0 && !hold.told {
             hold.told = true;
-            self.teller
-                .tell(Report::Own(HeldConnections { open: open as u64, refused: hold.refused.clone() }));
+            self.teller.tell(Report::Own(HeldConnections {
+                open: open as u64,
+                refused: hold.refused.clone(),
+                by: None,
+            }));
         }
     }
 

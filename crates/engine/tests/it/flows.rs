@@ -33,6 +33,7 @@ fn job(port: u16, plan: &str) -> Job {
         arrivals_limit: plan.arrivals_limit(),
         flows: plan.flows,
         generator: plan.generator,
+        loops: 1,
         deadline: None,
     }
 }

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use torment_engine::{Carrier, Endpoint, Engine, HeldConnections, Job, Offer, Wish};
+use torment_engine::{Carrier, Endpoint, Engine, HeldConnections, Holder, Job, Offer, Wish};
 use units::{Nanos, Rate};
 
 /// Requests on each connection, in the order they were accepted; and how many are open.
@@ -83,7 +83,7 @@ fn becomes(truth: impl Fn() -> bool) -> bool {
 fn so_many_stand_and_each_is_asked_in_its_turn() {
     let (port, seen) = serve(usize::MAX, u64::MAX);
     let mut engine = engine(port);
-    assert_eq!(engine.hold(200, &|| false), HeldConnections { open: 200, refused: None });
+    assert_eq!(engine.hold(200, &|| false), HeldConnections { open: 200, ..HeldConnections::default() });
     assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 200));
     let total = offer(&mut engine, 600.0, Nanos::from_secs(1));
     assert_eq!((total.due, total.outcomes.ok, total.connections, total.connects), (600, 600, 200, 0));

@@ -31,6 +31,7 @@ fn job(url: &str, statements: &[&str]) -> Job {
         arrivals_limit: plan.arrivals_limit(),
         flows: plan.flows,
         generator: plan.generator,
+        loops: 1,
         deadline: None,
     }
 }

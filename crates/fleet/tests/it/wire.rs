@@ -38,7 +38,8 @@ fn what_a_coordinator_says() {
         .expect("it is a plan");
     plan.bind(|_| Ok("id\n1\n2\n".to_owned()), |_| Ok("geheim".to_owned())).expect("all is there");
     let parcel = Box::new(Parcel { plan, authorities: Some(vec![0, 255]) });
-    let welcome = Instruction::Welcome { member: 3, parcel, cores: vec![0, 2], tries: FirstTry::Request };
+    let welcome =
+        Instruction::Welcome { member: 3, share: 1, parcel, cores: vec![0, 2], tries: FirstTry::Request };
     assert!(!format!("{welcome:?}").contains("geheim"));
     let closed = Offer::Closed { connections: 9, requests: Some(1), duration: None };
     for offer in [Offer::Open(schedule(Arrivals::Even)), Offer::Open(schedule(Arrivals::Poisson)), closed] {
@@ -54,6 +55,10 @@ fn what_a_coordinator_says() {
         Instruction::Settle { limit: Nanos(5) },
         Instruction::Abandon,
         Instruction::Heard { trial: 1, second: 2 },
+        Instruction::Hold { connections: 9 },
+        Instruction::HoldNoMore,
+        Instruction::Release,
+        Instruction::Rest,
         Instruction::Alive,
         Instruction::Leave,
     ] {
@@ -80,11 +85,12 @@ fn what_a_member_tells() {
     let caveats = vec![Caveat::on(Doubt::FewPorts, grounds)];
     let worked = Worked { member: 3, due: 9, pacing_p99: Some(Nanos(5)), ..Worked::default() };
     for tidings in [
-        Tidings::Ready { loops: 2, caveats, beside: true },
-        Tidings::Refused { why: "no descriptor is left".to_owned(), unreached: false },
+        Tidings::Ready { share: 1, loops: 2, connections: 9, caveats, beside: true },
+        Tidings::Refused { share: 1, why: "no descriptor is left".to_owned(), unreached: false },
         Tidings::Armed { trial: 1 },
         Tidings::Over { trial: 1, at: Nanos(1), slices: 7, worked: Box::new(worked) },
         Tidings::Settled { trial: 1 },
+        Tidings::Held { open: 7, refused: Some(Failure::Closed) },
         Tidings::Leaving { why: "SIGTERM".to_owned() },
     ] {
         check(&FromMember::Told(tidings));

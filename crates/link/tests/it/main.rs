@@ -1,5 +1,6 @@
 //! Both sides over real sockets, with what may happen on the way.
 
+mod apart;
 mod breaks;
 mod clocks;
 mod door;

@@ -2,7 +2,7 @@
 
 use crate::draft::{Draft, Given};
 use crate::fleet::is_remote_path;
-use crate::{Arrivals, Error, FleetPlace, FleetPlan, Key, Load, Target, Task, Watch};
+use crate::{Arrivals, Error, Find, FleetPlace, FleetPlan, Key, Load, Target, Task, Watch};
 use units::Rate;
 
 /// Drawing one takes 15 ns: with more than this it takes a loop more than a thirtieth of its time.
@@ -23,10 +23,14 @@ impl Draft {
         let refuse = |is: bool, key, why: &str| if is { Err(top.complain(key, why)) } else { Ok(()) };
         let says = |key| top.has(key);
         if let Task::Try(_) = task {
-            for key in [Key::FleetOn, Key::WatchOn] {
-                let why = "an experiment makes its loads in this process, and watches from it: leave it out";
-                refuse(says(key), key, why)?;
-            }
+            refuse(
+                matches!(on, Some(FleetPlace::Pods(_))),
+                Key::FleetOn,
+                "an experiment starts its service on this machine, and pods load what runs in their cluster: say here, ssh:HOST or join",
+            )?;
+            let why =
+                "an experiment starts its service on this machine, which is watched anyway: leave it out";
+            refuse(says(Key::WatchOn), Key::WatchOn, why)?;
         }
         refuse(
             says(Key::Workers) && on.is_none(),
@@ -37,6 +41,11 @@ impl Draft {
             says(Key::Workers) && on.as_ref().is_some_and(is_hosts),
             Key::Workers,
             "each host of ssh has one: name a host twice for two",
+        )?;
+        refuse(
+            says(Key::WorkerCpus) && on.is_none(),
+            Key::WorkerCpus,
+            "it is for the workers of a fleet, and no --on, or on in [fleet], says where they are; --cores is for this process",
         )?;
         refuse(
             says(Key::Watchers) && !watch_on.as_ref().is_some_and(is_joined),
@@ -75,6 +84,10 @@ impl Draft {
             watchers: watchers
                 .map(|given| given.count(FleetPlan::WATCHERS_MOST, "a number of watchers"))
                 .transpose()?,
+            worker_cpus: top
+                .one(Key::WorkerCpus)
+                .map(|given| given.count(FleetPlan::CPUS_MOST, "a number of processors"))
+                .transpose()?,
             wait: top.time(Key::Wait)?,
             remote_binary: top.one(Key::RemoteBinary).map(remote_path).transpose()?,
             on,
@@ -109,11 +122,13 @@ fn remote_path(given: &Given) -> Result<String, Error> {
 
 /// The highest rate at which there are arrivals at random.
 fn at_random(task: &Task) -> Rate {
+    let of_search = |find: &Find| if find.arrivals == Arrivals::Poisson { find.max } else { Rate::ZERO };
     match task {
-        Task::Find(find) if find.arrivals == Arrivals::Poisson => find.max,
+        Task::Find(find) => of_search(find),
+        Task::Try(experiment) => of_search(&experiment.find),
         Task::Run(Load::Open { stages, arrivals: Arrivals::Poisson }) => {
             Rate(stages.iter().map(|stage| stage.from.0.max(stage.to.0)).fold(0.0, f64::max))
         }
-        _ => Rate::ZERO,
+        Task::Run(_) => Rate::ZERO,
     }
 }

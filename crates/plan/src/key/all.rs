@@ -108,6 +108,8 @@ keys! {
     FleetOn: "on", &["fleet"], Text, "'ssh:node2,node3'", Means("in this process");
     /// How many make it, here, by join or as pods; `4..16`: 4 at first, and more before they are the limit.
     Workers: "workers", &["fleet"], NUMBER, "'4..16'", Means("`2`");
+    /// How many processors each of them uses, one loop on each.
+    WorkerCpus: "worker_cpus", &["fleet"], NUMBER, "2", Means("as many as `cores` says; without it one");
     /// From where the target is watched: `ssh:HOST,USER@HOST`, or `join`.
     WatchOn: "watch_on", &["fleet"], Text, "'ssh:root@web'", Means("from this machine");
     /// How many watchers of join there are.

@@ -15,8 +15,13 @@ fn what_goes_together_is_understood() {
     for (text, expected) in [
         ("", nobody.clone()),
         (
-            "on = 'here'\nworkers = 4",
-            FleetPlan { on: Some(FleetPlace::Here), workers: Some((4, 4)), ..nobody.clone() },
+            "on = 'here'\nworkers = 4\nworker_cpus = 2",
+            FleetPlan {
+                on: Some(FleetPlace::Here),
+                workers: Some((4, 4)),
+                worker_cpus: Some(2),
+                ..nobody.clone()
+            },
         ),
         (
             "on = 'join:b:7'\nworkers = '4..16'\nwait = '5min'",
@@ -56,6 +61,9 @@ fn what_does_not_is_one_message() {
         ("on = 'here'\nworkers = 0", "from 1 to 64"),
         ("on = 'here'\nworkers = '9..2'", "4..16"),
         ("workers = 2", "on in [fleet]"),
+        ("worker_cpus = 2", "on in [fleet]"),
+        ("on = 'here'\nworker_cpus = 0", "a number of processors"),
+        ("on = 'here'\nworker_cpus = 65", "at most 64"),
         ("on = 'here'\nwait = '9s'", "only those of join, and pods"),
         ("on = 'join'\nwait = 0", "above 0"),
         ("on = 'here'\nremote_binary = 't'", "hosts of ssh"),

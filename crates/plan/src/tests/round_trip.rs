@@ -294,6 +294,7 @@ fn fleet(is_null: bool, is_watched: bool) -> impl Strategy<Value = FleetPlan> {
         let wait = (says && any(|place| matches!(place, FleetPlace::Join(_)))).then_some(wait);
         let binary =
             (says && any(|place| matches!(place, FleetPlace::Ssh(_)))).then(|| "~/bin/torment".to_owned());
+        fleet.worker_cpus = (says && fleet.on.is_some()).then_some(3);
         (fleet.wait, fleet.remote_binary) = (wait.map(|wait| wait.min(Nanos::from_secs(86_400))), binary);
         fleet
     })

@@ -41,7 +41,13 @@ pub enum Grounds {
     /// For connections to the target.
     FewPorts { ports: u64 },
     /// Of one worker of a fleet.
-    OfMember { member: u32, grounds: Box<Self> },
+    OfMember {
+        member: u32,
+        /// Where it is, if that is known where this is noticed.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        place: String,
+        grounds: Box<Self>,
+    },
     /// Who, and what it left.
     Lost(LostMember),
     /// The slowest hundredth of its answers, and of those of the median worker.
@@ -133,7 +139,12 @@ impl Grounds {
                 "one address has {ports} ports for connections to this target, so no more are made; widen \
                  net.ipv4.ip_local_port_range for more"
             ),
-            Self::OfMember { member, grounds } => format!("worker {member}: {}", grounds.sentence()),
+            Self::OfMember { member, place, grounds } if place.is_empty() => {
+                format!("worker {member}: {}", grounds.sentence())
+            }
+            Self::OfMember { member, place, grounds } => {
+                format!("worker {member} (on {place}): {}", grounds.sentence())
+            }
             Self::Lost(LostMember { member, place, at, unaccounted, why }) => {
                 let arrivals = if *unaccounted == 1 { "arrival" } else { "arrivals" };
                 let when =

@@ -153,7 +153,8 @@ impl<'a> Account<'a> {
         let stolen =
             result.caveats.iter().filter(|c| c.doubt == Doubt::Steal && !judgement.invalid.contains(c));
         self.caveats.splice(0..0, judgement.invalid.iter().chain(stolen).cloned());
-        if !is_closed && !judgement.invalid.is_empty() {
+        let is_whole = !judgement.invalid.iter().any(|caveat| caveat.doubt.is_of_fleet());
+        if !judgement.invalid.is_empty() && !(is_closed && is_whole) {
             return (Vec::new(), false);
         }
         let bad = result.total.outcomes.bad();
@@ -343,6 +344,8 @@ mod tests {
         let closed = taken(At::Connections(9), trial(1, 100, 5, 200, &[Doubt::GeneratorBusy]));
         assert!(closed.at_least && figure(&closed, Measure::Throughput) == Some(80.0), "{closed:?}");
         assert!(closed.caveats.iter().any(|c| c.to_string().starts_with("5 of 105 requests")), "{closed:?}");
+        let lost = taken(At::Connections(9), trial(1, 100, 0, 200, &[Doubt::WorkerLost]));
+        assert!(lost.figures.is_empty() && lost.caveats[0].doubt == Doubt::WorkerLost, "{lost:?}");
 
         let mut stolen = trial(1, 100, 0, 200, &[]);
         let Event::TrialDone { result, .. } = &mut stolen[4] else { panic!("the last") };

@@ -1,7 +1,9 @@
 //! Where arms are started and loaded: processes and requests, or in tests a target in virtual time.
 
 use crate::conductor::{Conductor, Ready};
-use crate::{After, Circumstances, Error, Sink, Stop, demo, load, measure, setup};
+use crate::fleet::Fleet;
+use crate::{After, Circumstances, Error, Reset, Sink, Stop, demo, load, measure, setup};
+use engine::Carrier;
 use plan::{Load, Plan, Setup};
 use record::{Event, Verdict};
 use service::Guard;
@@ -35,30 +37,36 @@ pub(super) trait Bench {
 }
 
 /// The machine's own processes and time.
-pub(super) struct Real(pub Guard);
+pub(super) struct Real {
+    pub guard: Guard,
+    /// Who makes the loads, if not this process.
+    pub fleet: Option<Fleet>,
+}
 
 impl Bench for Real {
     fn up(&mut self, arm: &Setup, stop: &Stop) -> Result<Nanos, Error> {
-        Ok(self.0.up(arm, &|| stop.asked())?)
+        Ok(self.guard.up(arm, &|| stop.asked())?)
     }
 
     fn reset(&mut self, arm: &Setup, sink: &mut dyn Sink, stop: &Stop) -> Result<(), Error> {
-        setup::reset(&mut self.0, arm, sink, stop)
+        setup::reset(&mut self.guard, arm, sink, stop)
     }
 
     fn down(&mut self, sink: &mut dyn Sink) -> Option<Error> {
-        let ended = self.0.ended();
-        setup::tell_logs(&mut self.0, sink);
+        let ended = self.guard.ended();
+        setup::tell_logs(&mut self.guard, sink);
         ended.map(Error::from)
     }
 
     fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &Stop) -> Result<(), Error> {
         let (_demo, target) = demo::start_if_asked(part)?;
-        let mut nobody = Nobody;
-        let ready = Ready::here(part, &target)?;
-        let mut conductor = Conductor::prepare(part, ready, &mut nobody, stop, Circumstances::default());
-        load::warm(&mut conductor, part, load, most);
-        Ok(())
+        let Some(fleet) = &mut self.fleet else {
+            warmed(Ready::here(part, &target)?, part, load, most, stop);
+            return Ok(());
+        };
+        let result = fleet.turn_to(part, &target).map(|ready| warmed(ready, part, load, most, stop));
+        fleet.rest();
+        result
     }
 
     fn measure(
@@ -72,11 +80,12 @@ impl Bench for Real {
         let mut spent = Nanos::ZERO;
         let reset = |sink: &mut dyn Sink| {
             let began = sys::monotonic_ns();
-            let result = setup::reset_trial(&mut self.0, arm, sink, stop);
+            let result = setup::reset_trial(&mut self.guard, arm, sink, stop);
             spent += Nanos(sys::monotonic_ns() - began);
             result
         };
-        let circumstances = Circumstances { reset: Some(Box::new(reset)), after, ..Circumstances::default() };
+        let (reset, fleet) = (Some(Box::new(reset) as Reset<'_>), self.fleet.as_mut());
+        let circumstances = Circumstances { reset, fleet, after, ..Circumstances::default() };
         let result = measure(part, None, sink, stop, circumstances);
         (result, spent)
     }
@@ -84,6 +93,12 @@ impl Bench for Real {
     fn now(&self) -> Nanos {
         Nanos(sys::monotonic_ns())
     }
+}
+
+fn warmed<C: Carrier>(ready: Ready<C>, part: &Plan, load: &Load, most: Nanos, stop: &Stop) {
+    let mut nobody = Nobody;
+    let mut conductor = Conductor::prepare(part, ready, &mut nobody, stop, Circumstances::default());
+    load::warm(&mut conductor, part, load, most);
 }
 
 /// Hears nothing.

@@ -10,7 +10,8 @@ use units::{Nanos, Rate};
 
 /// A later search begins at this share of the capacity that the pilot found: three doublings below it.
 const FROM: f64 = 0.125;
-/// A load is made again so often while the hypervisor takes more than a tenth of the machine; then it counts, with that caveat.
+/// A load is made again so often while the hypervisor takes more than a tenth of the machine, or a part of it is missing; then it is
+/// taken as it is, with that caveat.
 const DISTURBED: usize = 2;
 /// What is open at the end of a load is waited for no longer than this part of it, or the objective's deadline: a load says nothing of what takes longer.
 const DRAIN: u64 = 2;
@@ -38,9 +39,10 @@ impl From<Error> for Void {
     }
 }
 
-/// Whether the hypervisor took so much of the machine meanwhile that it says nothing of the arm; a search repeats its own trials.
+/// Whether the hypervisor took so much of the machine meanwhile, or a worker was lost, that it says nothing of the arm; a search repeats its own trials.
 fn was_disturbed(probe: &Probe, taken: &Taken) -> bool {
-    probe.at != At::Limit && taken.caveats.iter().any(|caveat| caveat.doubt == Doubt::Steal)
+    probe.at != At::Limit
+        && taken.caveats.iter().any(|caveat| caveat.doubt == Doubt::Steal || caveat.doubt.is_of_fleet())
 }
 
 impl<B: Bench> Lab<'_, B> {

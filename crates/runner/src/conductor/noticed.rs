@@ -36,7 +36,11 @@ pub(super) fn noticed(counted: &Counted) -> Vec<Caveat> {
             return;
         };
         let alone = members.len() < 2;
-        let grounds = if alone { grounds } else { Grounds::OfMember { member, grounds: Box::new(grounds) } };
+        let grounds = if alone {
+            grounds
+        } else {
+            Grounds::OfMember { member, place: String::new(), grounds: Box::new(grounds) }
+        };
         caveats.push(Caveat::on(doubt, grounds));
     };
     worst(Doubt::GeneratorBusy, &|worked| {

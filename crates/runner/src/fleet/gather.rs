@@ -7,6 +7,7 @@ use super::ssh::Part;
 use super::{ASK, Fleet, now};
 use crate::build::stamp;
 use crate::{Error, machine};
+use engine::Endpoint;
 use fleet::{FirstTry, Hello, Instruction, SLICE_LATE, Tidings};
 use link::{Duplex, News};
 use plan::{Load, Target, Task};
@@ -18,9 +19,9 @@ use std::time::{Duration, Instant};
 /// For twenty exchanges with each, by which the clocks are compared before a trial.
 pub(super) const AGREE_LIMIT: Duration = Duration::from_secs(2);
 /// Whose line is cut is waited for as long as who tells of nothing.
-const CUT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
+pub(super) const CUT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
 /// One that does not come back so often is left alone.
-const STARTS: u32 = 3;
+pub(super) const STARTS: u32 = 3;
 
 impl Fleet {
     /// A worker in words.
@@ -47,7 +48,7 @@ impl Fleet {
             }
             FleetAsked::Join { .. } | FleetAsked::Pods { .. } => {
                 // Others do: its place is free.
-                let hand = self.hands.get_mut(&number);
+                let hand = self.hands.get_mut(&number).filter(|hand| !hand.is_in_touch());
                 if let Some(hand) = hand.filter(|hand| hand.gone.is_some() || hand.leaves.is_some()) {
                     *hand = Hand::default();
                 }
@@ -73,9 +74,12 @@ impl Fleet {
         )
     }
 
-    /// Whether all are there; else who is not, and why.
+    /// Whether all are there; else who is not, and why. Later on whoever is there is enough, as for a trial.
     pub(super) fn is_complete(&self) -> Result<(), Error> {
         let (there, workers) = (self.there().len() as u32, self.asked.workers());
+        if self.trial > 0 && there > 0 {
+            return Ok(());
+        }
         if self.asked.is_joined() {
             let enough = there >= workers;
             return if enough { Ok(()) } else { Err(Error::Fleet(self.nobody_comes(there, workers))) };
@@ -152,7 +156,7 @@ impl Fleet {
             }
             self.hear(news);
             let why = self.refusal.take().or_else(|| if is_first { self.hindered() } else { None });
-            if let Some(why) = why.filter(|_| is_first) {
+            if let Some(why) = why.filter(|_| self.first.is_some()) {
                 return Err(Error::Fleet(why));
             }
         }
@@ -211,30 +215,40 @@ impl Fleet {
             self.post.send(number, Instruction::Leave);
             return Ok(());
         }
-        let is_elsewhere = hello.machine != machine::start();
-        if let Some(job) = self.job.as_ref().filter(|job| is_elsewhere && job.endpoint.is_local())
-            && self.plan.target != Target::Null
-        {
-            let (place, at) = (&hello.place, job.endpoint.describe());
-            return Err(format!(
-                "{at} is this machine's own address, at which {place} finds itself: name the target by an address that \
-                 {place} reaches, too"
-            ));
-        }
         let place = self.placed(&hello.place);
+        let is_elsewhere = hello.machine != machine::start();
         if hello.stamp.arch != stamp().arch {
             let grounds =
                 Grounds::Unlike { place: place.clone(), arch: hello.stamp.arch, version: hello.build };
             self.caveats.push(Caveat::on(Doubt::OtherBuild, grounds));
         }
-        self.tell_share(number);
         if let Some(hand) = self.hands.get_mut(&number) {
             if self.asked.is_joined() {
                 *hand = Hand::default();
             }
             (hand.place, hand.host, hand.pid) = (place, hello.place, hello.pid);
+            hand.is_elsewhere = is_elsewhere;
         }
-        Ok(())
+        match self.job.as_ref().and_then(|job| self.finds_itself(&job.endpoint)) {
+            Some(why) => Err(why),
+            None => {
+                self.tell_share(number);
+                Ok(())
+            }
+        }
+    }
+
+    /// Why this is no target for one of them, if it is not: at an address of this machine alone another finds itself.
+    pub(super) fn finds_itself(&self, endpoint: &Endpoint) -> Option<String> {
+        if *endpoint.target() == Target::Null || !endpoint.is_local() {
+            return None;
+        }
+        let place = &self.hands.values().find(|hand| hand.is_in_touch() && hand.is_elsewhere)?.host;
+        Some(format!(
+            "{} is this machine's own address, at which {place} finds itself: name the target by an address that {place} \
+             reaches, too",
+            endpoint.describe()
+        ))
     }
 
     /// Why one of them cannot do its part, in words.
@@ -252,6 +266,16 @@ impl Fleet {
             String::new()
         };
         format!("{called} cannot make the load: {why}{hint}")
+    }
+
+    /// Has those come again that were lost: of one that does not, why stands in its hand. The clocks are compared.
+    pub(super) fn bring_back(&mut self) {
+        if self.there().len() < self.hands.len() {
+            let stop = self.stop.clone();
+            let _ = self.start_missing(&|| stop.asked());
+        } else {
+            self.agree();
+        }
     }
 
     /// Compares the clocks.
@@ -274,8 +298,16 @@ impl Fleet {
             self.refusal = self.welcome(number, hello).err().or(self.refusal.take());
             return;
         }
+        if let News::Told(Tidings::Ready { share, .. } | Tidings::Refused { share, .. }) = &news
+            && *share != self.share
+        {
+            // Of what is no longer asked for.
+            return;
+        }
         let refused = match &news {
-            News::Told(Tidings::Refused { why, unreached }) => Some(self.refused(number, why, *unreached)),
+            News::Told(Tidings::Refused { why, unreached, .. }) => {
+                Some(self.refused(number, why, *unreached))
+            }
             _ => None,
         };
         self.refusal = refused.clone().or(self.refusal.take());
@@ -283,15 +315,22 @@ impl Fleet {
         let is_elsewhere = !self.asked.is_here();
         let Some(hand) = self.hands.get_mut(&number) else { return };
         match news {
-            News::Told(Tidings::Ready { loops, caveats, beside }) => {
+            News::Told(Tidings::Ready { loops, connections, caveats, beside, .. }) => {
                 self.starts.remove(&number);
-                (hand.loops, hand.shares) = (loops, false);
+                (hand.loops, hand.connections, hand.shares) = (loops, connections, false);
                 let beside =
                     Some(Grounds::Beside { place: hand.place.clone() }).filter(|_| beside && is_elsewhere);
                 self.caveats.extend(beside.map(|grounds| Caveat::on(Doubt::BesideTarget, grounds)));
-                self.caveats.extend(caveats);
+                let place = &hand.place;
+                self.caveats.extend(caveats.into_iter().map(|caveat| match caveat.grounds {
+                    Some(grounds) if is_elsewhere => {
+                        let (place, grounds) = (place.clone(), Box::new(grounds));
+                        Caveat::on(caveat.doubt, Grounds::OfMember { member: number, place, grounds })
+                    }
+                    _ => caveat,
+                }));
             }
-            News::Told(Tidings::Refused { .. }) => hand.gone = refused,
+            News::Told(Tidings::Refused { .. }) => (hand.gone, hand.has_refused) = (refused, true),
             News::Gone(_) if may_come_again => *hand = Hand::default(),
             News::Gone(why) => {
                 if !self.is_cut(number, &why)
@@ -310,18 +349,24 @@ impl Fleet {
         let (parcel, cores) = self.share(number);
         let tries = match number {
             _ if self.asked.is_here() => FirstTry::Nothing,
-            0 if self.trial == 0 => FirstTry::Request,
+            number if self.first == Some(number) => FirstTry::Request,
             _ => FirstTry::Connection,
         };
-        self.post.send(number, Instruction::Welcome { member: number, parcel, cores, tries });
+        self.post
+            .send(number, Instruction::Welcome { member: number, share: self.share, parcel, cores, tries });
     }
 
-    /// Tells everybody that, who then gets ready once more: there are others than there were.
+    /// Tells everybody that, who then gets ready once more: there are others than there were, or there is something else to do.
     pub(super) fn share_anew(&mut self) {
-        for number in self.there().into_keys() {
+        self.share += 1;
+        let in_touch = |(number, hand): (&u32, &Hand)| hand.is_in_touch().then_some(*number);
+        for number in self.hands.iter().filter_map(in_touch).collect::<Vec<u32>>() {
             self.tell_share(number);
             if let Some(hand) = self.hands.get_mut(&number) {
                 (hand.loops, hand.shares) = (0, true);
+                if std::mem::take(&mut hand.has_refused) {
+                    hand.gone = None;
+                }
             }
         }
     }

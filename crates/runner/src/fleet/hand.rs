@@ -29,12 +29,18 @@ pub(super) struct Hand {
     pub host: String,
     /// Its process there.
     pub pid: u32,
+    /// That is another machine than this.
+    pub is_elsewhere: bool,
     /// How many loops it has; none before it could begin.
     pub loops: u32,
+    /// The most connections that it can make.
+    pub connections: u64,
     /// How far its clock is from ours.
     pub clock: Option<ClockReading>,
-    /// It was told another share, and gets ready once more.
+    /// It is there, and gets ready once more, or rests until it is told for what.
     pub shares: bool,
+    /// It cannot do what it was told last, and is there.
+    pub has_refused: bool,
     /// Its line is cut, and it may make another: since when, and how that showed.
     pub cut: Option<(Instant, String)>,
     /// It was asked to go by others, and goes.
@@ -68,6 +74,12 @@ impl Hand {
     /// The same, or it is only out of reach for a while.
     pub fn is_ready(&self) -> bool {
         self.loops > 0 && self.clock.is_some() && self.gone.is_none() && self.leaves.is_none()
+    }
+
+    /// What it is told arrives.
+    pub fn is_in_touch(&self) -> bool {
+        let is_here = self.gone.is_none() || self.has_refused;
+        self.pid > 0 && is_here && self.cut.is_none() && self.leaves.is_none()
     }
 
     /// It was started, and may still get ready.

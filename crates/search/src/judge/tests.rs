@@ -253,7 +253,8 @@ fn of_a_fleet_the_latest_is_asked() {
     };
     assert_eq!(judged(vec![late(100), late(200)]), []);
     let grounds = Box::new(Grounds::Late { p99: Nanos::from_millis(9), most: Nanos::from_millis(5) });
-    let expected = Caveat::on(Doubt::GeneratorLate, Grounds::OfMember { member: 1, grounds });
+    let expected =
+        Caveat::on(Doubt::GeneratorLate, Grounds::OfMember { member: 1, place: String::new(), grounds });
     assert_eq!(judged(vec![late(100), late(9_000), late(6_000)]), vec![expected.clone()]);
     // By a clock that is known to a millisecond it may have been as late as that.
     let clock = |us| Worked { clock: Nanos::from_millis(1), ..late(us) };

@@ -1,9 +1,13 @@
-use super::fleet::NoFleetArgs;
+use super::fleet::WorkersArgs;
 use super::label::LabelArgs;
 use super::load::{text, variable};
 use super::page::PageArgs;
 use clap::Args;
 use plan::{Command, Draft, Error, GivenAt, Plan, ReadFile};
+
+/// What is started is on this machine: pods load what is in their cluster.
+const ON: &str = "Make the loads from several processes: here, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST, or such as \
+                  are started by others: join, join:HOST:PORT";
 
 /// Try hypotheses about a service: would this change help?
 ///
@@ -11,10 +15,12 @@ use plan::{Command, Draft, Error, GivenAt, Plan, ReadFile};
 /// many times and in random order, measures each start, and says for every hypothesis: better, worse, no difference
 /// that matters, or undecided. Whatever it starts it stops, come what may.
 #[derive(Debug, Args)]
+#[command(mut_arg("on", |on| on.help(ON)))]
 #[command(after_help = "\
 Examples:
   torment try plans/homelab.toml --quick
   torment try plans/pool-size.toml --budget 2h
+  torment try plans/homelab.toml --on ssh:node2    the service here, the load from another machine
   torment try --resume 3f2a     resume an experiment that was cut short
 
 Exit codes: 0 every hypothesis has an answer, 91 one is undecided, 99 there was nothing to compare.")]
@@ -29,7 +35,7 @@ pub struct TryArgs {
     #[arg(long, value_name = "TIME", conflicts_with = "resume")]
     pub budget: Option<String>,
     /// Resume this experiment, a run that was cut short
-    #[arg(long, value_name = "RUN", conflicts_with = "plan")]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "workers", "worker_cpus", "remote_binary", "wait"])]
     pub resume: Option<String>,
     /// Print the plan as understood, and stop
     #[arg(long, conflicts_with = "resume")]
@@ -37,9 +43,8 @@ pub struct TryArgs {
     /// Do not keep the run; it cannot be resumed then
     #[arg(long, conflicts_with = "resume")]
     pub no_store: bool,
-    /// None.
     #[command(flatten)]
-    pub fleet: NoFleetArgs,
+    workers: WorkersArgs,
     /// Its page while it lasts.
     #[command(flatten)]
     pub page: PageArgs,
@@ -60,6 +65,7 @@ impl TryArgs {
         if let Some(budget) = &self.budget {
             draft.set(plan::Key::TryBudget, "--budget", budget);
         }
+        self.workers.set(&mut draft);
         if self.quick {
             draft.quick()?;
         }

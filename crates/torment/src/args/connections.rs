@@ -1,4 +1,4 @@
-use super::fleet::NoFleetArgs;
+use super::fleet::FleetArgs;
 use super::load::{ModeArgs, plan_from};
 use super::request::{GeneratorArgs, RequestArgs, TargetArg, set};
 use super::watching::WatchArgs;
@@ -18,6 +18,7 @@ Examples:
   torment find connections http://127.0.0.1:8080/             held open, hardly used
   torment find connections http://127.0.0.1:8080/ --rate 500  with 500 requests a second over all of them
   torment find connections http://127.0.0.1:8080/json --rate 1k --goal 'p99<50ms' --max 40000
+  torment find connections http://10.0.0.5:8080/ --on ssh:node2,node3    from two machines, each with its own ports
 
 Exit codes: 0 number found, 99 not even one, 92 this machine was the limit, 93 the target did not recover.")]
 pub struct ConnectionsArgs {
@@ -48,9 +49,9 @@ pub struct ConnectionsArgs {
     request: RequestArgs,
     #[command(flatten)]
     generator: GeneratorArgs,
-    /// None.
+    /// Who holds them.
     #[command(flatten)]
-    pub fleet: NoFleetArgs,
+    pub fleet: FleetArgs,
     #[command(flatten)]
     watch: WatchArgs,
     /// What to do with the plan.
@@ -72,6 +73,7 @@ impl ConnectionsArgs {
         set(&mut draft, Key::Width, "--width", &self.width);
         self.request.set(&mut draft);
         self.generator.set(&mut draft);
+        self.fleet.set(&mut draft);
         self.watch.set(&mut draft);
         let plan = plan_from(Command::Find, self.target.text(), draft, read)?;
         let width = match &plan.task {

@@ -13,10 +13,10 @@ use units::Nanos;
 const SPARE: Nanos = Nanos::from_secs(30 * 60);
 const UNSAID: Nanos = Nanos::from_secs(6 * 3600);
 
-/// Where the load is made, and where the target is watched.
+/// Where the load is made.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Fleet")]
-pub struct FleetArgs {
+pub struct WorkersArgs {
     /// Make the load from several processes: `here`, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST,
     /// or such as are started by others: join, join:HOST:PORT; or pods, by your own kubectl: k8s, k8s:CONTEXT/NAMESPACE
     #[arg(long, value_name = "WHERE")]
@@ -24,12 +24,22 @@ pub struct FleetArgs {
     /// How many processes make it, on this machine, by join or as pods; 4..16: 4 at first, and more before they are the limit [default: 2]
     #[arg(long, value_name = "COUNT")]
     workers: Option<String>,
+    /// How many processors each of them uses, one loop on each [default: as --cores says, or one]
+    #[arg(long, value_name = "COUNT")]
+    worker_cpus: Option<String>,
     /// Where torment is on the hosts of ssh [default: on their path; if it is not, it is copied for the run]
     #[arg(long, value_name = "PATH")]
     remote_binary: Option<String>,
     /// How long workers and watchers of join, or pods, are waited for [default: 2min]
     #[arg(long, value_name = "TIME")]
     wait: Option<String>,
+}
+
+/// The same, and where the target is watched.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FleetArgs {
+    #[command(flatten)]
+    workers: WorkersArgs,
     /// What is said of pods.
     #[command(flatten)]
     pub pods: PodArgs,
@@ -124,16 +134,23 @@ pub struct NoFleetArgs {
 impl FleetArgs {
     /// Whether a fleet, or who watches elsewhere, was asked for.
     pub fn is_asked(&self) -> bool {
-        self.on.is_some() || self.watch_on.is_some()
+        self.workers.on.is_some() || self.watch_on.is_some()
     }
 
     pub(super) fn set(&self, draft: &mut Draft) {
-        set(draft, Key::FleetOn, "--on", &self.on);
-        set(draft, Key::Workers, "--workers", &self.workers);
-        set(draft, Key::RemoteBinary, "--remote-binary", &self.remote_binary);
-        set(draft, Key::Wait, "--wait", &self.wait);
+        self.workers.set(draft);
         set(draft, Key::WatchOn, "--watch-on", &self.watch_on);
         set(draft, Key::Watchers, "--watchers", &self.watchers);
+    }
+}
+
+impl WorkersArgs {
+    pub(super) fn set(&self, draft: &mut Draft) {
+        set(draft, Key::FleetOn, "--on", &self.on);
+        set(draft, Key::Workers, "--workers", &self.workers);
+        set(draft, Key::WorkerCpus, "--worker-cpus", &self.worker_cpus);
+        set(draft, Key::RemoteBinary, "--remote-binary", &self.remote_binary);
+        set(draft, Key::Wait, "--wait", &self.wait);
     }
 }
 
@@ -271,17 +288,10 @@ pub fn no_fleet(action: &Action) -> Option<&'static str> {
     let storm = "--on: processes are started by this process alone, on this machine; leave --on, --workers and --watch-on out";
     match action {
         Action::Find(find) => match &find.level {
-            Some(Level::Connections(args)) if args.fleet.is_asked() => Some(
-                "--on: connections are held by this process alone, which has as many loops as they need; leave --on, \
-                 --workers and --watch-on out",
-            ),
             Some(Level::Processes(args)) if args.fleet.is_asked() => Some(storm),
             _ => None,
         },
         Action::Run(run) if run.storm.is_asked() && run.fleet.is_asked() => Some(storm),
-        Action::Try(args) if args.fleet.is_asked() => Some(
-            "--on: an experiment makes its loads in this process, and watches from it; leave --on, --workers and --watch-on out",
-        ),
         _ => None,
     }
 }

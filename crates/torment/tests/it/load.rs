@@ -1,5 +1,6 @@
 //! What makes real loads, and takes its time: `cargo test -- --skip load::` leaves it out.
 
+mod apart;
 mod attempts;
 mod clinic;
 mod connections;

@@ -1,7 +1,7 @@
 use super::unfinished;
 use crate::document::indented;
 use crate::experiment::{Names, certainty, counted, designed, number_of, sentences, tables, void};
-use crate::{RunView, Text, Tone};
+use crate::{RunView, Text, Tone, fleet};
 use record::{Answer, ExperimentEnd, RunId, Spent, Standing, Visit};
 use units::Nanos;
 
@@ -28,6 +28,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let mut rest = void(&names);
     rest.push(spent(&names, standing));
     rest.extend(a_start(&names));
+    rest.extend(fleet::lines(view, "fleet: "));
     rest.extend(kept(&names));
     if !view.logs.is_empty() {
         rest.extend(view.started.as_ref().map(|started| logs(&started.id)));

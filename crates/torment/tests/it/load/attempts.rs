@@ -1,6 +1,7 @@
 //! `torment try`: experiments on the built-in service, whose truth is known; cut short, gone on with, and wrong ones.
 
-use crate::program::{Place, Running, Turn, repository};
+use super::join::{file, worker};
+use crate::program::{Place, Running, Turn, adds_up, repository};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::net::TcpListener;
@@ -130,6 +131,48 @@ fn what_helps_is_better_and_what_does_not_is_no_difference() {
     assert!(logs.stdout.contains("listening on"), "{logs}");
     place.torment(["rm", &id]).expect(0);
     place.torment(["show", part]).complains(1, &["no run"]);
+}
+
+/// The same two from the first start to the last.
+#[test]
+fn a_fleet_makes_the_loads_of_an_experiment() {
+    let (place, port) = (Place::new(), port());
+    let _turn = Turn::shared();
+    let plan = workers(port, "[fleet]\non = 'join'\nworkers = 2").replace("most = 4", "most = 3");
+    let plan = place.write("workers.toml", &plan);
+    let running = Running::start(place.command(["try", plan.to_str().expect("a path"), "--format", "json"]));
+    file(&place, "run.join");
+    let two = [worker(&place, "run.join"), worker(&place, "run.join")];
+    let mut expected = two.each_ref().map(|worker| u64::from(worker.pid()));
+    expected.sort_unstable();
+    let ended = running.end();
+    assert!([0, 91].contains(&ended.code()), "{ended}");
+    let result = ended.json();
+    answers(&hypothesis(&result, "twice the workers help")["judged"], "better");
+    let pids = |run: &Value| {
+        let members = run["fleet"]["workers"].as_array().expect("a list");
+        let mut pids: Vec<u64> = members.iter().filter_map(|member| member["pid"].as_u64()).collect();
+        pids.sort_unstable();
+        pids
+    };
+    assert_eq!(pids(&result), expected, "{ended}");
+    let shown = place.torment(["show", "last"]).expect(0);
+    assert!(shown.stdout.contains("fleet: 2 workers on "), "{shown}");
+    let visits = result["experiment"]["visits"].as_array().expect("a list");
+    assert!(visits.len() >= 2 + 3 * 5, "{ended}");
+    for visit in visits.iter().filter(|visit| visit["void"].is_null()) {
+        let part =
+            visit["taken"][0]["run"].as_str().unwrap_or_else(|| panic!("nothing was measured: {visit:#}"));
+        let (_, part) = place.json(["show", part]);
+        assert_eq!(pids(&part), expected, "{part:#}");
+        adds_up(&part["trial"]);
+    }
+    for worker in two {
+        worker.end().expect(0);
+    }
+    nothing_left(port);
+    let plan = plan.to_str().expect("a path");
+    place.torment(["try", plan, "--on", "k8s"]).complains(2, &["--on", "in their cluster"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `torment find connections` against services whose number of connections is known.
 
 use crate::program;
-use crate::program::{Place, Running, Turn, number};
+use crate::program::{Place, Running, Turn, adds_up, number};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -56,6 +56,21 @@ fn bounds(ended: &program::Ended, find: &Value) -> (f64, f64) {
     let limit = limit(find);
     assert_eq!((&find["ended"], &limit["regular"]), (&"converged".into(), &true.into()), "{ended}");
     (number(limit, "/lower"), number(limit, "/upper"))
+}
+
+/// Half of them each: what one alone holds is not what is found.
+#[test]
+fn several_hold_them_together() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let url = serve(100);
+    let arguments = ["find", "connections", &url, "--from", "64", "--trial", "1s", "--no-watch", "--idle"];
+    let (ended, find) = place.json(arguments.into_iter().chain(["--on", "here", "--workers", "3"]));
+    let (lower, upper) = bounds(&ended, &find);
+    assert!((98.0..=100.0).contains(&lower) && upper > 100.0 && upper <= 103.0, "{lower} to {upper}");
+    let workers = find["fleet"]["workers"].as_array().expect("a list");
+    assert_eq!((workers.len(), ended.code()), (3, 0), "{ended}");
+    find["trials"].as_array().expect("a list").iter().for_each(adds_up);
 }
 
 #[test]

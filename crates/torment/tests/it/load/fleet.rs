@@ -289,6 +289,20 @@ fn a_fleet_grows_before_it_is_the_limit() {
 }
 
 #[test]
+fn each_has_as_many_loops_as_it_may_have_processors() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let load =
+        ["run", "null", "-r", "300", "-d", "1s", "--on", "here", "--workers", "2", "--worker-cpus", "3"];
+    let (ended, run) = place.load(load);
+    ended.measured();
+    let members = run["fleet"]["workers"].as_array().expect("a list");
+    assert!(members.len() == 2 && members.iter().all(|member| member["loops"] == 3), "{members:?}");
+    assert_eq!(run["trial"]["due"], 300);
+    adds_up(&run["trial"]);
+}
+
+#[test]
 fn how_many_may_be_said_in_two_ways() {
     let place = Place::new();
     for wrong in ["0", "4..2", "1..65", "..", "two"] {

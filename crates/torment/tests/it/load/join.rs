@@ -21,7 +21,7 @@ pub(super) fn file(place: &Place, name: &str) -> String {
     }
 }
 
-fn worker(place: &Place, file: &str) -> Running {
+pub(super) fn worker(place: &Place, file: &str) -> Running {
     Running::start(place.command(["worker", "--join", file]))
 }
 
@@ -179,6 +179,25 @@ fn a_link_that_is_cut_for_two_seconds_voids_nothing() {
     assert_eq!(run["fleet"]["lost"].as_array().map(Vec::len), Some(0), "{run:#}");
     let received = target.truth("/json")["received"].as_u64().expect("a count");
     assert_eq!(number(&run, "/trial/sent") as u64, received - 1, "{ended}");
+    for worker in workers {
+        worker.end().expect(0);
+    }
+}
+
+/// How far its clock is away is known less well then, and nothing else is worse.
+#[test]
+fn a_long_and_uneven_way_to_the_coordinator_voids_nothing() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let (running, relay, workers) = through_a_relay(&place, &target, &["run", "-r", "200", "-d", "6s"]);
+    relay.delays(Duration::from_millis(2), Duration::from_millis(40));
+    let run = running.end().measured().json();
+    adds_up(&run["trial"]);
+    assert_eq!(run["trial"]["due"], 1200, "{run:#}");
+    assert_eq!(run["fleet"]["lost"].as_array().map(Vec::len), Some(0), "{run:#}");
+    let received = target.truth("/json")["received"].as_u64().expect("a count");
+    assert_eq!(number(&run, "/trial/sent") as u64, received - 1, "{run:#}");
     for worker in workers {
         worker.end().expect(0);
     }

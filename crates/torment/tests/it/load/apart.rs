@@ -1,0 +1,210 @@
+//! Workers that are really apart: each has two networks of its own, one to the coordinator and one to the target, and a clock that is a day
+//! ahead. They come over TLS. Only root can make such.
+
+use super::join::file;
+use crate::program::sshd::is_root;
+use crate::program::target::Target;
+use crate::program::{Place, Running, SOON, Turn, adds_up, binary, number};
+use serde_json::Value;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Runs `ip`, here or in the network of a process.
+fn ip(within: Option<u32>, words: &str) {
+    let mut command = match within {
+        None => Command::new("ip"),
+        Some(pid) => {
+            let mut command = Command::new("nsenter");
+            command.args(["-t", &pid.to_string(), "-n", "ip"]);
+            command
+        }
+    };
+    let ended = command.args(words.split(' ')).output().expect("it can be run");
+    assert!(ended.status.success(), "ip {words}: {}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// A worker to be, with its networks, whose cables are at this end called by its number. All of it is gone when the process is.
+struct Far {
+    process: Running,
+    number: u32,
+}
+
+/// Those of one test: no other has the same addresses.
+struct Net {
+    /// Of 198.18.0.0/15, which is for measurements (RFC 2544).
+    third: u32,
+}
+
+impl Net {
+    /// None, which is said, where there cannot be any.
+    fn new() -> Option<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let mut possible = Command::new("unshare");
+        possible.args(["-n", "-T", "--monotonic", "86400", "--fork", "ip", "link"]);
+        if !is_root() || !possible.output().is_ok_and(|ended| ended.status.success()) {
+            eprintln!("SKIPPED: only root, with iproute2 and util-linux, has networks and clocks apart");
+            return None;
+        }
+        let own = std::process::id() * 8 + NEXT.fetch_add(1, Ordering::Relaxed);
+        Some(Self { third: own % 256 })
+    }
+
+    /// At this end of a cable of a worker: its first to the coordinator, its second to the target. The other end is the next address.
+    fn at(&self, worker: u32, cable: u32, end: u32) -> String {
+        format!("198.18.{}.{}", self.third, worker * 8 + cable * 4 + 1 + end)
+    }
+
+    /// What the cable is called here.
+    fn cable(&self, worker: u32, cable: u32) -> String {
+        format!("torment{}-{worker}{cable}", self.third)
+    }
+
+    /// A worker that begins once its file is there, and that does `first` in its network.
+    fn far(&self, place: &Place, worker: u32, first: &str) -> Far {
+        let mut command = Command::new("unshare");
+        command.args(["-n", "-T", "--monotonic", "86400", "--fork", "--kill-child", "sh", "-c"]).arg(
+            format!(
+                "until test -e laid; do sleep 0.05; done; {first} exec \"{}\" worker --join run.join",
+                binary()
+            ),
+        );
+        let process = Running::start(place.homed(command));
+        let pid = process.pid();
+        let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net"));
+        let began = Instant::now();
+        while network(&pid.to_string()).ok() == network("self").ok() {
+            assert!(began.elapsed() < SOON, "it does not start");
+            sleep(Duration::from_millis(10));
+        }
+        let within = Some(pid);
+        for cable in [0, 1] {
+            let (name, far) = (self.cable(worker, cable), format!("far{cable}"));
+            let (here, there) = (self.at(worker, cable, 0), self.at(worker, cable, 1));
+            ip(None, &format!("link add {name} type veth peer name {far} netns {pid}"));
+            ip(None, &format!("addr add {here}/30 dev {name}"));
+            ip(None, &format!("link set {name} up"));
+            ip(within, &format!("addr add {there}/30 dev {far}"));
+            ip(within, &format!("link set {far} up"));
+            // Coordinator and target are at the ends of the first one's cables.
+            if worker > 0 {
+                ip(within, &format!("route add {} via {here}", self.at(0, cable, 0)));
+            }
+        }
+        Far { process, number: worker }
+    }
+
+    /// The cable of a worker to the coordinator is out for so long.
+    fn pulls_out(&self, far: &Far, so_long: Duration) {
+        let cable = self.cable(far.number, 0);
+        ip(None, &format!("link set {cable} down"));
+        sleep(so_long);
+        ip(None, &format!("link set {cable} up"));
+    }
+}
+
+/// A load by two workers that are apart, which has begun.
+fn under_way(net: &Net, place: &Place, target: &Target, load: &[&str]) -> (Running, [Far; 2]) {
+    let port = target.address.rsplit(':').next().expect("it has a port");
+    let url = format!("http://{}:{port}/json", net.at(0, 1, 0));
+    let fars = [0, 1].map(|worker| net.far(place, worker, ""));
+    let on = format!("join:{}", net.at(0, 0, 0));
+    let fleet = [url.as_str(), "--on", &on, "--workers", "2", "--format", "json"];
+    let running = Running::start(place.command(load.iter().copied().chain(fleet)));
+    file(place, "run.join");
+    place.write("laid", "");
+    let began = Instant::now();
+    while target.truth("/json")["received"].as_u64() < Some(100) {
+        assert!(began.elapsed() < SOON * 2, "the load does not come");
+        sleep(Duration::from_millis(20));
+    }
+    (running, fars)
+}
+
+fn target(place: &Place) -> Target {
+    let mut target = Target::listen(place, "0.0.0.0:0", &["--model", "async"]);
+    // That is where it is asked what truly happened.
+    target.address = target.address.replace("0.0.0.0", "127.0.0.1");
+    target
+}
+
+/// Whatever was sent has come, and nobody else sent anything but the first request of all.
+#[track_caller]
+fn is_whole(run: &Value, target: &Target, due: u64) {
+    adds_up(&run["trial"]);
+    assert_eq!(run["trial"]["due"], due, "{run:#}");
+    let received = target.truth("/json")["received"].as_u64().expect("a count");
+    assert_eq!(number(run, "/trial/sent") as u64, received - 1, "{run:#}");
+    assert_eq!(run["fleet"]["lost"].as_array().map(Vec::len), Some(0), "{run:#}");
+}
+
+#[test]
+fn clocks_that_are_a_day_apart_make_one_load() {
+    let Some(net) = Net::new() else { return };
+    let (_turn, place) = (Turn::shared(), Place::new());
+    let target = target(&place);
+    let (running, fars) = under_way(&net, &place, &target, &["run", "-r", "400", "-d", "3s"]);
+    let run = running.end().measured().json();
+    is_whole(&run, &target, 1200);
+    for member in run["fleet"]["workers"].as_array().expect("a list") {
+        let bound = number(member, "/clock_within_us");
+        assert!(bound > 0.0 && bound < 20_000.0, "{member}");
+    }
+    fars.map(|far| far.process.end().expect(0));
+}
+
+#[test]
+fn a_cable_that_is_out_for_two_seconds_voids_nothing() {
+    let Some(net) = Net::new() else { return };
+    let (_turn, place) = (Turn::shared(), Place::new());
+    let target = target(&place);
+    let (running, fars) = under_way(&net, &place, &target, &["run", "-r", "200", "-d", "8s"]);
+    net.pulls_out(&fars[1], Duration::from_secs(2));
+    let run = running.end().measured().json();
+    is_whole(&run, &target, 1600);
+    fars.map(|far| far.process.end().expect(0));
+}
+
+#[test]
+fn a_cable_that_is_out_for_ten_seconds_loses_one_worker() {
+    let Some(net) = Net::new() else { return };
+    let (_turn, place) = (Turn::shared(), Place::new());
+    let target = target(&place);
+    let (running, fars) = under_way(&net, &place, &target, &["run", "-r", "200", "-d", "20s"]);
+    net.pulls_out(&fars[1], Duration::from_secs(10));
+    let run = running.end().expect(92).json();
+    adds_up(&run["trial"]);
+    let lost = run["fleet"]["lost"].as_array().expect("a list");
+    assert_eq!(lost.len(), 1, "{lost:#?}");
+    let received = target.truth("/json")["received"].as_u64().expect("a count") - 1;
+    let (sent, open) = (number(&run, "/trial/sent") as u64, number(&lost[0], "/unaccounted") as u64);
+    assert!(sent <= received && received <= sent + open, "{sent} sent, {received} came, {open} are open");
+}
+
+/// An address has so many ports: whose are few is the limit of all, and is named.
+#[test]
+fn who_can_hold_no_more_is_named() {
+    let Some(net) = Net::new() else { return };
+    let (_turn, place) = (Turn::shared(), Place::new());
+    let target = target(&place);
+    let port = target.address.rsplit(':').next().expect("it has a port");
+    let url = format!("http://{}:{port}/json", net.at(0, 1, 0));
+    let few = "echo 20000 20299 > /proc/sys/net/ipv4/ip_local_port_range;";
+    let fars = [net.far(&place, 0, ""), net.far(&place, 1, few)];
+    let on = format!("join:{}", net.at(0, 0, 0));
+    let find = ["find", "connections", &url, "--from", "64", "--trial", "1s", "--max", "2000"];
+    let fleet = ["--on", &on, "--workers", "2", "--no-watch", "--format", "json"];
+    let running = Running::start(place.command(find.into_iter().chain(fleet)));
+    file(&place, "run.join");
+    place.write("laid", "");
+    let ended = running.end();
+    let find = ended.json();
+    fars.map(|far| far.process.end().expect(0));
+    assert_eq!((&find["ended"], ended.code()), (&"generator-limit".into(), 92), "{ended}");
+    let caveats = find["caveats"].as_array().expect("a list");
+    let few = caveats.iter().find(|caveat| caveat["code"] == "few-ports").expect("it is told");
+    let says = few.to_string();
+    assert!(says.contains("(on ") && says.contains("236 ports"), "{says}");
+    assert_eq!(number(&find, "/limits/0/lower"), 472.0, "{ended}");
+}
