@@ -1,6 +1,7 @@
 use crate::experiment::{is_of_several, number_of};
+use crate::summary::remedy;
 use crate::{Kind, RunView, Text, Tone, Trial};
-use record::{Cause, Caveat, Doubt};
+use record::{Cause, Caveat, Doubt, Grounds};
 use std::collections::BTreeMap;
 use units::grouped;
 
@@ -71,7 +72,11 @@ pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
             let of = match trials {
                 1.. if view.kind() == Kind::Experiment => format!(" ({})", number_of(trials, "measurement")),
                 1.. if view.kind() == Kind::Search && left_out => {
-                    format!(" ({}, left out of the limit)", number_of(trials, "trial"))
+                    format!(" ({}, void)", number_of(trials, "trial"))
+                }
+                // What a search has to do next is said by how it ended.
+                _ if view.kind() == Kind::Load && caveat.doubt.is_generator() && !says_what(caveat) => {
+                    format!("; {}", remedy(view, None))
                 }
                 1.. if view.kind() == Kind::Search => format!(" ({})", number_of(trials, "trial")),
                 _ => String::new(),
@@ -79,6 +84,11 @@ pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
             (caveat, format!("{caveat}{of}"))
         })
         .collect()
+}
+
+/// Earlier versions stored what to do in the sentence.
+fn says_what(caveat: &Caveat) -> bool {
+    matches!(caveat.grounds, Some(Grounds::Text(_)))
 }
 
 /// That events of a newer version are missing here.

@@ -366,7 +366,7 @@ mod tests {
             }
             None => chart.band("not known", Some(lower), None, Tone::Faint),
         };
-        let words = if upper.is_some() { "holds" } else { "holds at least" };
+        let words = if upper.is_some() { "holds" } else { "at least" };
         chart.upright(words, Some(holds), Tone::Good)
     }
 
@@ -448,7 +448,7 @@ mod tests {
             "       │",
             "  1 ms │○                    ○                   ○",
             "       └─────────────────────────────────────────▲",
-            "        100     holds at least 300 requests/s  300",
+            "        100           at least 300 requests/s  300",
         ];
         assert_eq!(drawn(&limited(chart(&trials), 300.0, None, 300.0), Glyphs::Blocks, 50), expected);
         let fails = chart(&trials).band("", None, Some(100.0), Tone::Strong);
