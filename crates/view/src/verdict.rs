@@ -75,10 +75,9 @@ pub(crate) fn expected(view: &RunView, diagnosis: &Diagnosis) -> Text {
 /// How to measure what a change brings, of which nothing can be reckoned.
 pub(crate) fn measured(view: &RunView) -> Text {
     let Some(started) = &view.started else { return Text::empty() };
-    let (id, command) = (&started.id, &started.command);
-    let text = format!(
-        "no estimate: repeat this torment {command} after the change with --name after, then torment compare {id} after"
-    );
+    let run = started.label.name.as_ref().unwrap_or(&started.id.0);
+    let text =
+        format!("no estimate; to measure it, repeat with --name after, then: torment compare {run} after");
     Text::labelled("expect", text)
 }
 

@@ -23,6 +23,10 @@ pub(super) fn of(pages: &Pages) -> Front {
     let mut verdict = both(run);
     // What stands above is not said again below.
     let mut chain = chain::of(run);
+    // What gave far above what torment can send did not give first.
+    if run.is_ours() && run.diagnosis.as_ref().is_none_or(|found| found.cause() != Some(Cause::Generator)) {
+        chain.clear();
+    }
     verdict.extend(way_on(run));
     verdict.extend(slow_counts(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
@@ -206,7 +210,7 @@ fn slow_counts(view: &RunView) -> Option<Text> {
         }
         _ => return None,
     };
-    let asks = format!("; {goal} sets no limit on response time, --goal 'p99<50ms' does");
+    let asks = "; for a limit on response time: --goal 'p99<50ms'";
     Some(Text::labelled(label, quick).and(Tone::Faint, asks))
 }
 

@@ -80,9 +80,10 @@ fn is_of_connections(making: &Making) -> bool {
 pub(super) fn brings(view: &RunView, making: Option<&Making>) -> Text {
     let each = making.filter(|making| !is_of_connections(making)).map(|making| making.user + making.kernel);
     let Some(each) = each.filter(|each| each.0 > 0) else { return measured(view) };
-    let rate = rounded(Rate(1.0 / each.as_secs_f64()));
+    let rate = number(rounded(Rate(1.0 / each.as_secs_f64())).0);
+    let (unit, one) = (view.words().unit(), view.words().arrival());
     let text = format!(
-        "torment sends about {rate} for each processor of its own ({each} a request), until the target gives"
+        "a processor of its own makes at least {rate} {unit} ({each} a {one}), until the target gives"
     );
     Text::labelled("expect", text)
 }

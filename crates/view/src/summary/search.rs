@@ -110,13 +110,14 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
             let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
             return Text::empty().and(tone, format!("no {raised} was shown to hold{open}"));
         };
+        let but = open.replacen(": ", "; ", 1);
         let line = match weight(view, limit) {
             Weight::Little(due) => {
-                let only = format!(": only {} at {} {unit}{open}", view.words().count(due), number(held));
+                let only = format!(": only {} at {} {unit}{but}", view.words().count(due), number(held));
                 return Text::empty().and(Tone::Warn, "too little to say").then(only);
             }
             Weight::Weak => {
-                Text::empty().and(Tone::Warn, format!("weak: {verb} {} {unit}{of}{open}", number(held)))
+                Text::empty().and(Tone::Warn, format!("weak: {verb} {} {unit}{of}{but}", number(held)))
             }
             Weight::Full => Text::empty().and(tone, format!("{verb} {} {unit}{of}{open}", number(held))),
         };
@@ -450,7 +451,7 @@ fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
         )));
     }
     let lower = typical.lower?;
-    if strict.lower.is_some_and(|s| (lower - s).abs() <= s * 0.005) {
+    if strict.lower.is_some_and(|s| lower <= s * 1.005) {
         return None;
     }
     let upper =

@@ -49,7 +49,9 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
   const head = 6 + LANE * Math.max(1, ...bounds.map((bound) => bound.lane + 1));
   const named = chart.bands.some((band) => band.name !== '');
   const wide = (band: Band) => Math.abs(place.end(band.to, true) - place.end(band.from, false));
-  const lanes = !named ? 0 : chart.bands.every((band) => fits(band, wide(band))) ? 1 : 2;
+  // Each name that its zone is too narrow for has a line of its own below.
+  const narrower = chart.bands.filter((band) => !fits(band, wide(band)));
+  const lanes = named ? 1 + narrower.length : 0;
   const bottom = head + below + LANE * lanes;
   const height = bottom + FOOT;
   const across = (point: Point) => {
@@ -71,13 +73,12 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
                 <rect key={nth} x={from} y={head + middle - strip / 2} width={Math.max(2, to - from)} height={strip} fill-opacity={share} />
               ))}
               {named && <rect x={from} y={bottom - LANE * lanes} width={Math.max(2, to - from)} height={LANE} fill-opacity={share} />}
-              {/* A name that its zone is too narrow for stands below it. */}
               {fits(band, to - from) ? (
                 <text class="bound" x={from + 6} y={bottom - LANE * lanes + LANE - 4}>
                   {band.name}
                 </text>
               ) : (
-                <text class="bound" x={Math.min(width - 40, Math.max(40, (from + to) / 2))} y={bottom - 4} text-anchor="middle">
+                <text class="bound" x={Math.min(width - 40, Math.max(40, (from + to) / 2))} y={bottom - LANE * (lanes - 2 - narrower.indexOf(band)) - 4} text-anchor="middle">
                   {band.name}
                 </text>
               )}
