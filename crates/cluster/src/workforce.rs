@@ -166,7 +166,7 @@ impl Workforce {
         let change = json!({"spec": {"completions": workers, "parallelism": workers}}).to_string();
         let arguments = ["patch", "job", &self.objects.name(), "--type=merge", "-p", &change, "-o", "name"];
         self.site.kubectl.ask("asking for more workers", &arguments, "")?;
-        self.objects.workers = workers;
+        self.objects.count = workers;
         // What was seen before says nothing of these.
         self.seen = Arc::default();
         Ok(())

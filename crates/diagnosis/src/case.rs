@@ -6,8 +6,12 @@ use crate::recording::{Recording, Trial};
 use crate::steps::Steps;
 use crate::workers::{Bystanders, Workers};
 use record::watch::{Look, Role, Subject, SubjectWindow, Watched};
-use record::{Caveat, Costs, Failure, Lack, Station, Use};
+use record::{Caveat, Costs, Failure, Lack, Purpose, Station, Use};
 use std::collections::BTreeMap;
+use units::Rate;
+
+/// Of less use of the processors than this share what is always at work is a good part.
+const TELLING: f64 = 0.02;
 
 /// A run, divided and merged.
 pub(crate) struct Case<'a> {
@@ -28,6 +32,8 @@ pub(crate) struct Case<'a> {
     pub void: Vec<&'a Caveat>,
     /// Arrivals that failed because torment lacked something, in these trials and the degraded ones.
     pub lacking: BTreeMap<Lack, u64>,
+    /// One load whose rate was asked for, and not the search for the highest.
+    pub is_load: bool,
     /// Later seconds of the same load, at the same rate, were well.
     pub recovered: bool,
     /// The trial in which it first was degraded.
@@ -68,6 +74,7 @@ impl<'a> Case<'a> {
             bad,
             bystanders,
             looks,
+            is_load: recording.trials.iter().all(|trial| trial.purpose == Purpose::Load),
             recovered: steps.recovered,
             lacking,
             void: steps.void.iter().flat_map(invalid).collect(),
@@ -107,6 +114,12 @@ impl<'a> Case<'a> {
     /// Processors the service used while degraded.
     pub fn cpu(&self) -> f64 {
         cpu(self.bad.service(), self.bad.all.length())
+    }
+
+    /// The rate at which its processors would be full, at what a request costs it now; none if it uses too little of them to tell.
+    pub fn full_at(&self) -> Option<Rate> {
+        let (used, all) = (self.cpu(), self.cpus());
+        (used >= TELLING * all).then(|| Rate(self.bad.load.answered * all / used))
     }
 
     /// Its threads that were ready and waited for one.

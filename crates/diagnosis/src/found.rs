@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::condition::Moment;
+use crate::words::{number, three_digits};
 use record::{Arithmetic, Cause, Confidence, Evidence, Prediction, Station};
 use units::Rate;
 
@@ -121,6 +122,21 @@ impl Found {
     ) -> Self {
         self.prediction = Some(Prediction { change: change.into(), capacity, from: None, then: then.into() });
         self
+    }
+
+    /// Twice as much of what gave: twice what was answered, unless the service's processors are full before that.
+    pub fn doubles(self, case: &Case<'_>, change: impl Into<String>, answered: f64, then: &str) -> Self {
+        let full = case.full_at().filter(|full| full.0 > answered);
+        let capacity = full.map_or(2.0 * answered, |full| full.0.min(2.0 * answered));
+        let until = full.map(|full| {
+            format!(
+                "its processors would be full at about {} ({} of {} used now); ",
+                Rate(three_digits(full.0)),
+                number(case.cpu()),
+                number(case.cpus())
+            )
+        });
+        self.predicts(change, Some(Rate(capacity)), until.unwrap_or_default() + then)
     }
 
     /// A formula that should give the rate measured; if it does, that is one more source. One that does not is withdrawn,

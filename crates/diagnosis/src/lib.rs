@@ -58,20 +58,32 @@ pub fn glance(recording: &Recording) -> Diagnosis {
     diagnose(&Recording { trials: now.into_iter().collect(), ..recording.known() })
 }
 
-/// The search came to no limit: a trial that was not well on the way was so by chance, for the target held more.
+/// The search came to no limit: a trial that was bad on the way was so by chance, for the target held more.
 fn held(recording: &Recording, case: &Case<'_>) -> Diagnosis {
     let mut diagnosis = verdict::frame(case);
     diagnosis.none = Some(NoFinding::NotSaturated);
-    let is_good = |end: &End| end.good && end.invalid.is_empty();
-    let good = recording.trials.iter().filter(|trial| trial.end.as_ref().is_some_and(is_good));
-    diagnosis.well_at = good.filter_map(|trial| trial.rate).max_by(|a, b| a.0.total_cmp(&b.0));
-    let rate = |rate: Option<Rate>, words: &str| rate.map_or(String::new(), |rate| format!("{words}{rate}"));
-    diagnosis.sentences = vec![format!(
-        "Nothing gave: the target held the highest load allowed{}; that it was not well{} on the way was \
-         chance.",
-        rate(diagnosis.well_at, ", "),
-        rate(diagnosis.degraded_at, " at "),
-    )];
+    let rates = |good: bool| {
+        let is_it = move |end: &End| end.good == good && end.invalid.is_empty();
+        let judged = recording.trials.iter().filter(|trial| trial.purpose != Purpose::WarmUp);
+        let them = judged.filter(move |trial| trial.end.as_ref().is_some_and(is_it));
+        them.filter_map(|trial| trial.rate)
+    };
+    let order = |a: &Rate, b: &Rate| a.0.total_cmp(&b.0);
+    diagnosis.well_at = rates(true).max_by(order);
+    let held = diagnosis.well_at.map(|rate| format!(", {rate}")).unwrap_or_default();
+    // What torment was too late for says nothing of the target.
+    let chance = match (rates(false).count(), rates(false).min_by(order).zip(rates(false).max_by(order))) {
+        (1, Some((rate, _))) => format!("; one bad trial at {rate} was chance"),
+        (count, Some((least, most))) => {
+            format!("; {count} bad trials at {} to {most} were chance", words::number(least.0))
+        }
+        _ => {
+            diagnosis.degraded_at = None;
+            String::new()
+        }
+    };
+    diagnosis.sentences =
+        vec![format!("Nothing gave: the target held the highest load allowed{held}{chance}.")];
     diagnosis
 }
 

@@ -2,6 +2,12 @@
 
 use units::grouped;
 
+/// To three significant digits: more of them would promise what no prediction can keep.
+pub(crate) fn three_digits(value: f64) -> f64 {
+    let last = 10_f64.powi((value.log10().floor() as i32 - 2).max(0));
+    (value / last).round() * last
+}
+
 /// A number of threads, sessions, processors: as many decimals as it deserves.
 pub(crate) fn number(value: f64) -> String {
     if value.abs() >= 9.95 || (value - value.round()).abs() < 0.005 {

@@ -1,6 +1,7 @@
 use crate::experiment::{is_of_several, number_of};
+use crate::summary::remedy;
 use crate::{Kind, RunView, Text, Tone, Trial};
-use record::{Cause, Caveat, Doubt};
+use record::{Cause, Caveat, Doubt, Grounds};
 use std::collections::BTreeMap;
 use units::grouped;
 
@@ -68,17 +69,29 @@ pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
     told.sort_by_key(|(left_out, ..)| *left_out);
     told.into_iter()
         .map(|(left_out, caveat, trials)| {
-            let of = match trials {
-                1.. if view.kind() == Kind::Experiment => format!(" ({})", number_of(trials, "measurement")),
-                1.. if view.kind() == Kind::Search && left_out => {
-                    format!(" ({}, left out of the limit)", number_of(trials, "trial"))
+            let said = caveat.to_string();
+            let of = match (view.kind(), trials) {
+                (Kind::Experiment, 1..) => number_of(trials, "measurement"),
+                (Kind::Search, 1..) if left_out => format!("{}, void", number_of(trials, "trial")),
+                (Kind::Search, 1..) => number_of(trials, "trial"),
+                // What a search has to do next is said by how it ended.
+                (Kind::Load, _) if caveat.doubt.is_generator() && !says_what(caveat) => {
+                    return (caveat, format!("{said}; {}", remedy(view, None)));
                 }
-                1.. if view.kind() == Kind::Search => format!(" ({})", number_of(trials, "trial")),
-                _ => String::new(),
+                _ => return (caveat, said),
             };
-            (caveat, format!("{caveat}{of}"))
+            let text = match said.strip_suffix(')') {
+                Some(open) => format!("{open}; {of})"),
+                None => format!("{said} ({of})"),
+            };
+            (caveat, text)
         })
         .collect()
+}
+
+/// Earlier versions stored what to do in the sentence.
+fn says_what(caveat: &Caveat) -> bool {
+    matches!(caveat.grounds, Some(Grounds::Text(_)))
 }
 
 /// That events of a newer version are missing here.

@@ -57,6 +57,9 @@ pub struct Front {
 pub struct Head {
     /// Its id.
     pub id: String,
+    /// What whoever started it called it; empty if nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// `find`, `run`, `try`, `probe`, …
     pub command: String,
     /// The target as shown to people.

@@ -21,7 +21,9 @@ pub(crate) use names::{Names, figure};
 pub(crate) use story::now;
 pub(crate) use story::{block_of, designed, stands, started, visited};
 pub use story::{latest as arm_lines, now as start_line};
-pub(crate) use words::{answer_in_full, answer_word, counted, factor, number_of, percent, ratio, value};
+pub(crate) use words::{
+    answer_in_full, answer_word, counted, factor, median, number_of, percent, ratio, value,
+};
 
 /// Tables and bars are no wider than this; sentences are wrapped by whoever prints them.
 const WIDTH: usize = 100;

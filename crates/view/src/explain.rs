@@ -2,7 +2,7 @@
 //! what was looked at, what was watched, and what could not be seen.
 
 use crate::document::{Section, Table, indented};
-use crate::verdict::{arithmetic, chain, confidence, evidence, none, prediction, sentences, unsaid};
+use crate::verdict::{arithmetic, chain, confidence, evidence, expected, none, sentences, unsaid};
 use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
 use crate::words::on;
 use crate::{PlaceSeen, RunView, Text, Tone, Trial};
@@ -106,7 +106,7 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     lines.extend(unsaid(diagnosis).map(arithmetic));
     lines.push(confidence(diagnosis));
     lines.extend(next(diagnosis));
-    lines.extend(diagnosis.prediction.as_ref().map(|found| prediction(view, found)));
+    lines.push(expected(view, diagnosis));
     let rates: Vec<String> = [("degraded at", diagnosis.degraded_at), ("well at", diagnosis.well_at)]
         .into_iter()
         .filter_map(|(words, rate)| Some(format!("{words} {}", rate?)))

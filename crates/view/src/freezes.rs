@@ -68,7 +68,11 @@ pub(crate) fn times(count: usize) -> String {
 fn lengths(found: &Freezes) -> String {
     let (median, longest) = (shown(found.median()), shown(found.longest()));
     let alike = found.longest().as_secs_f64() <= ALIKE * found.median().as_secs_f64();
-    let most = if alike { String::new() } else { format!(", at most {longest}") };
+    let most = match alike {
+        true if found.each.len() > 1 => " each".to_owned(),
+        true => String::new(),
+        false => format!(" in the median, {longest} at most"),
+    };
     let every = found.period.map(|period| format!(", every {}", shown(period))).unwrap_or_default();
     format!(" for {median}{most}{every}")
 }

@@ -1,5 +1,5 @@
 use crate::compare::{changed_by, limit_figure, limits_differ};
-use crate::summary::{between, holds};
+use crate::summary::{between, holds, open};
 use crate::values::{count, rate_value};
 use crate::words::{number, shortened};
 use crate::{Difference, Grid, Standing, Text, Tone, freezes};
@@ -142,9 +142,7 @@ fn came_to(run: &RunSummary, interval: bool) -> (String, Tone) {
     }
     match (ended(run), run.goal_met) {
         (Some(Ended::Converged), _) => (limit(run, "", interval), Tone::Good),
-        (Some(Ended::MaxReached), _) => {
-            (format!("{}, the highest allowed", limit(run, "", interval)), Tone::Good)
-        }
+        (Some(Ended::MaxReached), _) => (limit(run, "", interval), Tone::Plain),
         (Some(ended), _) => (limit(run, shortly(&ended), interval), Tone::Warn),
         (None, Some(true)) => match run.stood_still {
             // Who looks for green is to see what the goal does not ask for.
@@ -170,9 +168,10 @@ fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
         (Some(lower), upper) => {
             let verb = ended(run).map_or("holds", |ended| holds(&ended, run.held, Some(lower), upper));
             let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| interval);
+            let open = ended(run).map_or("", |ended| open(&ended));
             let more = if ended(run).is_none() && upper.is_none() { ", perhaps more" } else { "" };
             (
-                format!("{verb} {} {unit}{more}", number(run.held.unwrap_or(lower))),
+                format!("{verb} {} {unit}{open}{more}", number(run.held.unwrap_or(lower))),
                 between.unwrap_or_default(),
             )
         }
@@ -186,11 +185,11 @@ fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
     if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
 }
 
-/// `froze 7 times, 900 ms at most`.
+/// `froze 7 times, up to 900 ms`.
 fn stood_still(still: StoodStill) -> String {
     let StoodStill { times, longest } = still;
-    let most = if times == 1 { "" } else { " at most" };
-    format!("{}, {}{most}", freezes::times(times as usize), freezes::shown(longest))
+    let most = if times == 1 { " for" } else { ", up to" };
+    format!("{}{most} {}", freezes::times(times as usize), freezes::shown(longest))
 }
 
 fn ended(run: &RunSummary) -> Option<Ended> {
@@ -205,12 +204,10 @@ pub fn is_at_least(run: &RunSummary) -> bool {
 /// Why a limit is not known, or not better.
 fn shortly(ended: &Ended) -> &'static str {
     match ended {
-        Ended::Converged | Ended::MaxReached => "",
+        Ended::Converged | Ended::MaxReached | Ended::GeneratorLimit | Ended::FleetFailed => "",
         Ended::BelowMin => "the lowest tried",
         Ended::BudgetSpent => "budget spent",
         Ended::Noisy => "its capacity varies",
-        Ended::GeneratorLimit => "torment is the limit",
-        Ended::FleetFailed => "workers were lost",
         Ended::NonStationary => "the target kept changing",
         Ended::NotRecovered => "did not recover",
         Ended::Interrupted => "interrupted",

@@ -20,3 +20,4 @@ mod written;
 
 pub use now::{GroupNow, Part, TreeNow};
 pub use pages::Pages;
+pub(crate) use pictures::{DOWN, UP};

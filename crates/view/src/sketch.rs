@@ -169,9 +169,9 @@ impl<'a> Drawing<'a> {
         bands.iter().find(|band| band.tone == Tone::Strong).or_else(|| bands.iter().find(is_open))
     }
 
-    /// What holds.
+    /// What holds: the first of all that stand upright, for the others are seen from it.
     fn holds(&self) -> Option<&'a Bound> {
-        self.chart.bounds.iter().find(|bound| bound.along_x && bound.tone == Tone::Good)
+        self.chart.bounds.iter().find(|bound| bound.along_x)
     }
 
     fn write(&mut self, row: usize, column: usize, text: &str, tone: Tone) {
@@ -271,7 +271,7 @@ impl<'a> Drawing<'a> {
             }
         }
         if let Some(holds) = self.holds() {
-            cells[self.column(holds.at)] = (self.ink.caret, Tone::Good);
+            cells[self.column(holds.at)] = (self.ink.caret, holds.tone);
         }
         cells
     }
@@ -366,8 +366,8 @@ mod tests {
             }
             None => chart.band("not known", Some(lower), None, Tone::Faint),
         };
-        let words = if upper.is_some() { "holds" } else { "holds at least" };
-        chart.upright(words, Some(holds), Tone::Good)
+        let (words, tone) = if upper.is_some() { ("holds", Tone::Good) } else { ("at least", Tone::Plain) };
+        chart.upright(words, Some(holds), tone)
     }
 
     fn drawn(chart: &Chart, glyphs: Glyphs, width: usize) -> Vec<String> {
@@ -448,7 +448,7 @@ mod tests {
             "       │",
             "  1 ms │○                    ○                   ○",
             "       └─────────────────────────────────────────▲",
-            "        100     holds at least 300 requests/s  300",
+            "        100           at least 300 requests/s  300",
         ];
         assert_eq!(drawn(&limited(chart(&trials), 300.0, None, 300.0), Glyphs::Blocks, 50), expected);
         let fails = chart(&trials).band("", None, Some(100.0), Tone::Strong);

@@ -1,6 +1,7 @@
 //! Trials on the other side of a limit than where they are looked for: bad ones where it holds, good ones beyond it; and which of the good
 //! ones stand for it.
 
+use crate::experiment::number_of;
 use crate::words::number;
 use crate::{RunView, Trial, TrialState, Words};
 use record::{Limit, Purpose};
@@ -36,6 +37,8 @@ pub(crate) struct Strays {
     pub bad: usize,
     /// The same from before the warm-up: of a target that was still cold.
     pub cold: usize,
+    /// The highest rate of those.
+    pub cold_at: Option<f64>,
     /// Good, above it.
     pub good: usize,
     /// Void, at what holds or below.
@@ -44,8 +47,10 @@ pub(crate) struct Strays {
     pub void_above: usize,
     /// Between which rates the void ones were asked for.
     pub asked: Option<(f64, f64)>,
-    /// The same of warm-ups in which the generator fell behind: they are not drawn.
+    /// The same of warm-ups in which the generator fell behind.
     pub warm: Option<(f64, f64)>,
+    /// Warm-ups and looks at whether the target is back that were void: they are not drawn.
+    pub undrawn: usize,
 }
 
 /// With one rate more.
@@ -65,7 +70,10 @@ impl Strays {
         for (at, trial) in judged(view) {
             let holds = at <= held * (1.0 + ALIKE);
             match TrialState::of(trial) {
-                TrialState::Bad if holds && is_cold(trial) => found.cold += 1,
+                TrialState::Bad if holds && is_cold(trial) => {
+                    found.cold += 1;
+                    found.cold_at = Some(found.cold_at.map_or(at, |known| known.max(at)));
+                }
                 TrialState::Bad if holds => found.bad += 1,
                 TrialState::Good if !holds => found.good += 1,
                 TrialState::Void => {
@@ -77,6 +85,8 @@ impl Strays {
         }
         let is_void =
             |trial: &&Trial| trial.judgement.as_ref().is_some_and(|judged| !judged.invalid.is_empty());
+        let beside = |trial: &&Trial| matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery);
+        found.undrawn = view.trials.iter().filter(beside).filter(is_void).count();
         let warm = view.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).filter(is_void);
         found.warm = warm.filter_map(|trial| trial.rate).fold(None, |known, rate| reach(known, rate.0));
         found
@@ -84,42 +94,32 @@ impl Strays {
 
     /// What there is to say of them under a picture; nothing if all lie where they are looked for.
     pub fn words(self, view: &RunView) -> String {
-        let Self { bad, cold, good, void, void_above, asked, warm } = self;
-        let lie = |count: usize, what: &str| match count {
-            1 => format!("1 {what} lies"),
-            count => format!("{count} {what}s lie"),
-        };
+        let Self { bad, cold, good, void, void_above, undrawn, .. } = self;
+        let of = |count: usize, what: &str| number_of(count, &format!("{what} trial"));
         let mut said = String::new();
         if bad > 0 {
-            said += &format!(
-                "; {} at or below the line, for the limit is what nine in ten trials hold",
-                lie(bad, "bad trial")
-            );
+            let of = of(bad, "bad");
+            said += &format!("; {of} at or below the line: the limit is what nine trials in ten hold");
         }
         if cold > 0 {
-            said += &format!("; {} below the line, from before the warm-up", lie(cold, "bad trial"));
+            said += &format!("; {} before the warm-up, up to the dashed line", of(cold, "bad"));
         }
         // Beyond a limit that was found, what lies there is said by its shade.
         if good > 0 && view.fails_at().is_none() && view.end.is_some() {
-            said += &format!("; {} beyond the line: too little to count as held", lie(good, "good trial"));
+            said += &format!("; {} beyond the line: too little to count as held", of(good, "good"));
         }
-        if void + void_above > 0 {
-            said += match view.is_ours() {
-                true => "; hollow: void, for torment fell behind",
-                false => "; hollow: void, does not count",
+        let drawn = void + void_above;
+        if drawn > 0 {
+            let why = match view.is_ours() {
+                true => "in which torment fell behind, at the rate asked for",
+                false => "not counted",
             };
-            if let Some((least, most)) = asked.filter(|(least, most)| view.is_ours() && least < most) {
-                said += &format!("; drawn at the rate asked for, {} to {}", number(least), number(most));
-            }
+            said += &format!("; hollow: {}, {why}", of(drawn, "void"));
         }
-        if let Some((least, most)) = warm.filter(|_| view.is_ours()) {
-            let rates =
-                if least < most { format!("{} to {}", number(least), number(most)) } else { number(most) };
-            said += &format!("; not drawn: the warm-up at {rates}, in which torment fell behind");
-        }
-        if void > 0 {
-            said +=
-                &format!("; {} at or below the line, where other trials were good", lie(void, "void one"));
+        if undrawn > 0 {
+            let them =
+                if undrawn == 1 { "a warm-up or recovery check" } else { "warm-ups and recovery checks" };
+            said += &format!("; {} not drawn: {them}", of(undrawn, "void"));
         }
         said
     }

@@ -63,8 +63,22 @@ fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     lines.extend(
         diagnosis.next.first().map(|next| Text::empty().and(Tone::Faint, "next: ").and(Tone::Strong, next)),
     );
-    lines.extend(diagnosis.prediction.as_ref().map(|found| prediction(view, found)));
+    lines.push(expected(view, diagnosis));
     lines
+}
+
+/// What the change should bring; where that cannot be reckoned, how to measure it.
+pub(crate) fn expected(view: &RunView, diagnosis: &Diagnosis) -> Text {
+    diagnosis.prediction.as_ref().map_or_else(|| measured(view), |found| prediction(view, found))
+}
+
+/// How to measure what a change brings, of which nothing can be reckoned.
+pub(crate) fn measured(view: &RunView) -> Text {
+    let Some(started) = &view.started else { return Text::empty() };
+    let run = started.label.name.as_ref().unwrap_or(&started.id.0);
+    let text =
+        format!("no estimate; to measure it, repeat with --name after, then: torment compare {run} after");
+    Text::labelled("expect", text)
 }
 
 /// What was reckoned, if it gives what was measured (runs of earlier versions kept what did not, too), and no sentence has it already.
@@ -101,12 +115,12 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
     let (tone, words, usual) = match diagnosis.none? {
         // Not well on the way, and well at more.
         NoFinding::NotSaturated if diagnosis.degraded_at.is_some() => {
-            (Tone::Good, "not saturated", "the target held the highest load allowed")
+            (Tone::Strong, "not saturated", "the target held the highest load allowed")
         }
         NoFinding::NotSaturated => {
             let up_to = diagnosis.well_at.map(|rate| format!(", up to {rate}")).unwrap_or_default();
             let text = format!(": no rate offered was too much for the target{up_to}");
-            return Some(Text::empty().and(Tone::Good, "not saturated").then(text));
+            return Some(Text::empty().and(Tone::Strong, "not saturated").then(text));
         }
         NoFinding::Unexplained => {
             (Tone::Warn, "unexplained", "the target was not well, and nothing that was watched explains it")
@@ -187,8 +201,14 @@ fn lacking(confidence: Confidence) -> Option<String> {
     least.filter(|_| confidence.word() != "high").map(|(_, why)| why)
 }
 
+/// How many times as much, without zeros that say nothing.
+fn factor(times: f64) -> String {
+    let text = format!("{times:.1}");
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
+}
+
 /// To three significant digits: more of them would promise what no prediction can keep.
-fn rounded(Rate(rate): Rate) -> Rate {
+pub(crate) fn rounded(Rate(rate): Rate) -> Rate {
     let last = 10_f64.powi((rate.log10().floor() as i32 - 2).max(0));
     Rate((rate / last).round() * last)
 }
@@ -202,10 +222,21 @@ pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
         None => capacity,
     };
     let gives = match capacity {
-        Some(capacity) => format!("about {}", rounded(limit(*capacity))),
+        // With where it comes from, so that whoever reads it can judge it.
+        Some(capacity) => {
+            match held.map(|held| (held, "held")).or(from.map(|from| (from.0, "answered"))).zip(*from) {
+                Some(((base, word), from)) => format!(
+                    "about {} ({} × {} {word})",
+                    rounded(limit(*capacity)),
+                    factor(capacity.0 / from.0),
+                    number(base)
+                ),
+                None => format!("about {}", rounded(limit(*capacity))),
+            }
+        }
         None => "no more than now".to_owned(),
     };
-    let then = if then.is_empty() { String::new() } else { format!("; then {then}") };
+    let then = if then.is_empty() { String::new() } else { format!("; {then}") };
     Text::empty().and(Tone::Faint, "expect: ").then(format!("{change}: {gives}{then}"))
 }
 
@@ -225,7 +256,7 @@ mod tests {
             then: String::new(),
         };
         let said = |view: &RunView, found: &Prediction| prediction(view, found).to_string();
-        assert_eq!(said(&view, &found), "expect: twice the processors: about 41,500/s");
+        assert_eq!(said(&view, &found), "expect: twice the processors: about 41,500/s (2 × 20,750 answered)");
         view.limits = vec![Limit {
             goal: "nine-of-ten".to_owned(),
             held: Some(19_590.0),
@@ -239,7 +270,7 @@ mod tests {
             lower_bad: 0,
             throughput: None,
         }];
-        assert_eq!(said(&view, &found), "expect: twice the processors: about 39,200/s");
+        assert_eq!(said(&view, &found), "expect: twice the processors: about 39,200/s (2 × 19,590 held)");
         found.from = None;
         assert_eq!(
             said(&view, &found),

@@ -176,43 +176,46 @@ fn said(sign: &Sign, slope: f64, last: &Sight) -> Meanwhile {
         Sign::Stolen => Meanwhile::of(
             "stolen",
             format!(
-                "then the hypervisor had taken {} processors: the target did not cause it",
+                "meanwhile the hypervisor had taken {} processors: the target did not cause it",
                 number(slope)
             ),
         ),
         Sign::Stopped => Meanwhile::of(
             "stopped",
-            "then its threads were stopped (SIGSTOP, a debugger, a freezer or a snapshot)",
+            "meanwhile its threads were stopped (SIGSTOP, a debugger, a freezer or a snapshot)",
         ),
         Sign::Quota => {
             let quota = last.quota.as_ref();
             let of =
                 quota.map(|(cpus, group)| format!(" (cpu.max of {group}: {} processors)", number(*cpus)));
-            Meanwhile::of("quota", format!("then its processor quota was used up{}", of.unwrap_or_default()))
+            Meanwhile::of(
+                "quota",
+                format!("meanwhile its processor quota was used up{}", of.unwrap_or_default()),
+            )
         }
         Sign::Collector => {
             let cause = last.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
-            Meanwhile::of("collector", format!("then its garbage collector had stopped it{cause}"))
+            Meanwhile::of("collector", format!("meanwhile its garbage collector had stopped it{cause}"))
         }
         Sign::Safepoint => Meanwhile::of(
             "safepoint",
-            "then its virtual machine had stopped it at a safepoint, not to collect garbage",
+            "meanwhile its virtual machine had stopped it at a safepoint, not to collect garbage",
         ),
         Sign::Disk(what) => {
-            Meanwhile::of("disk", format!("then {} of it waited for a disk ({what})", threads(slope)))
+            Meanwhile::of("disk", format!("meanwhile {} of it waited for a disk ({what})", threads(slope)))
         }
         Sign::Page => {
-            Meanwhile::of("disk", format!("then {} of it waited for a page of memory", threads(slope)))
+            Meanwhile::of("disk", format!("meanwhile {} of it waited for a page of memory", threads(slope)))
         }
         Sign::Busy => Meanwhile::of(
             "busy",
-            format!("then it computed, on {} processors more than usual", number(slope)),
+            format!("meanwhile it computed, on {} processors more than usual", number(slope)),
         ),
         Sign::Waiting(wait, group) => {
             let (who, wait) = (threads(slope), wait.to_string());
             let several = who != "a thread";
             let wait = if several { plural(&wait) } else { wait };
-            Meanwhile::of("waiting", format!("then {who} of {group} {wait}"))
+            Meanwhile::of("waiting", format!("meanwhile {who} of {group} {wait}"))
         }
     }
 }

@@ -341,20 +341,20 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
         |subject: &mut SubjectWindow, inside: f64| subject.groups[0].on_cpu_ns += (inside * 8e8) as u64;
     type Does<'a> = &'a dyn Fn(&mut SubjectWindow, f64);
     let cases: [(&str, &str, Does<'_>); 7] = [
-        ("quota", "then its processor quota was used up (cpu.max of /box: 0.5 processors)", &quota),
-        ("collector", "then its garbage collector had stopped it (Allocation Failure)", &collector),
-        ("busy", "then it computed, on 0.8 processors more than usual", &busy),
+        ("quota", "meanwhile its processor quota was used up (cpu.max of /box: 0.5 processors)", &quota),
+        ("collector", "meanwhile its garbage collector had stopped it (Allocation Failure)", &collector),
+        ("busy", "meanwhile it computed, on 0.8 processors more than usual", &busy),
         (
             "disk",
-            "then 4 threads of it waited for a disk (/var/log/x)",
+            "meanwhile 4 threads of it waited for a disk (/var/log/x)",
             &wait(Wait::Disk { what: "/var/log/x".to_owned() }),
         ),
         (
             "stopped",
-            "then its threads were stopped (SIGSTOP, a debugger, a freezer or a snapshot)",
+            "meanwhile its threads were stopped (SIGSTOP, a debugger, a freezer or a snapshot)",
             &wait(Wait::Other { what: "stopped".to_owned() }),
         ),
-        ("waiting", "then 4 threads of worker sleep", &wait(Wait::Sleep)),
+        ("waiting", "meanwhile 4 threads of worker sleep", &wait(Wait::Sleep)),
         ("nothing", "nothing observed explains it", &|_, _| {}),
     ];
     let frozen = every_ten(60.0);

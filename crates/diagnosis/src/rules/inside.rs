@@ -156,10 +156,11 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
             .chain(link)
             .next("hold each connection for less time")
             .next("then a larger pool, if what is behind it has room")
-            .predicts(
+            .doubles(
+                case,
                 format!("a pool of {}", number(2.0 * size)),
-                Some(Rate(2.0 * load.answered)),
-                format!("if the rate stays the same, {place} is the limit behind the pool"),
+                load.answered,
+                &format!("if the rate stays the same, {place} is the limit behind the pool"),
             )
             .unless(format!("connections to {place} are idle while requests wait")),
     )
@@ -212,8 +213,8 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     Some(
         found
             .chain(["requests".to_owned(), format!("inside {}", case.name())])
-            .next("its own metrics say more: queues, pools, timers, limits of concurrency (--metrics URL)")
-            .next("watch what it talks to as well (--postgres URL)")
+            .next("look at its own metrics for full queues, pools, timers and concurrency limits (--metrics URL)")
+            .next("also watch what it talks to (--postgres URL)")
             .unless("one of its own queues or pools is seen full"),
     )
 }

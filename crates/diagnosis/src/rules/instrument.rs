@@ -12,6 +12,9 @@ const DELAY_SHARE: f64 = 0.3;
 /// and from this time on.
 const DELAY_LEAST: f64 = 0.001;
 
+/// Of no more processors than this none is idle while a target beside it is loaded.
+const FEW: u32 = 2;
+
 pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
     let void = case.void.iter().find(|caveat| caveat.doubt.is_generator());
     let load = &case.bad.load;
@@ -45,11 +48,17 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
         );
         found = found.evidence(fact(text).seen(waited, 0.05, "share", source::SCHEDSTAT));
     }
+    let host = case.bad.all.host.as_ref().map(|host| host.cpus);
+    let found = match host {
+        // None can be set aside.
+        Some(..=FEW) => found.next("make the load from another machine: --on ssh:HOST"),
+        _ => found.next("give torment processors of its own (--cores), or make the load from another machine (--on ssh:HOST)"),
+    };
+    let found =
+        if case.is_load { found.next("or ask for a lower rate: below it the figures hold") } else { found };
     Some(
         found
             .chain(["load generator → processor".to_owned()])
-            .next("run torment on another machine, or give it processors of its own (--cores)")
-            .next("or ask for a lower rate: below it the figures hold")
             .unless("the generator's own delay stays below 1 ms when it has a processor of its own"),
     )
 }

@@ -83,9 +83,10 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 true => "more threads will not help, nor will more processors alone",
                 false => "more workers or processors will not help",
             })
-            .predicts(
+            .doubles(
+                case,
                 "half the time under the lock",
-                Some(Rate(2.0 * case.bad.load.answered)),
+                case.bad.load.answered,
                 "if the rate stays the same, the lock was not the cause",
             )
             .unless(format!(

@@ -75,9 +75,10 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
             .chain([short])
             .next("shorten what they wait for")
             .next(more_workers(case, &workers))
-            .predicts(
+            .doubles(
+                case,
                 format!("{} workers", number(2.0 * workers.all)),
-                Some(Rate(2.0 * case.bad.load.answered)),
+                case.bad.load.answered,
                 "what they wait for is the next limit; if the rate stays the same, it was the \
                  cause already",
             )

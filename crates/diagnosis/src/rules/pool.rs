@@ -163,10 +163,11 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             .chain(sessions.map(|sessions| sessions.link))
             .next(shorter)
             .next(larger(size, thing, hold, measured))
-            .predicts(
-                format!("a pool of {}", number(2.0 * size)),
-                Some(Rate(2.0 * measured.0)),
-                match &peer {
+            .doubles(
+                case,
+                format!("{} instead of {}", count(2.0 * size, thing), number(size)),
+                measured.0,
+                &match &peer {
                     Some(peer) => {
                         format!(
                             "if the rate stays the same, {} is the limit behind the pool",

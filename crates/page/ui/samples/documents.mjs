@@ -141,6 +141,7 @@ export function find() {
     front: {
       head: {
         id: '7f3a91c2',
+        name: 'permits',
         command: 'find',
         target: 'http://127.0.0.1:8181/fault/permit?size=10&us=50000',
         goal: 'zero-drop',
@@ -522,7 +523,7 @@ export function probe() {
   document.front = {
     ...document.front,
     head: { ...document.front.head, command: 'probe', target: 'this machine', goal: '', id: '0be1a9f4', again: 'torment probe launch --blocks 6 --seed 1' },
-    verdict: [text(['58 figures', 'strong'], ', each the median of its blocks; ± is the farther end of its 95 % interval')],
+    verdict: [text(['58 figures', 'strong'], ', each the median of its blocks, with its 95 % interval')],
     chain: [],
     doubts: [{ text: 'the hypervisor took 3 % of a processor away meanwhile', section: 'figures' }],
     phases: [],
@@ -559,7 +560,7 @@ export function comparison() {
   const [evidence, rates] = document.front.sections;
   document.front = {
     ...document.front,
-    head: { ...document.front.head, command: 'compare', target: 'http://127.0.0.1:8181/fault/permit', goal: '', id: '7f3a91c2,5c02e7d1', machine: '', again: null },
+    head: { ...document.front.head, command: 'compare', target: 'http://127.0.0.1:8181/fault/permit', goal: '', name: '', id: '7f3a91c2,5c02e7d1', machine: '', again: null },
     verdict: [text(['5c02e7d1 holds less', 'bad'], ': 198/s instead of 226/s, −12 %, sure')],
     chain: [],
     sections: [

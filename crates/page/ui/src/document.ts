@@ -55,6 +55,8 @@ export type Text = Piece[];
 
 export interface Head {
   id: string;
+  /** What whoever started it called it; empty if nothing. */
+  name: string;
   command: string;
   target: string;
   goal: string;

@@ -258,7 +258,7 @@ function Rows({
             </th>
             {head('target', 'run')}
             {head('verdict', 'verdict')}
-            {limits && head('limit', 'limit', 'text', 'from 0, same scale per target')}
+            {limits && head('limit', 'limit', 'text', 'from 0 to the figure below: each target has its own scale')}
             {head('started', 'started')}
             {changes && (
               <th scope="col" class="text col-before">

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { ChartView } from './chart/chart';
 import { Group, type Range } from './chart/group';
+import { formatTick } from './format';
 import type { Limit, Listed, Phase, Timeline } from './document';
 import { limitChart, middle } from './limits';
 
@@ -20,11 +21,14 @@ export function LimitPicture({ limit, axis, words }: { limit: Limit; axis: Range
   const right = limit.upper === null ? WIDTH : at(limit.upper);
   const centre = middle(limit);
   return (
-    <svg class="limit" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words}>
-      <line class="axis" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
-      <rect class="interval" x={left} y="4" width={Math.max(1, right - left)} height={HEIGHT - 8} />
-      {centre !== null && <line class="middle" x1={at(centre)} x2={at(centre)} y1="1" y2={HEIGHT - 1} />}
-    </svg>
+    <>
+      <svg class="limit" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words}>
+        <line class="axis" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
+        <rect class="interval" x={left} y="4" width={Math.max(1, right - left)} height={HEIGHT - 8} />
+        {centre !== null && <line class="middle" x1={at(centre)} x2={at(centre)} y1="1" y2={HEIGHT - 1} />}
+      </svg>
+      <span class="scale" aria-hidden="true">{formatTick(to, 'count')}</span>
+    </>
   );
 }
 

@@ -130,6 +130,7 @@ function readHead(value: unknown): Head {
   const from = object(value);
   return {
     id: string(from.id),
+    name: string(from.name),
     command: string(from.command),
     target: string(from.target),
     goal: string(from.goal),

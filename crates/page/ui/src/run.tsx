@@ -26,7 +26,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
   group.full = useMemo(() => timeRange(doc), [doc.timeline, doc.front]);
   useEffect(() => {
     const verdict = front.verdict[0] ? words(front.verdict[0]) : front.head.state === 'running' ? 'running' : '';
-    window.document.title = [front.head.target || front.head.command, verdict, 'torment'].filter((s) => s !== '').join(' · ');
+    window.document.title = [front.head.name, front.head.target || front.head.command, verdict, 'torment'].filter((s) => s !== '').join(' · ');
   }, [front]);
   const ids = new Set(front.sections.map((section) => section.id));
   const nothing = front.verdict.length === 0 && front.sections.length === 0;
@@ -112,6 +112,7 @@ function HeadView({ head, live, children }: { head: Head; live: boolean; childre
   return (
     <header class="head">
       <h1>
+        {head.name !== '' && <span class="name">{head.name}</span>}
         {head.target || head.command || 'a run'}
         {head.target !== '' && head.command !== '' && <span class="command">{head.command}</span>}
       </h1>

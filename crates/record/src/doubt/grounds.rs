@@ -74,14 +74,11 @@ impl Grounds {
         let percent = |share: &Share| format!("{:.0} %", 100.0 * share.0);
         match self {
             Self::Text(text) => text.clone(),
-            Self::Unsent { share, most } => format!(
-                "torment itself left {share} of the arrivals unsent (at most {most} may be): give it more cores, \
-                 or ask for a lower rate"
-            ),
-            Self::Late { p99, most } => format!(
-                "torment itself was {p99} late at p99 (at most {most} may be): give it a core of its own, \
-                 or ask for a lower rate"
-            ),
+            // What helps depends on the machine and on what is looked for, which are not known here.
+            Self::Unsent { share, most } => {
+                format!("torment itself left {share} of the arrivals unsent (limit: {most})")
+            }
+            Self::Late { p99, most } => format!("torment itself was {p99} late at p99 (limit: {most})"),
             Self::Due { due, planned } => format!(
                 "{due} arrivals came due where {planned:.0} were planned: the schedule was not kept, \
                  repeat the trial"
@@ -91,8 +88,8 @@ impl Grounds {
                  torment"
             ),
             Self::Differ { share, most } => format!(
-                "mean arrivals outstanding and rate × mean response time differ by {share} (at most {most} may \
-                 be): the times cannot be trusted, look for a busy generator"
+                "mean arrivals outstanding and rate × mean response time differ by {share} (limit: \
+                 {most}): the times cannot be trusted, look for a busy generator"
             ),
             Self::Lacking { lack, arrivals } => {
                 let arrival = if *arrivals == 1 { "arrival" } else { "arrivals" };
@@ -100,8 +97,7 @@ impl Grounds {
                 format!("{count} {arrival} failed for lack of a {lack}; {advice}")
             }
             Self::Busy { worked, waited } => format!(
-                "torment itself worked {} of the time and waited {} for a processor; give it more loops with \
-                 --cores, or a machine of its own",
+                "torment itself worked {} of the time and waited {} for a processor",
                 percent(worked),
                 percent(waited)
             ),

@@ -32,15 +32,13 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             Doubt::GeneratorLate,
             Grounds::Late { p99: Nanos::from_millis(30), most: Nanos::from_millis(20) },
             r#""late":{"p99":30000000,"most":20000000}"#,
-            "torment itself was 30 ms late at p99 (at most 20 ms may be): give it a core of its own, or ask for a \
-             lower rate",
+            "torment itself was 30 ms late at p99 (limit: 20 ms)",
         ),
         (
             Doubt::GeneratorLate,
             Grounds::Unsent { share: Share(0.02), most: Share(0.001) },
             r#""unsent":{"share":0.02,"most":0.001}"#,
-            "torment itself left 2 % of the arrivals unsent (at most 0.1 % may be): give it more cores, or ask for a \
-             lower rate",
+            "torment itself left 2 % of the arrivals unsent (limit: 0.1 %)",
         ),
         (
             Doubt::PortsExhausted,
@@ -52,8 +50,7 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             Doubt::GeneratorBusy,
             Grounds::Busy { worked: Share(0.97), waited: Share(0.02) },
             r#""busy":{"worked":0.97,"waited":0.02}"#,
-            "torment itself worked 97 % of the time and waited 2 % for a processor; give it more loops with --cores, \
-             or a machine of its own",
+            "torment itself worked 97 % of the time and waited 2 % for a processor",
         ),
         (
             Doubt::ConnectionsLost,

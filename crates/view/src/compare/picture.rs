@@ -5,6 +5,7 @@ use super::measure::{Difference, Measure, Standing};
 use super::runs::RunComparison;
 use crate::Tone;
 use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
+use crate::page::{DOWN, UP};
 
 impl RunComparison {
     /// One for what is better if there is more of it, one for what is better if there is less, which runs from right to left: in both
@@ -38,10 +39,11 @@ impl RunComparison {
             _ => format!("how they differ from {against} ({direction})"),
         };
         let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
-        let x = ("times as much; better to the right", Unit::Ratio);
+        let x = format!("times as much{}", if less_is_better { DOWN } else { UP });
+        let x = (x.as_str(), Unit::Ratio);
         let chart = Chart::of(id, title, Form::Intervals, x, ("", Unit::Count))
             .log_x()
-            .note("each line is the 95 % interval of a difference; the shade that holds all of it is the answer")
+            .note("line: the 95 % interval of a difference; the zone that it lies in entirely is the answer")
             .band(below.0, None, Some(low), below.1)
             .band("no difference", Some(low), Some(high), Tone::Faint)
             .band(above.0, Some(high), None, above.1)

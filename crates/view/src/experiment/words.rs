@@ -111,7 +111,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// The middle of some figures; of an even number the mean of the two in the middle.
-pub(super) fn median(figures: &mut [f64]) -> Option<f64> {
+pub(crate) fn median(figures: &mut [f64]) -> Option<f64> {
     figures.sort_by(f64::total_cmp);
     let upper = *figures.get(figures.len() / 2)?;
     Some(if figures.len() % 2 == 1 { upper } else { (figures[figures.len() / 2 - 1] + upper) / 2.0 })

@@ -2,7 +2,7 @@
 
 use crate::RunView;
 use crate::document::{Text, Tone};
-use crate::experiment::{Names, Row, answer_word, ratio, rows};
+use crate::experiment::{Names, Row, answer_word, figure, median, ratio, rows, value};
 use crate::words::quoted;
 use record::Answer;
 
@@ -22,7 +22,7 @@ pub(super) fn answered(view: &RunView) -> Option<Text> {
         line =
             line.then(comma).and(tone, word).then(format!(": {name}{changed}, {what} {}", ratio(interval)));
     }
-    let sure = format!("; {} sure of all answers together", names.design.confidence);
+    let sure = format!("; {} confidence in all answers together", names.design.confidence);
     (!line.pieces.is_empty()).then(|| line.and(Tone::Faint, sure))
 }
 
@@ -55,4 +55,25 @@ pub(super) fn next(view: &RunView) -> Option<Text> {
         said.push("keep the plan as it stands".to_owned());
     }
     (!said.is_empty()).then(|| Text::labelled("next", said.join("; ")))
+}
+
+/// What to expect of what is adopted: what its starts gave, beside those of what it was compared with.
+pub(super) fn brings(view: &RunView) -> Option<Text> {
+    let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
+    view.end.as_ref()?;
+    let said = rows(&names, standing).into_iter().filter(|row| row.judged.answer == Answer::Better);
+    let said = said.filter_map(|row| {
+        changed(&names, &row)?;
+        let (probe, measure) = (row.asked.probe, row.asked.measure);
+        let gave = |raised: bool| {
+            let (arm, _) = row.asked.contrast.iter().find(|(_, w)| *w != 0.0 && (*w > 0.0) == raised)?;
+            let taken = names.taken(*arm, probe).filter(|taken| names.is_at_load(taken));
+            let mut figures: Vec<f64> = taken.filter_map(|taken| figure(taken, measure)).collect();
+            median(&mut figures).map(|figure| value(measure, figure))
+        };
+        Some(format!("{} of {} instead of {}", names.measured(probe, measure), gave(true)?, gave(false)?))
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty())
+        .then(|| Text::labelled("expect", format!("{} (median of its starts)", said.join("; "))))
 }

@@ -5,7 +5,7 @@ use super::{again, chain, decided, pictures, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::Names;
 use crate::reason::TrialState;
-use crate::summary::{headline, machine_words, nothing, ours_next, sheet_use};
+use crate::summary::{headline, machine_words, nothing, ours_way_on, raised_brings, sheet_use};
 use crate::words::{number, quoted};
 use crate::{Kind, RunView, Trial, Words, caveats, experiment, explain, freezes, hiccups, sheet, verdict};
 use plan::Objective;
@@ -23,6 +23,10 @@ pub(super) fn of(pages: &Pages) -> Front {
     let mut verdict = both(run);
     // What stands above is not said again below.
     let mut chain = chain::of(run);
+    // What gave far above what torment can send did not give first.
+    if run.is_ours() && run.diagnosis.as_ref().is_none_or(|found| found.cause() != Some(Cause::Generator)) {
+        chain.clear();
+    }
     verdict.extend(way_on(run));
     verdict.extend(slow_counts(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
@@ -55,6 +59,7 @@ fn head(view: &RunView) -> Head {
         Head { state, ended_unix_ms: view.end.as_ref().map(|end| end.at_unix_ms), ..Head::default() };
     if let Some(started) = &view.started {
         head.id = started.id.0.clone();
+        head.name = started.label.name.clone().unwrap_or_default();
         head.command = started.command.to_string();
         head.target.clone_from(&started.target);
         head.goal.clone_from(&started.goal);
@@ -134,21 +139,23 @@ fn both(view: &RunView) -> Vec<Text> {
 
 /// What to do about what gave first, and what that should give.
 fn way_on(view: &RunView) -> Vec<Text> {
-    if let Some(next) = ours_next(view) {
-        return vec![next];
+    if view.is_ours() {
+        return ours_way_on(view);
+    }
+    if let Some(brings) = raised_brings(view) {
+        return vec![brings];
     }
     match view.kind() {
-        Kind::Experiment => return decided::next(view).into_iter().collect(),
+        Kind::Experiment => return decided::next(view).into_iter().chain(decided::brings(view)).collect(),
         Kind::Sheet => return sheet_use(view).into_iter().collect(),
         _ => {}
     }
     let Some(found) = view.diagnosis.as_ref().filter(|found| !found.findings.is_empty()) else {
-        return freezes::next(view).into_iter().collect();
+        let asked = || view.diagnosis.as_ref().and_then(|found| explain::next(found).next());
+        let next = freezes::next(view).or_else(asked);
+        return next.into_iter().flat_map(|next| [next, verdict::measured(view)]).collect();
     };
-    explain::next(found)
-        .take(1)
-        .chain(found.prediction.as_ref().map(|found| verdict::prediction(view, found)))
-        .collect()
+    explain::next(found).take(1).chain([verdict::expected(view, found)]).collect()
 }
 
 /// Whether a load met its goal.
@@ -203,7 +210,7 @@ fn slow_counts(view: &RunView) -> Option<Text> {
         }
         _ => return None,
     };
-    let asks = format!("; {goal} does not ask for quick answers: --goal 'p99<50ms' would");
+    let asks = "; for a limit on response time: --goal 'p99<50ms'";
     Some(Text::labelled(label, quick).and(Tone::Faint, asks))
 }
 

@@ -7,6 +7,8 @@ mod limit;
 mod threads;
 mod working_set;
 
+pub(crate) use effects::{DOWN, UP};
+
 use crate::document::Chart;
 use crate::{Kind, RunView};
 

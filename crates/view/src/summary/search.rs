@@ -1,7 +1,7 @@
 use super::{how_sure, making, unfinished};
 use crate::document::{Table, indented};
 use crate::reason::what_to_check;
-use crate::strays::{Stood, Strays, good_at, measured_well};
+use crate::strays::{Stood, good_at, measured_well};
 use crate::words::number;
 use crate::{RunView, Text, Tone, Trial, TrialState, Words, fleet, freezes, hiccups, verdict, why_bad};
 use record::{
@@ -104,22 +104,31 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
     let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
     let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
     let verb = strict.map_or("holds", |l| holds(ended, l.held, l.lower, l.upper));
+    let open = open(ended);
     let holds = |tone| {
-        let holds = match held {
-            Some(held) => Text::empty().and(tone, format!("{verb} {} {unit}{of}", number(held))),
-            None => Text::empty().and(Tone::Bad, format!("no {raised} was shown to hold")),
+        let Some((limit, held)) = strict.zip(held) else {
+            let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
+            return Text::empty().and(tone, format!("no {raised} was shown to hold{open}"));
         };
-        holds.then(strict.map(|l| evidence(view, l, ended)).unwrap_or_default())
+        let but = open.replacen(": ", "; ", 1);
+        let line = match weight(view, limit) {
+            Weight::Little(due) => {
+                let only = format!(": only {} at {} {unit}{but}", view.words().count(due), number(held));
+                return Text::empty().and(Tone::Warn, "too little to say").then(only);
+            }
+            Weight::Weak => {
+                Text::empty().and(Tone::Warn, format!("weak: {verb} {} {unit}{of}{but}", number(held)))
+            }
+            Weight::Full => Text::empty().and(tone, format!("{verb} {} {unit}{of}{open}", number(held))),
+        };
+        line.then(evidence(view, limit, ended))
     };
     let note = |text: String| Text::plain(text);
     match ended {
         Ended::Converged => vec![holds(Tone::Good)],
-        Ended::MaxReached => vec![
-            holds(Tone::Good),
-            note(format!(
-                "the limit was not reached: that is the highest {raised} allowed; raise --max to go on"
-            )),
-        ],
+        Ended::MaxReached => {
+            std::iter::once(holds(Tone::Strong)).chain(raise(view)).chain(raised_brings(view)).collect()
+        }
         Ended::BelowMin => vec![below_min(strict, &unit, raised)],
         Ended::BudgetSpent => vec![
             holds(Tone::Strong),
@@ -127,21 +136,14 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
         ],
         Ended::Noisy => vec![holds(Tone::Strong), note(noise(view, strict))],
         Ended::GeneratorLimit if let Some(making) = generator(view) => {
-            let mut lines = vec![holds(Tone::Good)];
-            let strays = Strays::of(view);
-            lines.extend(making::lines(view.words(), making, strays.asked.or(strays.warm)));
+            let mut lines = vec![holds(Tone::Warn)];
+            lines.extend(making::lines(view, making, held));
             lines
         }
         Ended::GeneratorLimit => {
             let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
-            let usual = "give torment more processors, or idle ones, or a machine of its own";
-            let why = why.map_or_else(|| usual.to_owned(), ToString::to_string);
-            vec![
-                holds(Tone::Good),
-                Text::empty()
-                    .and(Tone::Warn, "torment is the limit")
-                    .then(format!(", not the target: {why}")),
-            ]
+            let why = why.map(|why| Text::plain(why.to_string()));
+            std::iter::once(holds(Tone::Warn)).chain(why).chain(ours_way_on(view)).collect()
         }
         Ended::NonStationary => vec![
             holds(Tone::Strong),
@@ -167,10 +169,10 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
             .collect(),
         Ended::TargetFails => target_fails(view),
         Ended::FleetFailed => vec![
-            holds(Tone::Good),
+            holds(Tone::Warn),
             Text::empty()
                 .and(Tone::Bad, "workers of the fleet were lost again and again")
-                .then(": what that was is said of each of them below"),
+                .then(": each is told below, with why"),
         ],
     }
 }
@@ -183,7 +185,7 @@ pub(crate) fn holds(
     upper: Option<f64>,
 ) -> &'static str {
     match (ended, lower, upper) {
-        (ended, ..) if ended.is_at_least() => "holds at least",
+        (ended, ..) if ended.is_at_least() => "at least",
         (Ended::NonStationary, ..) => "holds about",
         (Ended::Converged, ..) | (_, None, _) | (_, _, None) => "holds",
         (_, Some(lower), Some(upper)) => match held {
@@ -201,9 +203,73 @@ pub(crate) fn between(ended: Option<&Ended>, lower: Option<f64>, upper: Option<f
     Some(format!("between {} and {}", number(lower), number(upper)))
 }
 
-/// What helps where torment was the limit.
-pub(crate) fn ours_next(view: &RunView) -> Option<Text> {
-    generator(view).map(making::next)
+/// What is to be said of a limit that was not found, behind the number: read alone it would be taken for one of the target.
+pub(crate) fn open(ended: &Ended) -> &'static str {
+    match ended {
+        Ended::MaxReached => ": no limit found",
+        Ended::GeneratorLimit => ": torment, not the target, was the limit",
+        Ended::FleetFailed => ": workers were lost before a limit was found",
+        _ => "",
+    }
+}
+
+/// Fewer requests than this say nothing of a rate: by chance alone one in thirty may be lost without being seen.
+const LITTLE: u64 = 100;
+/// One trial that is shorter than this is a moment, and no load.
+const MOMENT: Nanos = Nanos::from_secs(5);
+
+/// How much stands behind what holds.
+enum Weight {
+    /// So few requests that nothing is to be said.
+    Little(u64),
+    /// A single short trial.
+    Weak,
+    Full,
+}
+
+fn weight(view: &RunView, limit: &Limit) -> Weight {
+    let (trials, (due, _)) = at_bound(view, limit);
+    let short = || {
+        let good =
+            limit.lower.into_iter().flat_map(|lower| measured_well(view).filter(move |t| t.is_at(lower)));
+        good.map(|trial| trial.loaded).max().is_some_and(|longest| longest < MOMENT)
+    };
+    match trials {
+        0 => Weight::Full,
+        _ if due < LITTLE => Weight::Little(due),
+        1 if limit.held.is_none() && short() => Weight::Weak,
+        _ => Weight::Full,
+    }
+}
+
+/// What to do where the limit was not reached.
+fn raise(view: &RunView) -> Option<Text> {
+    let held = view.limits.first().and_then(|limit| limit.lower)?;
+    let text =
+        format!("raise the highest {} allowed: --max {:.0}", view.words().raised(), (held * RAISED).ceil());
+    Some(Text::labelled("next", text))
+}
+
+/// So many times the highest rate is where to look next.
+const RAISED: f64 = 4.0;
+
+/// What that should bring.
+pub(crate) fn raised_brings(view: &RunView) -> Option<Text> {
+    (view.search_ended() == Some(&Ended::MaxReached)).then(|| {
+        Text::labelled(
+            "expect",
+            "no estimate: nothing gave up to here, so only a search that goes higher can tell",
+        )
+    })
+}
+
+/// What helps where torment was the limit, and what that should bring.
+pub(crate) fn ours_way_on(view: &RunView) -> Vec<Text> {
+    if !view.is_ours() {
+        return Vec::new();
+    }
+    let making = generator(view);
+    vec![making::next(view, making), making::brings(view, making)]
 }
 
 /// What the generator made, if it was the limit.
@@ -385,7 +451,7 @@ fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
         )));
     }
     let lower = typical.lower?;
-    if strict.lower.is_some_and(|s| (lower - s).abs() <= s * 0.005) {
+    if strict.lower.is_some_and(|s| lower <= s * 1.005) {
         return None;
     }
     let upper =

@@ -10,7 +10,8 @@ use units::{Bytes, Share, grouped};
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = indented(unfinished(view));
     lines.extend(machine(view));
-    lines.push(headline(view).indented());
+    let how = "each the median of its blocks; ± is the farther end of its 95 % interval";
+    lines.push(headline(view, how).indented());
     lines.extend(tables(&view.measured, &view.notes));
     lines.push(Text::empty());
     lines
@@ -18,7 +19,11 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 
 /// How many figures there are, or how it stands.
 pub(super) fn first(view: &RunView) -> Vec<Text> {
-    ranges(view).into_iter().chain([headline(view)]).chain(unfinished(view)).collect()
+    ranges(view)
+        .into_iter()
+        .chain([headline(view, "each the median of its blocks, with its 95 % interval")])
+        .chain(unfinished(view))
+        .collect()
 }
 
 /// Of what each table measures first the least that it costs, and the most.
@@ -47,7 +52,8 @@ pub(crate) fn uses(view: &RunView) -> Option<Text> {
     (!view.measured.is_empty()).then(|| Text::labelled("use it to", text))
 }
 
-fn headline(view: &RunView) -> Text {
+/// `how`: the figures are to be read, which differs between a table and a picture.
+fn headline(view: &RunView, how: &str) -> Text {
     let all = view.measured.len() as u64;
     let doubtful = view.measured.iter().filter(|figure| !figure.caveats.is_empty()).count() as u64;
     let headline = Text::empty().and(Tone::Strong, format!("{} figures", grouped(all)));
@@ -56,7 +62,7 @@ fn headline(view: &RunView) -> Text {
             headline.and(Tone::Warn, ", interrupted before all were measured")
         }
         _ if doubtful > 0 => headline.and(Tone::Warn, format!(", {} of them doubtful", grouped(doubtful))),
-        _ => headline.then(", each the median of its blocks; ± is the farther end of its 95 % interval"),
+        _ => headline.then(format!(", {how}")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::hand::*;
 use record::watch::{Wait, Watched, Window};
-use record::{Ended, Event, NoFinding, Verdict};
+use record::{Caveat, Doubt, Ended, Event, NoFinding, Verdict};
 use torment_diagnosis::diagnose;
 use units::Nanos;
 
@@ -39,9 +39,18 @@ fn a_limit_that_was_not_reached_has_no_cause() {
     recording.fold(&ended);
     let diagnosis = diagnose(&recording);
     assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::NotSaturated)), "{diagnosis:#?}");
-    let said = "Nothing gave: the target held the highest load allowed, 100/s; that it was not well at \
-                100/s on the way was chance.";
+    let said =
+        "Nothing gave: the target held the highest load allowed, 100/s; one bad trial at 100/s was chance.";
     assert_eq!(diagnosis.sentences, [said]);
+
+    // A trial that torment was too late for is void, and no bad moment of the target.
+    let mut void = load(100.0, 50.0, 90.0, 900, odd.clone());
+    void.invalid = vec![Caveat::new(Doubt::GeneratorLate, "late")];
+    let mut recording = recorded(None, watched(), vec![void, load(100.0, 100.0, 1.0, 10, odd.clone())]);
+    recording.fold(&ended);
+    let diagnosis = diagnose(&recording);
+    assert_eq!(diagnosis.sentences, ["Nothing gave: the target held the highest load allowed, 100/s."]);
+    assert_eq!(diagnosis.degraded_at, None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 /** Intervals one below the other, each with its middle: where they are apart, the difference is no accident. Small beside them what they come from. */
 
 import type { JSX } from 'preact';
-import type { Chart, Point, Role, Tone } from '../document';
+import type { Band, Chart, Point, Role, Tone } from '../document';
 import { format, formatTick } from '../format';
 import { look, palette, toneColour } from '../palette';
 import { scheme } from '../theme';
@@ -48,7 +48,11 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
   const bounds = placed(chart, place.at, width);
   const head = 6 + LANE * Math.max(1, ...bounds.map((bound) => bound.lane + 1));
   const named = chart.bands.some((band) => band.name !== '');
-  const bottom = head + below + (named ? LANE : 0);
+  const wide = (band: Band) => Math.abs(place.end(band.to, true) - place.end(band.from, false));
+  // Each name that its zone is too narrow for has a line of its own below.
+  const narrower = chart.bands.filter((band) => !fits(band, wide(band)));
+  const lanes = named ? 1 + narrower.length : 0;
+  const bottom = head + below + LANE * lanes;
   const height = bottom + FOOT;
   const across = (point: Point) => {
     const at = Math.round(point.y);
@@ -59,14 +63,22 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
     <div ref={host} class="intervals">
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={summary(chart)}>
         {chart.bands.map((band, index) => {
-          const ends = [band.from === null ? place.least : place.at(band.from), band.to === null ? place.most : place.at(band.to)];
+          const ends = [place.end(band.from, false), place.end(band.to, true)];
           const [from, to] = [Math.min(...ends), Math.max(...ends)];
           const [colour, share] = bandLook(band.tone, scheme());
           return (
             <g key={index} fill={colour}>
-              <rect x={from} y={head} width={Math.max(2, to - from)} height={bottom - head} fill-opacity={share} />
-              {to - from > band.name.length * 6.2 + 12 && (
-                <text class="bound" x={from + 6} y={bottom - 4}>
+              {/* Behind what is drawn alone: a word that lay on a shade would be taken for what the shade says. */}
+              {rows.map(({ middle }, nth) => (
+                <rect key={nth} x={from} y={head + middle - strip / 2} width={Math.max(2, to - from)} height={strip} fill-opacity={share} />
+              ))}
+              {named && <rect x={from} y={bottom - LANE * lanes} width={Math.max(2, to - from)} height={LANE} fill-opacity={share} />}
+              {fits(band, to - from) ? (
+                <text class="bound" x={from + 6} y={bottom - LANE * lanes + LANE - 4}>
+                  {band.name}
+                </text>
+              ) : (
+                <text class="bound" x={Math.min(width - 40, Math.max(40, (from + to) / 2))} y={bottom - LANE * (lanes - 2 - narrower.indexOf(band)) - 4} text-anchor="middle">
                   {band.name}
                 </text>
               )}
@@ -133,6 +145,9 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
     </div>
   );
 }
+
+/** Whether a name has room in its zone; none has always. */
+const fits = (band: Band, width: number) => band.name === '' || width > band.name.length * 6.2 + 12;
 
 const judged = (tone: Tone) => tone === 'good' || tone === 'bad' || tone === 'warn';
 
@@ -214,6 +229,8 @@ function placed(chart: Chart, at: (value: number) => number, width: number): Pla
 
 interface Places {
   at: (value: number) => number;
+  /** Where a band ends: one that is open at the edge. */
+  end: (value: number | null, most: boolean) => number;
   /** The edges that the least and the most lie at. */
   least: number;
   most: number;
@@ -243,10 +260,13 @@ function scale(chart: Chart, points: Point[], width: number): Places {
     log ? Math.log(Math.max(value, min) / min) / Math.log(max / min) : (value - min) / (max - min);
   const rightwards = (value: number) => side + Math.min(1, Math.max(0, share(value))) * (width - 2 * side);
   const { mirrored } = chart.x;
+  const at = mirrored ? (value: number) => width - rightwards(value) : rightwards;
+  const [least, most] = mirrored ? [width, 0] : [0, width];
   return {
-    at: mirrored ? (value) => width - rightwards(value) : rightwards,
-    least: mirrored ? width : 0,
-    most: mirrored ? 0 : width,
+    at,
+    end: (value, isMost) => (value === null ? (isMost ? most : least) : at(value)),
+    least,
+    most,
     ticks: ticks(unit, log, min, max, Math.max(2, Math.floor((width - 2 * side) / 80))),
   };
 }

@@ -12,6 +12,10 @@ use record::{Answer, Judged, Standing, Visit};
 const ESTIMATE: f64 = -0.2;
 const STARTS: (f64, f64) = (0.04, 0.4);
 
+/// Better lies to the right in all pictures: an axis whose numbers fall towards it has to say so.
+pub(crate) const UP: &str = "; better to the right";
+pub(crate) const DOWN: &str = ", falling to the right; better to the right";
+
 /// One for each direction and each smallest effect worth having: what lies in the same stretches stands together.
 pub(super) fn of(view: &RunView) -> Vec<Chart> {
     let Some(names) = Names::of(view) else { return Vec::new() };
@@ -61,13 +65,12 @@ fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) 
     let (title, id) = (format!("{what} ({direction})"), format!("effects-{nth}"));
     let is_void = drawn.iter().flat_map(|drawn| &drawn.starts).any(|start| start.tone == Tone::Warn);
     let note = format!(
-        "each bar is a ratio with its interval; the shade that holds all of it is the answer (a change of less than {} does \
-         not matter); points: single starts, each against the baseline of its block, the baseline's own against their \
-         mean{}",
+        "bar: a ratio with its interval; the zone that it lies in entirely is the answer (changes of less than {} do not \
+         matter); points: single starts, each against the baseline of its block, the baseline's own against their mean{}",
         percent(effect),
         if is_void { "; hollow: void, does not count" } else { "" }
     );
-    let to = format!("{to}; better to the right");
+    let to = format!("{to}{}", if more_is_better { UP } else { DOWN });
     let x = (to.as_str(), Unit::Ratio);
     let chart = Chart::of(id, title, Form::Intervals, x, ("", Unit::Count)).log_x().note(note).hollow("void");
     let chart = if more_is_better { chart } else { chart.mirrored() };

@@ -68,7 +68,8 @@ fn limit(view: &RunView) -> Chart {
     let unit = view.words().unit();
     let (holds, title) = match view.fails_at() {
         Some(_) => ("holds", "where it breaks"),
-        None => ("holds at least", "what it holds"),
+        None if view.end.is_none() => ("holds so far", "what it holds so far"),
+        None => ("at least", "what it held: no limit found"),
     };
     let beyond = beyond(view);
     let shades = match view.fails_at() {
@@ -78,7 +79,8 @@ fn limit(view: &RunView) -> Chart {
         Some(_) => "; amber: where the limit lies, red: beyond it",
         None => "",
     };
-    let mut note = format!("each mark is a percentile of one trial{shades}{}", Strays::of(view).words(view));
+    let strays = Strays::of(view);
+    let mut note = format!("each mark is a percentile of one trial{shades}{}", strays.words(view));
     if let Some(rate) = knee {
         let rate = number(rate);
         note += &format!(
@@ -98,7 +100,17 @@ fn limit(view: &RunView) -> Chart {
         .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9))
         .bound("goal", deadline(view), Tone::Bad);
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
-    shaded(view, chart, beyond).upright(holds, held, Tone::Good).upright("knee", knee, Tone::Warn)
+    // Green is a limit that was found.
+    let tone = match view.fails_at() {
+        Some(_) => Tone::Good,
+        None if view.is_ours() => Tone::Warn,
+        None => Tone::Plain,
+    };
+    shaded(view, chart, beyond).upright(holds, held, tone).upright("knee", knee, Tone::Warn).upright(
+        "before the warm-up",
+        strays.cold_at,
+        Tone::Faint,
+    )
 }
 
 /// Of the trials at each rate, how many were good.
@@ -277,18 +289,13 @@ mod tests {
         judge(&mut view, 3, true, true);
         let note = limit(&view).note;
         assert!(
-            note.contains(
-                "1 bad trial lies at or below the line, for the limit is what nine in ten trials hold"
-            ),
+            note.contains("1 bad trial at or below the line: the limit is what nine trials in ten hold"),
             "{note}"
         );
-        assert!(note.ends_with("; hollow: void, does not count"), "{note}");
+        assert!(note.ends_with("; hollow: 1 void trial, not counted"), "{note}");
         judge(&mut view, 0, true, true);
         let note = limit(&view).note;
-        assert!(
-            note.ends_with("; 1 void one lies at or below the line, where other trials were good"),
-            "{note}"
-        );
+        assert!(note.ends_with("; hollow: 2 void trials, not counted"), "{note}");
         view.trials[2].purpose = Purpose::WarmUp;
         view.trials[2].number = 9;
         judge(&mut view, 2, true, true);
@@ -297,10 +304,21 @@ mod tests {
             Some((1040.0, 1040.0)),
             "where torment fell behind, though it is not drawn"
         );
+        let drawn = limit(&view);
         assert!(
-            limit(&view).note.contains("1 bad trial lies below the line, from before the warm-up"),
+            drawn.note.contains("1 bad trial before the warm-up, up to the dashed line"),
             "{}",
-            limit(&view).note
+            drawn.note
+        );
+        assert!(
+            drawn.note.ends_with("; 1 void trial not drawn: a warm-up or recovery check"),
+            "{}",
+            drawn.note
+        );
+        assert!(
+            drawn.bounds.iter().any(|bound| bound.name == "before the warm-up" && bound.at == 995.0),
+            "what is told is marked: {:?}",
+            drawn.bounds
         );
     }
 

@@ -73,7 +73,7 @@ fn an_experiment() {
     let words = words(front);
     assert_eq!(
         words[0],
-        "better: “virtual threads” (VIRTUAL_THREADS false → true), writes: capacity ×1.24 (1.15–1.34); worse: “a pool of 50” (POOL_SIZE 10 → 50), writes: capacity ×0.81 (0.76–0.86); 95 % sure of all answers together"
+        "better: “virtual threads” (VIRTUAL_THREADS false → true), writes: capacity ×1.24 (1.15–1.34); worse: “a pool of 50” (POOL_SIZE 10 → 50), writes: capacity ×0.81 (0.76–0.86); 95 % confidence in all answers together"
     );
     assert_eq!(words[1], "1 better, 1 worse, 1 undecided · 4 of at most 10 blocks");
     assert_eq!(
