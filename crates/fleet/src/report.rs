@@ -91,7 +91,7 @@ pub enum Tidings {
     },
     /// It cannot do what it was told.
     Refused {
-        /// What that is.
+        /// What that is; 0 of a watcher, who is told once.
         share: u64,
         /// Why.
         why: String,

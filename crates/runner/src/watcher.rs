@@ -83,7 +83,7 @@ impl Watcher {
                     }
                     Err(why) => {
                         self.refused = Some(why.clone());
-                        self.tell(Tidings::Refused { why, unreached: false });
+                        self.tell(Tidings::Refused { share: 0, why, unreached: false });
                     }
                 },
                 Some(Instruction::WatchFrom { trial, at }) => {

@@ -18,7 +18,7 @@ pub fn find(args: &ConnectionsArgs, common: &Common) -> Result<u8, Failure> {
         return Ok(exit::MET);
     }
     let fleet = fleet_of(&asked.plan, pods).map_err(wrong)?;
-    let watchers = watchers_of(&asked.plan).map_err(wrong)?;
+    let watchers = watchers_of(&asked.plan, pods).map_err(wrong)?;
     let keep = &args.how.keep;
     let store = store(keep.no_store, common)?;
     let _invitations = invited(fleet.as_ref(), watchers.as_ref(), common)?;

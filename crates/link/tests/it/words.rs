@@ -41,7 +41,7 @@ fn a_large_plan_arrives() {
     let rows = |_: &str| Ok(format!("id\n{}", "0123456789abcdef\n".repeat(60_000)));
     plan.bind(rows, |_| Err("there is none".to_owned())).expect("all is there");
     let (parcel, tries) = (Box::new(Parcel::of(&plan, None)), FirstTry::Nothing);
-    let welcome = Instruction::Welcome { member: 7, parcel, cores: vec![1], tries };
+    let welcome = Instruction::Welcome { member: 7, share: 1, parcel, cores: vec![1], tries };
     assert!(post.send(7, welcome.clone()));
     assert_eq!(wire.next(crate::SOON).expect("it is there"), Some(welcome));
 }

@@ -43,11 +43,11 @@ pub struct TryArgs {
     /// Do not keep the run; it cannot be resumed then
     #[arg(long, conflicts_with = "resume")]
     pub no_store: bool,
-    #[command(flatten)]
-    workers: WorkersArgs,
     /// Its page while it lasts.
     #[command(flatten)]
     pub page: PageArgs,
+    #[command(flatten)]
+    workers: WorkersArgs,
     /// What the run is called.
     #[command(flatten)]
     pub label: LabelArgs,

@@ -150,7 +150,6 @@ fn arguments_that_cannot_be_meant() {
             &["--on", "at most 2,000,000", "--arrivals even"],
         ),
         (&["find", "demo", "--on", "join", "--wait", "long"], &["--wait", "'long'"]),
-        (&["try", "--resume", "last", "--on", "here"], &["--resume", "--on"]),
         (&["find", "demo", "--on", "moon"], &["--on", "expected here"]),
         (&["find", "demo", "--on", "ssh:node2,-oProxyCommand=x"], &["--on", "is no host"]),
         (&["find", "demo", "--on", "ssh:"], &["--on", "is no host"]),

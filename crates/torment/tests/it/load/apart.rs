@@ -151,7 +151,9 @@ fn clocks_that_are_a_day_apart_make_one_load() {
         let bound = number(member, "/clock_within_us");
         assert!(bound > 0.0 && bound < 20_000.0, "{member}");
     }
-    fars.map(|far| far.process.end().expect(0));
+    for far in fars {
+        far.process.end().expect(0);
+    }
 }
 
 #[test]
@@ -163,7 +165,9 @@ fn a_cable_that_is_out_for_two_seconds_voids_nothing() {
     net.pulls_out(&fars[1], Duration::from_secs(2));
     let run = running.end().measured().json();
     is_whole(&run, &target, 1600);
-    fars.map(|far| far.process.end().expect(0));
+    for far in fars {
+        far.process.end().expect(0);
+    }
 }
 
 #[test]
@@ -200,7 +204,9 @@ fn who_can_hold_no_more_is_named() {
     place.write("laid", "");
     let ended = running.end();
     let find = ended.json();
-    fars.map(|far| far.process.end().expect(0));
+    for far in fars {
+        far.process.end().expect(0);
+    }
     assert_eq!((&find["ended"], ended.code()), (&"generator-limit".into(), 92), "{ended}");
     let caveats = find["caveats"].as_array().expect("a list");
     let few = caveats.iter().find(|caveat| caveat["code"] == "few-ports").expect("it is told");

@@ -241,6 +241,9 @@ fn wrong_experiments_are_told_before_or_when_they_show() {
     attempt("[target]\nurl = \"demo\"\n[[variant]]\nname = \"a\"\n".to_owned()).complains(2, &["[service]"]);
     let nothing = place.torment(["try"]).expect(2);
     assert!(nothing.stderr.contains("<PLAN>"), "{nothing}");
+    // It goes on with the fleet that its plan has.
+    let other = place.torment(["try", "--resume", "last", "--on", "here"]).expect(2);
+    assert!(other.stderr.contains("'--resume <RUN>' cannot be used with"), "{other}");
 
     // Whose port it is.
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
