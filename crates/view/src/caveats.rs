@@ -1,5 +1,5 @@
 use crate::experiment::{is_of_several, number_of};
-use crate::summary::remedy;
+use crate::remedy::remedy;
 use crate::{Kind, RunView, Text, Tone, Trial};
 use record::{Cause, Caveat, Doubt, Grounds};
 use std::collections::BTreeMap;

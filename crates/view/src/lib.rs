@@ -26,6 +26,7 @@ mod ongoing;
 pub mod page;
 mod progress;
 mod reason;
+mod remedy;
 mod run;
 mod scale;
 mod second;

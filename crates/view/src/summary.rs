@@ -12,7 +12,6 @@ mod working_set;
 pub use tasks::limits;
 
 pub(crate) use load::figures;
-pub(crate) use making::remedy;
 pub(crate) use search::{between, curve_table, holds, open, ours_way_on, raised_brings, told};
 pub(crate) use sheet::{conditions_words, machine_words, uses as sheet_use};
 pub(crate) use tasks::{moments, near, rooms};

@@ -283,7 +283,7 @@ mod load {
         assert_eq!((&trial["valid"], &trial["good"]), (&false.into(), &Value::Null), "{ended}");
         let text = place.torment(["show"]).expect(0).stdout;
         assert!(
-            text.contains("not trustworthy") && text.contains("unsent") && text.contains("lower rate"),
+            text.contains("not trustworthy") && text.contains("unsent") && text.contains("--on ssh:HOST"),
             "{text}"
         );
     }
