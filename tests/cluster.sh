@@ -21,6 +21,8 @@ if [ -n "$missing" ]; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
     [ -z "${made:-}" ] || rm -f "$keep"
 fi
+exec 9>"${TMPDIR:-/tmp}/torment-cluster.lock"
+flock -n 9 || { echo "tests/cluster.sh: another one runs, with the same ports and networks; wait for its end" >&2; exit 2; }
 tests/cluster/image.sh "$(realpath "$torment")"
 tests/cluster/build.sh "$kept"
 

@@ -364,8 +364,9 @@ func (h *hollow) start(pod *core.Pod) error {
 		}
 	}
 	script += `hostname "$1" && r=$0 && shift && exec chroot --userspec=` + who + `:` + who + ` "$r" /torment "$@"`
-	arguments := append([]string{"netns", "exec", name, "unshare", "-m", "-u", "sh", "-c", script, root, host}, container.Args...)
-	process := exec.Command("ip", arguments...)
+	arguments := append([]string{"--net=/run/netns/" + name, "unshare", "-m", "-u", "sh", "-c", script, root, host}, container.Args...)
+	// Not by ip, which hides the control groups.
+	process := exec.Command("nsenter", arguments...)
 	process.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	for _, variable := range container.Env {
 		process.Env = append(process.Env, variable.Name+"="+variable.Value)
