@@ -45,7 +45,7 @@ trap 'exit 130' INT TERM
 start() {
     name=$1
     shift
-    "$@" >"$work/$name.log" 2>&1 &
+    "$@" >"$work/$name.log" 2>&1 9>&- &
     pids="$! $pids"
 }
 port=26443
