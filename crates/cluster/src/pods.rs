@@ -70,7 +70,7 @@ impl Seen {
         let says = |condition: &Value| text(condition, "/message").or_else(|| text(condition, "/reason"));
         Self {
             // What its container is called.
-            role: text(pod, "/spec/containers/0/name").unwrap_or_else(|| "pod".to_owned()),
+            role: text(pod, "/spec/containers/0/name").unwrap_or_else(|| "worker".to_owned()),
             index: text(pod, index).unwrap_or_default(),
             name: text(pod, "/metadata/name").unwrap_or_default(),
             node: text(pod, "/spec/nodeName"),

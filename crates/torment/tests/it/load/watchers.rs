@@ -142,7 +142,7 @@ fn what_keeps_a_watcher_from_seeing_is_said_before_any_load() {
     );
     let by_file = Running::start(hosts.command(["run", "plan.toml", "-d", "1s"])).end();
     println!("{}", by_file.complains(1, &["watcher on locked", "without a password"]));
-    check(2, &["--watch-on", "ssh:b", "--watchers", "2"], &["--watchers", "each host of ssh has one"]);
+    check(2, &["--watch-on", "ssh:b", "--watchers", "2"], &["--watchers", "each host of ssh and each node"]);
     check(2, &["--watch-on", "ssh:b", "--wait", "3s"], &["--wait", "those of join"]);
     if is_root() {
         hosts.add("apart", "torment-bin", "unshare -n", "");
