@@ -24,6 +24,9 @@ fi
 tests/cluster/image.sh "$(realpath "$torment")"
 tests/cluster/build.sh "$kept"
 
+# By this bridge pods reach each other. There is one cluster at a time, for its ports are always the same.
+ip link add torment-k8s type bridge ||
+    { echo "tests/cluster.sh: another is under way; if not, ip link delete torment-k8s" >&2; exit 2; }
 work=$(mktemp -d /tmp/torment-cluster-XXXXXX)
 pids=
 stop() {

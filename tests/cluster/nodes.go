@@ -86,9 +86,6 @@ func nodes(arguments []string) error {
 	}
 	node := &hollow{client: client, folder: *folder, image: *image, binary: *binary, last: 1}
 	node.pods, node.names = map[string]*running{}, map[string]*running{}
-	if err := command("ip", "link", "add", bridge, "type", "bridge"); err != nil {
-		return err
-	}
 	if err := command("ip", "address", "add", network+"1/24", "dev", bridge); err != nil {
 		return err
 	}
