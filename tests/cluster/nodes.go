@@ -347,7 +347,7 @@ func (h *hollow) start(pod *core.Pod) error {
 	if context := container.SecurityContext; context != nil && context.RunAsUser != nil {
 		who = fmt.Sprint(*context.RunAsUser)
 	}
-	script := limited + `for d in null zero random urandom; do : >"$0/dev/$d" && mount --bind "/dev/$d" "$0/dev/$d"; done
+	script := `for d in null zero random urandom; do : >"$0/dev/$d" && mount --bind "/dev/$d" "$0/dev/$d"; done
 		mount -t proc proc "$0/proc" && `
 	for _, mount := range container.VolumeMounts {
 		for _, volume := range pod.Spec.Volumes {
@@ -361,8 +361,9 @@ func (h *hollow) start(pod *core.Pod) error {
 		}
 	}
 	script += `hostname "$1" && r=$0 && shift && exec chroot --userspec=` + who + `:` + who + ` "$r" /torment "$@"`
-	arguments := append([]string{"netns", "exec", name, "unshare", "-m", "-u", "sh", "-c", script, root, host}, container.Args...)
-	process := exec.Command("ip", arguments...)
+	// Into its groups first: within the network there is another /sys.
+	arguments := append([]string{"-c", limited + `exec ip netns exec "$@"`, "sh", name, "unshare", "-m", "-u", "sh", "-c", script, root, host}, container.Args...)
+	process := exec.Command("sh", arguments...)
 	process.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	for _, variable := range container.Env {
 		process.Env = append(process.Env, variable.Name+"="+variable.Value)
@@ -372,7 +373,10 @@ func (h *hollow) start(pod *core.Pod) error {
 		return err
 	}
 	process.Stdout, process.Stderr = said, said
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Cloneflags: syscall.CLONE_NEWPID}
+	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if !pod.Spec.HostPID {
+		process.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID
+	}
 	if err := process.Start(); err != nil {
 		return err
 	}
