@@ -21,11 +21,12 @@ if [ -n "$missing" ]; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
     [ -z "${made:-}" ] || rm -f "$keep"
 fi
-exec 9>"${TMPDIR:-/tmp}/torment-cluster.lock"
-flock -n 9 || { echo "tests/cluster.sh: another one runs, with the same ports and networks; wait for its end" >&2; exit 2; }
 tests/cluster/image.sh "$(realpath "$torment")"
 tests/cluster/build.sh "$kept"
 
+# By this bridge pods reach each other. There is one cluster at a time, for its ports are always the same.
+ip link add torment-k8s type bridge ||
+    { echo "tests/cluster.sh: another is under way; if not, ip link delete torment-k8s" >&2; exit 2; }
 work=$(mktemp -d /tmp/torment-cluster-XXXXXX)
 pids=
 stop() {
@@ -45,7 +46,7 @@ trap 'exit 130' INT TERM
 start() {
     name=$1
     shift
-    "$@" >"$work/$name.log" 2>&1 9>&- &
+    "$@" >"$work/$name.log" 2>&1 &
     pids="$! $pids"
 }
 port=26443

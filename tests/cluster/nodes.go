@@ -86,9 +86,6 @@ func nodes(arguments []string) error {
 	}
 	node := &hollow{client: client, folder: *folder, image: *image, binary: *binary, last: 1}
 	node.pods, node.names = map[string]*running{}, map[string]*running{}
-	if err := command("ip", "link", "add", bridge, "type", "bridge"); err != nil {
-		return err
-	}
 	if err := command("ip", "address", "add", network+"1/24", "dev", bridge); err != nil {
 		return err
 	}
@@ -350,7 +347,7 @@ func (h *hollow) start(pod *core.Pod) error {
 	if context := container.SecurityContext; context != nil && context.RunAsUser != nil {
 		who = fmt.Sprint(*context.RunAsUser)
 	}
-	script := limited + `for d in null zero random urandom; do : >"$0/dev/$d" && mount --bind "/dev/$d" "$0/dev/$d"; done
+	script := `for d in null zero random urandom; do : >"$0/dev/$d" && mount --bind "/dev/$d" "$0/dev/$d"; done
 		mount -t proc proc "$0/proc" && `
 	for _, mount := range container.VolumeMounts {
 		for _, volume := range pod.Spec.Volumes {
@@ -364,9 +361,9 @@ func (h *hollow) start(pod *core.Pod) error {
 		}
 	}
 	script += `hostname "$1" && r=$0 && shift && exec chroot --userspec=` + who + `:` + who + ` "$r" /torment "$@"`
-	arguments := append([]string{"--net=/run/netns/" + name, "unshare", "-m", "-u", "sh", "-c", script, root, host}, container.Args...)
-	// Not by ip, which hides the control groups.
-	process := exec.Command("nsenter", arguments...)
+	// Into its groups first. Not by ip netns exec, which would hide them.
+	arguments := append([]string{"-c", limited + `exec nsenter --net="$0" "$@"`, "/run/netns/" + name, "unshare", "-m", "-u", "sh", "-c", script, root, host}, container.Args...)
+	process := exec.Command("sh", arguments...)
 	process.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	for _, variable := range container.Env {
 		process.Env = append(process.Env, variable.Name+"="+variable.Value)
@@ -376,7 +373,10 @@ func (h *hollow) start(pod *core.Pod) error {
 		return err
 	}
 	process.Stdout, process.Stderr = said, said
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Cloneflags: syscall.CLONE_NEWPID}
+	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if !pod.Spec.HostPID {
+		process.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID
+	}
 	if err := process.Start(); err != nil {
 		return err
 	}
