@@ -43,6 +43,8 @@ struct Book {
     /// How many it tells, and when its load ended.
     last: Option<(u32, Nanos)>,
     lost: bool,
+    /// If it is lost: so long it may have gone on after what it told.
+    goes_on: Nanos,
     unaccounted: u64,
 }
 
@@ -97,10 +99,11 @@ impl Ledger {
         }
     }
 
-    /// Nothing more is asked of a member, which has not told all.
-    pub fn lost(&mut self, member: u32) {
+    /// Nothing more is asked of a member, which has not told all. If it could not be ended, nor told that the load is, it may have gone
+    /// on for so long since.
+    pub fn lost(&mut self, member: u32, goes_on: Nanos) {
         if let Some(book) = self.books.get_mut(&member).filter(|book| !book.is_whole()) {
-            book.lost = true;
+            (book.lost, book.goes_on) = (true, goes_on);
             book.early.clear();
         }
         self.close();
@@ -138,7 +141,10 @@ impl Ledger {
             owed.retain(|_, count| *count > 0);
             let open = book.due.saturating_sub(book.decided);
             let waiting = book.backlog.min(open);
-            book.unaccounted = waiting + owed.values().sum::<u64>();
+            // Nobody counts what came due after the end. It may have been sent all the same.
+            let within = |ends| owed_by(&self.offer, &book.loops, self.all, ends).count() as u64;
+            let beyond = within(self.ends.max(book.until + book.goes_on)) - within(self.ends);
+            book.unaccounted = waiting + owed.values().sum::<u64>() + beyond;
             let mut first = Slice { index: book.next, ..Slice::default() };
             first.outcomes.add(Outcome::Unsent, waiting);
             first.outcomes.add(Outcome::Unfinished, open - waiting);

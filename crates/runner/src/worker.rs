@@ -22,7 +22,7 @@ use units::Nanos;
 /// Between two looks whether it was asked to go.
 const LOOK: Duration = Duration::from_millis(50);
 /// Who has heard nothing for so long ends its load: no service is loaded when nobody could stop it.
-const SILENT: Nanos = Nanos::from_secs(6);
+pub(crate) const SILENT: Nanos = Nanos::from_secs(6);
 
 /// Works for whoever is at the other end of these two, until told to go home, or `asked` to by others.
 ///

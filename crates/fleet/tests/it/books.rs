@@ -110,7 +110,7 @@ impl Course {
                     }
                 }
                 Told::Over(at, slices) => ledger.over(*member, *at, *slices),
-                Told::Lost => ledger.lost(*member),
+                Told::Lost => ledger.lost(*member, Nanos::ZERO),
             }
             wholes.extend(std::iter::from_fn(|| ledger.next_whole()));
         }
@@ -179,7 +179,7 @@ fn what_a_lost_member_owed_is_unsent_and_what_it_had_open_unfinished() {
     // What came behind a gap was never acknowledged.
     assert!(ledger.slice(1, &told(2, 5)));
     assert_eq!((ledger.heard(0), ledger.heard(1), ledger.until(1)), (Some(3), Some(0), record::SLICE));
-    ledger.lost(1);
+    ledger.lost(1, Nanos::ZERO);
     ledger.ends(Nanos::from_millis(2_500));
     assert!(!ledger.slice(1, &told(1, 5)), "it is not listened to any more");
     assert_eq!(ledger.next_whole().map(|slice| slice.due), Some(10));
@@ -193,13 +193,29 @@ fn what_a_lost_member_owed_is_unsent_and_what_it_had_open_unfinished() {
     assert_eq!(ledger.end().loaded, Nanos::from_millis(2_500));
 }
 
+/// It does not hear that the load is to end, and sends on until it has heard nothing for long: nobody counts that as due.
+#[test]
+fn who_is_out_of_reach_may_have_gone_on() {
+    for (goes_on, unaccounted) in [(0, 5), (2_000, 10), (60_000, 15)] {
+        let mut ledger = two();
+        (0..2).for_each(|second| assert!(ledger.slice(0, &told(second, 5))));
+        assert!(ledger.slice(1, &told(0, 5)));
+        ledger.lost(1, Nanos::from_millis(goes_on));
+        ledger.ends(Nanos::from_secs(2));
+        ledger.over(0, Nanos::from_secs(2), 2);
+        assert_eq!(ledger.unaccounted(1), unaccounted, "{goes_on} ms");
+        while ledger.next_whole().is_some() {}
+        assert_eq!((ledger.total().due, ledger.total().outcomes.unsent), (20, 5));
+    }
+}
+
 #[test]
 fn of_connections_nothing_is_owed() {
     let offer = Offer::Closed { connections: 2, requests: None, duration: Some(Nanos::from_secs(4)) };
     let mut ledger = Ledger::of(&Loops::dealt([(0, 1), (1, 1)]), &offer);
     assert!(ledger.slice(0, &told(0, 5)));
     ledger.over(0, record::SLICE, 1);
-    ledger.lost(1);
+    ledger.lost(1, Nanos::ZERO);
     assert!(ledger.is_over());
     let whole = ledger.next_whole().expect("all is told");
     assert_eq!((whole.due, whole.outcomes.total(), ledger.unaccounted(1)), (5, 5, 0));
@@ -210,7 +226,7 @@ fn strangers_and_what_comes_too_much_are_not_counted() {
     let mut ledger = two();
     assert!(!ledger.slice(7, &told(0, 5)));
     ledger.over(7, Nanos::ZERO, 0);
-    ledger.lost(7);
+    ledger.lost(7, Nanos::ZERO);
     // Its end may come before what it is the end of.
     ledger.over(0, Nanos::from_secs(1), 1);
     assert!(!ledger.is_over());
@@ -219,9 +235,9 @@ fn strangers_and_what_comes_too_much_are_not_counted() {
     // More than a member keeps is never behind a gap.
     let taken = (1..1_000).filter(|second| ledger.slice(1, &told(*second, 1))).count();
     assert_eq!(taken, 120);
-    ledger.lost(1);
+    ledger.lost(1, Nanos::ZERO);
     assert!(ledger.is_over());
     // Who has told all cannot be lost.
-    ledger.lost(0);
+    ledger.lost(0, Nanos::ZERO);
     assert_eq!(ledger.unaccounted(0), 0);
 }
