@@ -22,6 +22,8 @@ use crate::{Kind, RunView, Text, Tone, Words, caveats};
 use stats::upper_bound;
 use units::{Share, grouped};
 
+/// Fewer requests than this say nothing of a rate: one in thirty may be lost without being seen.
+const LITTLE: u64 = 100;
 /// How sure a bound stated beside a count is.
 const CONFIDENCE: f64 = 0.95;
 

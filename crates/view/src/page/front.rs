@@ -27,6 +27,10 @@ pub(super) fn of(pages: &Pages) -> Front {
     if run.is_ours() && run.diagnosis.as_ref().is_none_or(|found| found.cause() != Some(Cause::Generator)) {
         chain.clear();
     }
+    // Where torment was the limit, that the target froze is all there is to know of it.
+    if run.is_ours() && run.freezes().is_some_and(|found| found.each.len() > 1) {
+        verdict.extend(freezes::line(run));
+    }
     verdict.extend(way_on(run));
     verdict.extend(slow_counts(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);

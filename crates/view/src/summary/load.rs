@@ -1,4 +1,4 @@
-use super::{how_sure, unfinished};
+use super::{LITTLE, how_sure, unfinished};
 use crate::document::{Section, Table, indented};
 use crate::reason::why_bad_there;
 use crate::words::number;
@@ -57,8 +57,11 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         let at = load.rate.map(|rate| format!("{rate} for ")).unwrap_or_default();
         line = line.and(Tone::Faint, format!("   ({at}{}{})", whole(load.loaded), shortened(load)));
     }
-    let mut lines = vec![line];
     let due = outcomes.total();
+    if due < LITTLE && *met == Some(true) {
+        line = line.and(Tone::Warn, format!("; only {}: too little to rely on", view.words().count(due)));
+    }
+    let mut lines = vec![line];
     if *loss > 0.0 || outcomes.bad() > 0 {
         let why = load.and_then(why_bad_there);
         let (bad, all) = (outcomes.bad(), view.words().count(due));

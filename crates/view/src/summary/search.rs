@@ -1,4 +1,4 @@
-use super::{how_sure, making, unfinished};
+use super::{LITTLE, how_sure, making, unfinished};
 use crate::document::{Table, indented};
 use crate::reason::what_to_check;
 use crate::strays::{Stood, good_at, measured_well};
@@ -213,8 +213,6 @@ pub(crate) fn open(ended: &Ended) -> &'static str {
     }
 }
 
-/// Fewer requests than this say nothing of a rate: by chance alone one in thirty may be lost without being seen.
-const LITTLE: u64 = 100;
 /// One trial that is shorter than this is a moment, and no load.
 const MOMENT: Nanos = Nanos::from_secs(5);
 
