@@ -20,7 +20,7 @@ failed=$(sed -n 's/^test \([^ ]*\).* \.\.\. FAILED$/\1/p' "$log" | sort -u)
 programs=$(grep -c '^    `-p .*`$' "$log" || true)
 told=$(grep -c '^test result: FAILED' "$log" || true)
 counted=$(sed -n 's/^test result: FAILED\. [0-9]* passed; \([0-9]*\) failed.*/\1/p' "$log" | paste -sd+ | sed 's/^$/0/')
-if [ -z "$failed" ] || [ "$programs" != "$told" ] || [ $((counted)) != "$(echo "$failed" | wc -l)" ] || [ $((counted)) -gt $few ]; then
+if [ -z "$failed" ] || [ "$programs" != "$told" ] || [ $(($counted)) != "$(echo "$failed" | wc -l)" ] || [ $(($counted)) -gt $few ]; then
     exit "$rc"
 fi
 echo "Once more, one at a time:" $failed

@@ -167,7 +167,7 @@ async fn hear_out(
         if let ToMember::Time { asked } = said {
             let time = FromMember::Time { asked, heard: Nanos(sys::monotonic_ns()), told: Nanos::ZERO };
             // Where much waits to be told, the time is not what is needed most.
-            let _ = answers.upgrade().map(|answers| answers.try_send(time));
+            let _ = answers.upgrade().map(|answers| answers.try_send(time).is_ok());
         } else {
             // Where nobody listens any more, what was told still goes out.
             let _ = word.send(Ok(said)).await;

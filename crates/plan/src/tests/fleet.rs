@@ -55,7 +55,6 @@ fn what_does_not_is_one_message() {
     for (text, words) in [
         ("on = 'moon'", "expected here"),
         ("on = 'k8s:'", "expected here"),
-        ("watch_on = 'k8s:shop'", "not watched yet"),
         ("on = 'ssh:-x'", "'-x' is no host"),
         ("on = 'ssh:b'\nworkers = 2", "name a host twice"),
         ("on = 'here'\nworkers = 0", "from 1 to 64"),
