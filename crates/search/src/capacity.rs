@@ -13,6 +13,8 @@ const SPREADS: usize = 24;
 /// Before any trial, a spread is the less likely the larger it is: its logarithm has this power of it as density. Chosen by simulation:
 /// without, the intervals are a third wider than they need to be; with one, too narrow.
 const PRIOR: f64 = 0.4;
+/// Where it surely moves, a spread is the more likely the larger it is: a few trials that happen to be alike say little. By simulation, too.
+const PRIOR_MOVING: f64 = -0.5;
 /// Distances of the centre from the middle of what was seen: from the least to this, by equal ratios, to both sides.
 const DISTANCES: usize = 80;
 const DISTANCE_LEAST: f64 = 1e-4;
@@ -66,6 +68,15 @@ pub struct Capacity {
 impl Capacity {
     /// None unless the trials bound it from both sides.
     pub fn of(said: &[Observation]) -> Option<Self> {
+        Self::fit(said, PRIOR)
+    }
+
+    /// The same of a target that moves.
+    pub fn of_moving(said: &[Observation]) -> Option<Self> {
+        Self::fit(said, PRIOR_MOVING)
+    }
+
+    fn fit(said: &[Observation], prior: f64) -> Option<Self> {
         let measured = said.iter().filter(|one| matches!(one, Observation::Was(_))).count();
         let bounded = said.iter().any(|one| matches!(one, Observation::AtLeast(_)))
             && said.iter().any(|one| matches!(one, Observation::Below(_)));
@@ -93,7 +104,7 @@ impl Capacity {
                 let ratio = SPREAD.1 / SPREAD.0;
                 let spread = SPREAD.0 * ratio.powf(number as f64 / (SPREADS - 1) as f64);
                 let likely: f64 = said.iter().map(|one| likelihood(*one, centre, spread)).sum();
-                cells.push((centre, spread, likely + width.ln() - PRIOR * spread.ln()));
+                cells.push((centre, spread, likely + width.ln() - prior * spread.ln()));
             }
         }
         let most = cells.iter().map(|cell| cell.2).fold(f64::NEG_INFINITY, f64::max);
@@ -118,6 +129,11 @@ impl Capacity {
             found.or(rates.last()).map_or(f64::NAN, |(rate, _)| rate.exp())
         };
         QuantileEstimate { low: at(OUTSIDE), middle: at(0.5), high: at(1.0 - OUTSIDE) }
+    }
+
+    /// How likely the capacity differs from trial to trial by more than this share.
+    pub fn spreads_beyond(&self, share: f64) -> f64 {
+        self.cells.iter().filter(|cell| cell.1 > share).map(|cell| cell.2).sum()
     }
 
     /// How much the capacity differs from trial to trial: its standard deviation, as a share.

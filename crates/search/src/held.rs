@@ -3,8 +3,9 @@
 use crate::bounds::rounded;
 use crate::capacity::{Capacity, Observation, QuantileEstimate};
 use crate::narrow::{Range, Want};
+use crate::trial::FullTrial;
 use plan::Goal;
-use record::{Limit, LimitUnit, Slice};
+use record::{Limit, LimitUnit};
 use stats::Slope;
 use units::Share;
 
@@ -19,6 +20,8 @@ const BESIDE: f64 = 0.3;
 /// So many clean trials at what is published, and so many that were not above it.
 const GOOD_LEAST: usize = 3;
 const BAD_LEAST: usize = 2;
+/// One that moves is known by what it could do, not by what it held.
+const GOOD_MOVING: usize = 1;
 /// A spread of so many widths is that of a target that moves: a few of its trials may be alike by chance.
 const STEADY: f64 = 0.2;
 const BAD_MOVING: usize = 6;
@@ -29,67 +32,92 @@ const RISING_LEAST: usize = 4;
 const RISING: f64 = 0.999;
 /// Fewer steps from one measurement to the next tell no noise.
 const STEPS_LEAST: usize = 2;
-/// Who does less than this part of what it held, when asked for more, is busy with turning away.
-const COLLAPSED: f64 = 0.8;
 /// So many full trials that were bad, and none that was good, are of a target that holds less than a short trial lets hope.
 const SINKING: usize = 2;
 /// No step down is larger.
 const DEEPEST: f64 = 0.5;
+/// A capacity that differs by more than this from trial to trial, and so many times what chance explains, is that of a target that moves,
+const MOVES: f64 = 0.03;
+const CHANCE: f64 = 2.0;
+/// if that is so likely.
+const SURELY: f64 = 0.7;
+/// It is tried at so many times the most that it did.
+const TOP: f64 = 1.03;
+/// Two looks differ by chance by so many standard deviations of a step, or by so many if the target moves.
+const APART: f64 = 2.0;
+const APART_MOVING: f64 = 4.0;
 /// Fewer trials have no halves.
 const HALVES: usize = 6;
-
-/// A full trial, and what it says.
-#[derive(Debug, Clone, Copy)]
-struct Trial {
-    rate: f64,
-    said: Observation,
-    due: u64,
-    bad: u64,
-    /// What was lost was answered so.
-    refused: bool,
-}
-
-impl Trial {
-    fn good(&self) -> bool {
-        matches!(self.said, Observation::AtLeast(_))
-    }
-
-    /// What it says where another trial held so much. Who is busy with turning away gets less done than it can: the overload did not measure it.
-    fn against(&self, held: f64) -> Observation {
-        match self.said {
-            Observation::Was(did) if self.refused && did < held * COLLAPSED && self.rate > held => {
-                Observation::Below(self.rate)
-            }
-            said => said,
-        }
-    }
-}
 
 /// All full trials since the last warm-up, and the capacity that they show.
 #[derive(Debug, Clone, Default)]
 pub struct CapacityTrials {
-    trials: Vec<Trial>,
+    trials: Vec<FullTrial>,
     capacity: Option<Capacity>,
+    /// Ten seconds of it are not like the next ten.
+    moves: bool,
+    /// It did clearly more in a few seconds than in any whole trial.
+    contradicted: bool,
 }
 
 impl CapacityTrials {
     /// Takes a full trial.
-    pub fn push(&mut self, rate: f64, said: Observation, total: &Slice) {
-        let (due, bad) = (total.due, total.outcomes.bad());
-        self.trials.push(Trial { rate, said, due, bad, refused: 2 * total.outcomes.failed > bad });
+    pub fn push(&mut self, trial: FullTrial) {
+        self.trials.push(trial);
         self.look();
     }
 
     fn look(&mut self) {
         let most = self.most();
         let said: Vec<Observation> = self.trials.iter().map(|trial| trial.against(most)).collect();
-        let good = self.trials.iter().any(Trial::good);
+        let good = self.trials.iter().any(FullTrial::good);
         self.capacity = Capacity::of(&said).filter(|_| good);
+        let differs = |capacity: &Capacity| self.contradicted || self.differs(capacity);
+        self.moves = self.capacity.as_ref().is_some_and(differs);
+        if self.moves {
+            let whole: Vec<Observation> =
+                self.trials.iter().map(|trial| trial.against_moving(most)).collect();
+            self.capacity = Capacity::of_moving(&whole).or(self.capacity.take());
+        }
+    }
+
+    /// Whether what the trials measured differs by more than noise and chance explain: arrivals and answers that come
+    /// independently of each other make a count differ by the root of twice its number.
+    fn differs(&self, capacity: &Capacity) -> bool {
+        let measured = |trial: &&FullTrial| matches!(trial.said, Observation::Was(_));
+        let mut due: Vec<u64> = self.trials.iter().filter(measured).map(|trial| trial.due).collect();
+        due.sort_unstable();
+        let chance = due.get(due.len() / 2).map_or(0.0, |due| (2.0 / *due as f64).sqrt());
+        capacity.spreads_beyond(MOVES.max(CHANCE * chance)) > SURELY
+    }
+
+    /// It did clearly more in a few seconds than in any whole trial, however often it was asked to do that again: it moves.
+    pub fn contradict(&mut self) {
+        self.contradicted = true;
+        self.look();
+    }
+
+    /// Whether the target moves: ten seconds of it are not like the next ten.
+    pub fn moves(&self) -> bool {
+        self.moves
+    }
+
+    /// Whether a few seconds say nothing of it: it moves, or a trial held what it could not do in a few seconds of another.
+    pub fn disagrees(&self, width: f64) -> bool {
+        let most = self.most();
+        let stopped =
+            self.trials.iter().filter_map(|trial| trial.stopped(most)).fold(f64::INFINITY, f64::min);
+        self.moves() || most > stopped * (1.0 + width)
+    }
+
+    /// The most that any trial has shown; 0 if none did.
+    pub fn largest(&self) -> f64 {
+        self.measured().into_iter().map(f64::exp).fold(self.most(), f64::max)
     }
 
     /// What was excused is so no more: a trial that has lost more than allowed was bad.
     pub fn spoil(&mut self, allowed: Share) {
-        let lost = |trial: &Trial| Share::of(trial.bad, trial.due).0 > allowed.0;
+        let lost = |trial: &FullTrial| Share::of(trial.bad, trial.due).0 > allowed.0;
         for trial in self.trials.iter_mut().filter(|trial| trial.good() && lost(trial)) {
             trial.said = Observation::Below(trial.rate);
         }
@@ -105,7 +133,7 @@ impl CapacityTrials {
     /// tips a target over does not happen in every two seconds.
     pub fn below(&self, width: f64) -> Option<f64> {
         let further =
-            self.trials.len().checked_sub(SINKING).filter(|_| !self.trials.iter().any(Trial::good))?;
+            self.trials.len().checked_sub(SINKING).filter(|_| !self.trials.iter().any(FullTrial::good))?;
         let least = self.trials.iter().map(|trial| trial.said.rate()).fold(f64::INFINITY, f64::min);
         let step = BELOW * width * 2f64.powi(further as i32);
         Some(rounded(least * (1.0 - step.min(DEEPEST))))
@@ -125,13 +153,14 @@ impl CapacityTrials {
         measured.last().filter(|_| surely && by > 2.0 * width).map(|last| last.exp())
     }
 
-    /// If the later half of the trials is of another target than the earlier one, forgets the earlier; tells whether it was.
+    /// If the later half of the trials is of another target than the earlier one, forgets the earlier; tells whether it was. One that moves always
+    /// seems to be.
     pub fn changed(&mut self, width: f64) -> bool {
         let half = self.trials.len() / 2;
-        if self.trials.len() < HALVES {
+        if self.trials.len() < HALVES || self.moves() {
             return false;
         }
-        let middle = |trials: &[Trial]| {
+        let middle = |trials: &[FullTrial]| {
             let said: Vec<Observation> = trials.iter().map(|trial| trial.said).collect();
             let known = Capacity::of(&said)?.held_by(0.5);
             Some((known.middle.ln(), (known.high / known.low).ln() / 4.0))
@@ -148,8 +177,8 @@ impl CapacityTrials {
         changed
     }
 
-    /// The next rate; nothing once all goals are known to the width.
-    pub fn want(&self, goals: &[Goal], width: f64, range: Range) -> Want {
+    /// The next rate; nothing once all goals are known to the width. So much was `shown` before the first trial.
+    pub fn want(&self, goals: &[Goal], width: f64, range: Range, shown: f64) -> Want {
         let Some(capacity) = &self.capacity else { return Want::Nothing };
         let known: Vec<QuantileEstimate> =
             goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0)).collect();
@@ -158,18 +187,24 @@ impl CapacityTrials {
         let good = self.good_near(least, width).count();
         let bad = self.trials.iter().filter(|trial| !trial.good()).count();
         let steady = capacity.spread() <= STEADY * width;
-        let bad_least = if steady { BAD_LEAST } else { BAD_MOVING };
-        if known.iter().all(|known| known.width() <= width) && good >= GOOD_LEAST && bad >= bad_least {
+        let (good_least, bad_least) = match self.moves() {
+            true => (GOOD_MOVING, BAD_MOVING),
+            false => (GOOD_LEAST, if steady { BAD_LEAST } else { BAD_MOVING }),
+        };
+        if known.iter().all(|known| known.width() <= width) && good >= good_least && bad >= bad_least {
             return Want::Nothing;
         }
         let clamp = |rate: f64| rounded(rate).clamp(range.floor, range.top);
-        let anchors = good < GOOD_LEAST && good <= bad;
+        let anchors = good < good_least && good <= bad;
         if anchors {
             Want::Final(clamp(least.middle * (1.0 - BELOW * width)))
         } else if let Some((held, lost)) = self.bracket() {
             let middle = (held * lost).sqrt();
             let side = if good <= bad { 1.0 - BESIDE * width } else { 1.0 + BESIDE * width };
             Want::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
+        } else if self.moves() {
+            // Above all that it can do, every trial measures; further above, only the queue is longer.
+            Want::Final(clamp(self.largest().max(shown) * TOP))
         } else {
             let above = (ABOVE * width).max(SPREADS_ABOVE * capacity.spread());
             Want::Final(clamp(most.middle * (1.0 + above)))
@@ -195,12 +230,13 @@ impl CapacityTrials {
         }
         let count = steps.len() as f64;
         let mean = steps.iter().sum::<f64>() / count;
-        2.0 * (steps.iter().map(|step| (step - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt()
+        let apart = if self.moves { APART_MOVING } else { APART };
+        apart * (steps.iter().map(|step| (step - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt()
     }
 
     /// The logarithms of what overloaded trials measured.
     fn measured(&self) -> Vec<f64> {
-        let was = |trial: &Trial| match trial.said {
+        let was = |trial: &FullTrial| match trial.said {
             Observation::Was(rate) => Some(rate.ln()),
             Observation::AtLeast(_) | Observation::Below(_) => None,
         };
@@ -214,7 +250,7 @@ impl CapacityTrials {
     }
 
     /// Clean trials that stand for this rate.
-    fn good_near(&self, known: &QuantileEstimate, width: f64) -> impl Iterator<Item = &Trial> {
+    fn good_near(&self, known: &QuantileEstimate, width: f64) -> impl Iterator<Item = &FullTrial> {
         let least = known.low * (1.0 - width);
         self.trials.iter().filter(move |trial| trial.good() && trial.rate >= least)
     }

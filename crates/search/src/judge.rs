@@ -16,6 +16,8 @@ const LEAST_OVERLOAD: f64 = 0.005;
 const PATIENCE: Nanos = Nanos::from_secs(3);
 /// A running trial is hopeless beyond this share lost, of all that is planned,
 const HOPELESS_LOSS: f64 = 0.05;
+/// or this where a target moves and may catch up,
+const HOPELESS_MOVING: f64 = 0.5;
 /// and beyond this many times the goal.
 const HOPELESS_TIMES: f64 = 10.0;
 
@@ -93,11 +95,21 @@ pub fn judge(result: &TrialResult, objective: &Objective, width: Share, calm: Op
     }
 }
 
-/// Whether no later second can save a running trial, from what was seen of it `so_far`; `calm` as for [`judge`]. One that is wanted as a
-/// `whole` goes on unless its queue grows as a straight line does, or is far beyond the limit.
+/// When a running trial is given up for a queue that grows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum GivenUp {
+    /// As soon as it surely does.
+    Surely,
+    /// If it grows as a straight line does, or is far beyond the limit: three seconds then say what ten would.
+    IfSteady,
+    /// Not for that: what the target does in three seconds says little of what it does in ten.
+    Never,
+}
+
+/// Whether no later second can save a running trial, from what was seen of it `so_far`; `calm` as for [`judge`].
 ///
 /// A single bad request decides a trial of a zero-drop goal, but does not stop it: its loss ratio is worth
-/// knowing. Stopped is what loses far more than the goal, or what surely and steadily grows.
+/// knowing. Stopped is what loses far more than the goal, or what surely grows, as `given_up` says.
 pub(crate) fn hopeless(
     so_far: &Slice,
     planned_rate: Rate,
@@ -105,10 +117,11 @@ pub(crate) fn hopeless(
     objective: &Objective,
     width: Share,
     calm: Option<Nanos>,
-    whole: bool,
+    given_up: GivenUp,
 ) -> bool {
     let all = planned_rate.over(planned);
-    if so_far.outcomes.bad() as f64 > all * HOPELESS_LOSS.max(HOPELESS_TIMES * objective.loss.0) {
+    let most = if given_up == GivenUp::Never { HOPELESS_MOVING } else { HOPELESS_LOSS };
+    if so_far.outcomes.bad() as f64 > all * most.max(HOPELESS_TIMES * objective.loss.0) {
         return true;
     }
     let seconds = so_far.outstanding.len() as f64 * BLOCK.as_secs_f64();
@@ -116,13 +129,16 @@ pub(crate) fn hopeless(
         return false;
     }
     let share = threshold(width).max(objective.loss.0);
-    // What a target that moves can do in three seconds says little of what it can do in ten.
-    let plain = |g: &Growth| {
-        g.per_second - g.at_least < STEADILY * width.0 * planned_rate.0
-            || g.per_second > PLAINLY * planned_rate.0
+    let enough = |g: &Growth| match given_up {
+        GivenUp::Surely => true,
+        GivenUp::IfSteady => {
+            g.per_second - g.at_least < STEADILY * width.0 * planned_rate.0
+                || g.per_second > PLAINLY * planned_rate.0
+        }
+        GivenUp::Never => false,
     };
     growth_of(so_far, planned_rate.0, calm, VERY_SURE)
-        .filter(|g| !whole || plain(g))
+        .filter(enough)
         .is_some_and(|g| overload(g, share, planned_rate.0, seconds))
 }
 
@@ -149,6 +165,13 @@ pub struct KeptUp {
     pub rate: f64,
     /// Its standard error, as a share: what the target's own randomness leaves open.
     pub doubt: f64,
+}
+
+impl KeptUp {
+    /// What it surely kept up.
+    pub fn surely(self) -> f64 {
+        self.rate * (1.0 - 2.0 * self.doubt)
+    }
 }
 
 /// What the target kept up in a trial that overloaded it; none if nothing was answered.

@@ -20,6 +20,7 @@ mod judge;
 mod narrow;
 mod search;
 mod threshold;
+mod trial;
 mod warm;
 
 pub use classify::{Class, TrialAtLevel, classify, conditional_throughput};

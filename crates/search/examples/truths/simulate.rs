@@ -60,6 +60,9 @@ pub enum Trait {
     Moves(&'static [u16]),
     /// So many times slower for this share of the time; it stays as it is for so many seconds on average.
     States(f64, f64, f64),
+    /// On a machine that others use, too: faster or slower by up to this share, for so many seconds on average, and so many times a second
+    /// held up for 5 to 50 ms.
+    Shared(f64, f64, f64),
     /// Slower by half after so many requests.
     Fills(f64),
     /// The generator makes at most so many requests a second.
@@ -115,6 +118,10 @@ pub struct Target {
     offset: f64,
     slow: bool,
     until: u64,
+    /// How many times slower a shared machine makes it, until then.
+    pace: f64,
+    /// The hiccup that comes next, or is on: from when until when.
+    hiccup: (u64, u64),
 }
 
 /// A request on its way: when its outcome is decided, when it was due, when taken up, and the outcome.
@@ -131,7 +138,20 @@ impl Target {
             _ => BinaryHeap::new(),
         };
         let free = idle(system.servers.unwrap_or(0));
-        Self { system, random, now: 0, free, behind, served: 0, broken: false, offset, slow: false, until: 0 }
+        Self {
+            system,
+            random,
+            now: 0,
+            free,
+            behind,
+            served: 0,
+            broken: false,
+            offset,
+            slow: false,
+            until: 0,
+            pace: 1.0,
+            hiccup: (0, 0),
+        }
     }
 
     /// Some time passes.
@@ -162,11 +182,28 @@ impl Target {
                 }
                 if self.slow { slower } else { 1.0 }
             }
+            Some(Trait::Shared(by, stays, _)) => {
+                while self.until <= at {
+                    self.pace = 1.0 + by * (2.0 * self.random.uniform() - 1.0);
+                    self.until += (self.random.exponential(stays) * 1e9) as u64;
+                }
+                self.pace
+            }
             Some(Trait::Fills(requests)) => 1.0 + 0.5 * self.served as f64 / requests,
             Some(Trait::Slows(doubles)) => 1.0 + at as f64 / 1e9 / doubles,
             Some(Trait::Breaks(_)) if self.broken => 5.0,
             _ => 1.0,
         }
+    }
+
+    /// When a shared machine lets it go on that was to run from `start`.
+    fn after_hiccup(&mut self, start: u64, often: f64) -> u64 {
+        while self.hiccup.1 <= start {
+            let from = self.hiccup.1 + (self.random.exponential(1.0 / often) * 1e9) as u64;
+            let length = 0.005 * 10f64.powf(self.random.uniform());
+            self.hiccup = (from, from + (length * 1e9) as u64);
+        }
+        if start >= self.hiccup.0 { self.hiccup.1 } else { start }
     }
 
     /// When work begun at `start` is done, given that the world may stand still.
@@ -196,6 +233,9 @@ impl Target {
         let mut start = at;
         if self.system.servers.is_some() {
             start = start.max(self.free.pop().expect("a server for each place in the heap").0);
+        }
+        if let Some(Trait::Shared(.., often)) = self.system.special {
+            start = self.after_hiccup(start, often);
         }
         let factor = self.factor(start);
         let work = self.random.service(self.system.service) * factor;

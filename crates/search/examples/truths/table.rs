@@ -218,7 +218,7 @@ pub fn rows() -> Vec<Row> {
             )
         },
         Row {
-            asked: Some(0.8),
+            asked: Some(0.9),
             ..row(
                 "16 servers of 8 ms, as a JVM reads",
                 Even,
@@ -240,7 +240,7 @@ pub fn rows() -> Vec<Row> {
             )
         },
         Row {
-            asked: Some(0.8),
+            asked: Some(0.9),
             ..row(
                 "16 servers of 8 ms, as an event loop reads",
                 Even,
@@ -251,7 +251,7 @@ pub fn rows() -> Vec<Row> {
             )
         },
         Row {
-            asked: None,
+            asked: Some(0.8),
             ..row(
                 "16 servers of 8 ms, twice as slow for 0.3 of the time, 3 s each",
                 Even,
@@ -262,7 +262,7 @@ pub fn rows() -> Vec<Row> {
             )
         },
         Row {
-            asked: None,
+            asked: Some(0.8),
             ..row(
                 "16 servers of 8 ms, a fifth slower for half of the time, 5 s each",
                 Even,
@@ -342,6 +342,26 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
+/// Steady targets on machines that others use, too: by how much that makes them faster or slower, for how many seconds on average, and how often
+/// a second it holds them up. They lose a tenth at most.
+pub fn shared() -> Vec<Row> {
+    let machines = [
+        ("±1 %, 8 s", 1, 0.01, 8.0, 1.0),
+        ("±2 %, 8 s", 1, 0.02, 8.0, 1.0),
+        ("±4 %, 4 s", 1, 0.04, 4.0, 2.0),
+        ("±2 %, 20 s, 16 servers", 16, 0.02, 20.0, 0.5),
+        ("±4 %, 20 s", 1, 0.04, 20.0, 1.0),
+    ];
+    let target = |(name, servers, by, stays, often): (_, usize, _, _, _)| {
+        let service = Service::Fixed(servers as f64 * 500e-6);
+        let special = Some(Trait::Shared(by, stays, often));
+        let arrivals = Arrivals::Even;
+        let system = System { name, arrivals, servers: Some(servers), service, special, timeout: TIMEOUT };
+        Row { system, truth: Truth::Between(1800.0, 2020.0), max: 1e6, trial: 10, asked: None }
+    };
+    machines.into_iter().map(target).collect()
+}
+
 /// What one search came to.
 #[derive(Debug, Clone)]
 pub struct Found {
@@ -353,6 +373,8 @@ pub struct Found {
     pub most: Option<f64>,
     /// Why it ended.
     pub ended: Ended,
+    /// Whether it was taken for one that moves.
+    pub moves: bool,
     /// Trials made.
     pub trials: u32,
     /// Seconds under load, without those before the first warm-up and those of warm-ups.
@@ -439,6 +461,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                     right: right(row, &limits, &ended, fade),
                     limits: limits.clone(),
                     most,
+                    moves: search.moves(),
                     ended,
                     trials,
                     loaded: loaded.unwrap_or(Nanos::ZERO).as_secs_f64(),

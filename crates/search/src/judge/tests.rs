@@ -128,7 +128,7 @@ fn hopeless_only_when_no_later_second_can_help() {
     let check = |name: &str, r: &TrialResult, seconds: usize, objective: &str, expected: bool| {
         let mut slice = r.total.clone();
         slice.outstanding.truncate(seconds * 10);
-        let found = hopeless(&slice, r.rate, r.planned, &goal(objective), Share(0.02), None, false);
+        let found = hopeless(&slice, r.rate, r.planned, &goal(objective), Share(0.02), None, GivenUp::Surely);
         assert_eq!(found, expected, "{name} after {seconds} s, {objective}");
     };
     check("calm", &calm(), 9, "zero-drop", false);
@@ -169,7 +169,7 @@ fn what_is_under_way_before_the_first_can_be_answered_is_no_queue() {
         (1..=20).find(|seconds| {
             let answered = (*seconds as f64 > fastest).then_some(fastest);
             let so_far = seen(held, answered, *seconds);
-            hopeless(&so_far, Rate(RATE), second * 20, &zero_drop, Share(0.02), calm, false)
+            hopeless(&so_far, Rate(RATE), second * 20, &zero_drop, Share(0.02), calm, GivenUp::Surely)
         })
     };
     let delay = |seconds: f64| move |t: f64| t.min(seconds);

@@ -1,9 +1,7 @@
 //! What each phase makes of a trial, and which phase follows.
 
-use super::{
-    BUSY, BUSY_MOST, Baseline, CALM, CHANGES_MOST, FASTER, FROZEN_MOST, PLAIN, PROBE, Phase, REWARMS_MOST,
-    ROUNDS_MOST, SLOWER_MOST, Search, TELLING, WARM_AGAIN, WARMER,
-};
+use super::proposal::LOOKED_MOST;
+use super::{Baseline, CALM, CHECKS_MOST, FASTER, Phase, Search};
 use crate::background::Loss;
 use crate::bounds::rounded;
 use crate::capacity::Observation;
@@ -11,10 +9,36 @@ use crate::classify::TrialAtLevel;
 use crate::curve::point;
 use crate::drift::{Reference, Shift};
 use crate::held::CapacityTrials;
-use crate::judge::{STEADILY, freeze, kept_up, threshold, would_have_held};
+use crate::judge::{KeptUp, STEADILY, freeze, kept_up, threshold, would_have_held};
+use crate::trial::FullTrial;
 use crate::warm::{Median, WarmUp};
 use record::{Ended, Judgement, TrialResult};
 use units::Nanos;
+
+/// Change points before a target is called non-stationary.
+const CHANGES_MOST: u32 = 8;
+/// Those to the slower among them: a target that warms up comes to an end, one that tires does not.
+const SLOWER_MOST: u32 = 2;
+/// Warm-ups begun again because the target turned out faster, or the load too high.
+const REWARMS_MOST: u32 = 8;
+/// Upper bounds taken back because they passed when repeated.
+const ROUNDS_MOST: u32 = 2;
+/// A shift this large (as a logarithm) needs no second opinion.
+const PLAIN: f64 = 0.15;
+/// A target that stands still while it is looked at is looked at again, so many times.
+const FROZEN_MOST: u32 = 2;
+/// A median that has fallen by this much (as a logarithm) is that of a target that was not warm.
+const WARMER: f64 = 0.08;
+/// The first window of a warm-up that was over too early, in seconds.
+const WARM_AGAIN: u64 = 8;
+/// A warm-up has so many times as many requests outstanding as the target has in work when it does what it can: it is never idle, and nobody waits long.
+const BUSY: f64 = 1.25;
+/// No more than that.
+const BUSY_MOST: f64 = 10_000.0;
+/// The warmed-up target is first overloaded by this factor: its goodput there is the estimate.
+const PROBE: f64 = 1.1;
+/// Trials with a smaller loss say little about the capacity.
+const TELLING: f64 = 0.03;
 
 impl Search {
     pub(super) fn remember(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
@@ -45,10 +69,14 @@ impl Search {
             }
             return;
         }
-        self.estimate = kept_up(result, self.calm_mean()).map(|k| k.rate);
+        let kept = kept_up(result, self.calm_mean());
+        self.estimate = kept.map(|k| k.rate);
         self.refuses = 2 * result.total.outcomes.failed > result.total.outcomes.bad();
         match self.climbed {
-            Some(passed) => self.warm_up(self.estimate.unwrap_or(passed).max(passed)),
+            Some(passed) => {
+                self.warm_up(self.estimate.unwrap_or(passed).max(passed));
+                self.shown = kept.map_or(0.0, KeptUp::surely);
+            }
             None if rate <= range.floor => {
                 self.over(Ended::BelowMin);
             }
@@ -65,6 +93,7 @@ impl Search {
             changes if self.estimates() => WARM_AGAIN << (changes - 1).min(3),
             changes => 1 << changes.min(6),
         };
+        (self.shown, self.checked) = (0.0, 0);
         let closed = self.busy(capacity);
         // Without quantiles, every trial from the first on must be of a target that is warm.
         let warm = WarmUp::new(Nanos::from_secs(first), closed.is_none() && self.estimates());
@@ -106,6 +135,12 @@ impl Search {
         self.stumbles = 0;
         let first = warm.level().is_none();
         warm.push(result.loaded, median);
+        if let Some(users) = closed {
+            // What was under way at the end may have been answered after it.
+            let within =
+                1.0 / (median.value * (1.0 + median.doubt)) - f64::from(users) / result.loaded.as_secs_f64();
+            self.shown = self.shown.max(within);
+        }
         if closed.is_none() {
             self.calmer(result, first);
         }
@@ -146,6 +181,11 @@ impl Search {
         self.reference = Some(Reference::new(median, length.as_secs_f64()));
         self.since_sentinel = 0;
         self.expire();
+        let cold = std::mem::take(&mut self.cold);
+        if self.estimate.is_some_and(|now| now.ln() - cold.largest().ln() < WARMER) {
+            // It was quicker for a while, but can do no more than before: it moves, and was as warm as it is.
+            (self.held, self.changes) = (cold, LOOKED_MOST);
+        }
         self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
         if self.is_ours() {
             self.phase = Phase::Ceiling;
@@ -173,6 +213,7 @@ impl Search {
         }
         let kept = kept_up(result, self.calm_mean());
         let now = kept.map_or(self.calm, |k| k.rate.max(self.calm));
+        self.shown = self.shown.max(kept.map_or(0.0, KeptUp::surely));
         let before = self.estimate.replace(now).unwrap_or(f64::INFINITY);
         self.doubt = kept.map_or(0.0, |k| k.doubt);
         self.phase = Phase::Narrow;
@@ -187,8 +228,13 @@ impl Search {
         let single_bad = earlier.len() == 1 && !earlier[0].good;
         self.remember(rate, result, judgement);
         self.since_sentinel += 1;
+        let checked = std::mem::take(&mut self.checks);
+        self.checked += u32::from(checked);
         if self.estimates() {
             self.say(rate, result, judgement);
+        }
+        if checked && self.checked == CHECKS_MOST && self.did_more() {
+            self.held.contradict();
         }
         if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
             self.rounds += 1;
@@ -222,7 +268,7 @@ impl Search {
             }
             None => Observation::Below(rate),
         };
-        self.held.push(rate, said, &result.total);
+        self.held.push(FullTrial::new(rate, said, result));
         if let Some(faster) = self.held.rises(self.config.width.0) {
             self.changes += 1;
             if self.changes > CHANGES_MOST {
@@ -305,6 +351,7 @@ impl Search {
             return;
         }
         let factor = (1.0 / shift.ratio()).clamp(0.25, 4.0);
+        self.cold = std::mem::take(&mut self.held);
         self.estimate = self.estimate.map(|e| e * factor);
         self.expire();
         self.warm_up(self.calm / CALM * factor);

@@ -1,0 +1,193 @@
+//! Which load comes next, and how long.
+
+use super::{CALM, CHECKS_MOST, Phase, Proposal, Search};
+use crate::bounds::rounded;
+use crate::narrow::{Range, Want, want};
+use record::Purpose;
+use units::random::Random;
+use units::{Nanos, Rate};
+
+/// Trials between two looks at the reference load.
+const SENTINEL_EVERY: u32 = 8;
+/// Before publishing, one more look if the last is at least so many trials ago.
+const SENTINEL_LAST: u32 = 3;
+/// A target that has changed so often moves, and is looked at for that no more.
+pub(super) const LOOKED_MOST: u32 = 3;
+/// The smallest rate tried is this part of the first, but not below 1/s if the first is not.
+const FLOOR: f64 = 1.0 / 1024.0;
+/// An estimate with a standard error above so many widths comes from a target that is random itself:
+const NOISY: f64 = 0.4;
+/// single trials near its capacity then go either way, and the bounds are closed to this part of the width.
+const NARROWER: f64 = 0.5;
+/// A short trial lasts at least so many baseline medians, or a slow target only fills up in it.
+const FILLS_UP: u64 = 10;
+/// A target that moves is worth so many full trials: three minutes with those of 10 s, those that were forgotten since included.
+const PATIENCE: u64 = 18;
+/// Who did so many times more before than any trial shows may do so again: a whole trial tells.
+const CONTRADICTED: f64 = 1.08;
+/// The curve takes about so many seconds.
+const CURVE: f64 = 10.0;
+/// A width that needs so many times the patience is far away.
+const FAR: f64 = 4.0;
+
+impl Search {
+    /// Whether one more full trial is more than the target's noise is worth: it may last beyond the patience, or the width cannot be reached in it.
+    fn is_late(&self) -> bool {
+        let whole = self.config.budget.unwrap_or(self.trial() * PATIENCE).as_secs_f64();
+        let patience = (whole - CURVE).max(whole / 2.0);
+        let trial = self.trial().as_secs_f64();
+        if self.measured.as_secs_f64() + trial > patience {
+            return true;
+        }
+        // Who gives a budget wants all of it used.
+        if self.config.budget.is_some() {
+            return false;
+        }
+        // A warm-up that was begun again is part of how it moves.
+        let loaded = if self.held.moves() { self.measured } else { self.spent - self.warm }.as_secs_f64();
+        let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
+        let needed = loaded * (reached / self.config.width.0).powi(2);
+        // Where the width is far away, the curve is had within that half, too.
+        let half = patience / 2.0 - if needed > FAR * patience { CURVE / 2.0 } else { 0.0 };
+        loaded + trial > half && needed > patience
+    }
+
+    pub(super) fn propose(&mut self) -> Option<Proposal> {
+        loop {
+            let secs = Nanos::from_secs;
+            if let (Phase::Narrow, Some((rate, duration))) = (&self.phase, self.loss.look(self.range().floor))
+            {
+                self.phase = Phase::Look { rate: rounded(rate), duration };
+            }
+            let (purpose, rate, duration) = match &self.phase {
+                Phase::Climb { rate, .. } => (Purpose::Climb, *rate, self.short(*rate, secs(1), 10.0)),
+                Phase::Warm { warm, closed } => {
+                    let rate = if closed.is_some() { self.calm / CALM } else { self.calm };
+                    let duration = self.short(rate, warm.window(), 10.0).max(warm.window());
+                    return Some(Proposal {
+                        purpose: Purpose::WarmUp,
+                        rate: Rate(rate),
+                        duration,
+                        closed: *closed,
+                    });
+                }
+                Phase::Calm { .. } => (Purpose::WarmUp, self.calm, self.short(self.calm, secs(2), 2000.0)),
+                Phase::Probe { rate, .. } => (Purpose::Measure, *rate, self.short(*rate, secs(2), 100.0)),
+                Phase::Look { rate, duration } => (Purpose::Sentinel, *rate, *duration),
+                Phase::Suspect { rate, .. } => (Purpose::Confirm, *rate, self.trial()),
+                Phase::Narrow if self.is_contradicted() => {
+                    self.checks = true;
+                    (Purpose::Measure, rounded(self.shown).min(self.range().top), self.trial())
+                }
+                Phase::Narrow => match self.narrow() {
+                    Some(p) => p,
+                    None => {
+                        self.begin_curve();
+                        continue;
+                    }
+                },
+                Phase::Ceiling => match self.aim() {
+                    Some((rate, true)) => (Purpose::Confirm, rate, self.trial()),
+                    Some((rate, false)) => (Purpose::Measure, rate, self.short(rate, secs(2), 100.0)),
+                    None => {
+                        if self.is_ours() {
+                            self.begin_curve();
+                        }
+                        continue;
+                    }
+                },
+                Phase::Curve(shares) => {
+                    let rate = rounded(self.capacity()? * shares.first()?);
+                    (Purpose::Curve, rate, self.short(rate, secs(2), 100.0))
+                }
+                Phase::Over(_) => return None,
+            };
+            return Some(Proposal { purpose, rate: Rate(rate), duration, closed: None });
+        }
+    }
+
+    /// Whether a whole trial shall tell if it can do what it did in a few seconds.
+    fn is_contradicted(&self) -> bool {
+        self.did_more() && self.checked < CHECKS_MOST && self.estimates() && self.held.is_known()
+    }
+
+    /// Whether it did clearly more before than any trial has shown.
+    pub(super) fn did_more(&self) -> bool {
+        self.shown > self.held.largest() * CONTRADICTED
+    }
+
+    /// A trial of `seconds`, longer if that is few requests or short against the response time.
+    fn short(&self, rate: f64, least: Nanos, requests: f64) -> Nanos {
+        let fills_up = self.baseline.map_or(Nanos::ZERO, |calm| calm.p50 * FILLS_UP);
+        least.max(Nanos::from_secs_f64(requests / rate)).max(fills_up).min(self.trial().max(least))
+    }
+
+    /// The longest of the goals' final trial durations.
+    pub(super) fn trial(&self) -> Nanos {
+        self.config.goals.iter().map(|g| g.trial).max().unwrap_or(Nanos::from_secs(10))
+    }
+
+    pub(super) fn range(&self) -> Range {
+        let from = self.config.from.0.min(self.config.max.0);
+        let floor = if from > 1.0 { (from * FLOOR).max(1.0) } else { from * FLOOR };
+        Range { floor, top: self.config.max.0 }
+    }
+
+    /// The main loop: the lowest level that any goal wants; between times the sentinel.
+    fn narrow(&self) -> Option<(Purpose, f64, Nanos)> {
+        let look = || {
+            let seconds = self.reference.map_or(Nanos::ZERO, |r| Nanos::from_secs_f64(r.seconds().ceil()));
+            let least = seconds.clamp(Nanos::from_secs(2), self.trial().max(Nanos::from_secs(2)));
+            (Purpose::Sentinel, self.calm, self.short(self.calm, least, 100.0))
+        };
+        if self.estimates() && self.held.is_known() {
+            let want = self.held.want(&self.config.goals, self.config.width.0, self.range(), self.shown);
+            let wanted = want.rate().filter(|_| !self.is_late());
+            let looks = match wanted {
+                Some(_) => SENTINEL_EVERY,
+                None => SENTINEL_LAST,
+            };
+            if self.since_sentinel >= looks && self.reference.is_some() && self.changes < LOOKED_MOST {
+                return Some(look());
+            }
+            return wanted.map(|rate| (Purpose::Measure, rate, self.trial()));
+        }
+        if self.since_sentinel >= SENTINEL_EVERY && self.reference.is_some() {
+            return Some(look());
+        }
+        let coin = coin(self.config.seed, self.trials);
+        let part = if self.doubt > self.config.width.0 * NOISY { NARROWER } else { 1.0 };
+        let wants = self
+            .config
+            .goals
+            .iter()
+            .map(|g| want(&self.bounds, g, g.width.0 * part, self.estimate, self.range(), coin));
+        let lowest = wants
+            .filter_map(|w| Some((w.rate()?, w)))
+            .min_by(|(a, _), (b, _)| a.total_cmp(b))
+            .map(|(_, w)| w);
+        let below = self.held.below(self.config.width.0).filter(|_| self.estimates());
+        let lowest = match (lowest.and_then(Want::rate), below) {
+            (Some(wanted), Some(below)) if below < wanted => Some(Want::Final(below.max(self.range().floor))),
+            _ => lowest,
+        };
+        match lowest {
+            Some(Want::Coarse(rate)) => {
+                Some((Purpose::Measure, rate, self.short(rate, Nanos::from_secs(2), 100.0)))
+            }
+            Some(Want::Final(rate)) => Some((Purpose::Measure, rate, self.trial())),
+            Some(Want::Confirm(rate)) => Some((Purpose::Confirm, rate, self.trial())),
+            Some(Want::Nothing) | None
+                if self.since_sentinel >= SENTINEL_LAST && self.reference.is_some() =>
+            {
+                Some(look())
+            }
+            Some(Want::Nothing) | None => None,
+        }
+    }
+}
+
+/// A fair coin from the seed and a counter.
+fn coin(seed: u64, counter: u32) -> bool {
+    Random::nth(seed, counter.into()) >> 63 == 1
+}

@@ -1,0 +1,97 @@
+//! What is known so far, and how a search ends.
+
+use super::{Phase, Search};
+use crate::background::Loss;
+use crate::curve::SHARES;
+use plan::Goal;
+use record::{Background, CurvePoint, Ended, Limit, Verdict};
+
+/// A trial within this share of a curve's rate serves as its point.
+const NEAR: f64 = 0.02;
+
+impl Search {
+    /// The bounds as they stand, one for each goal.
+    pub fn limits(&self) -> Vec<Limit> {
+        let limit = |goal: &Goal| {
+            if let Some(limit) = self.held.limit(goal, self.range().top).filter(|_| self.estimates()) {
+                return limit;
+            }
+            let (now, before) = (self.bounds.limit(goal), self.expired.limit(goal));
+            let suggested = before.lower.filter(|l| now.lower.is_none() && now.upper.is_none_or(|u| *l < u));
+            match suggested {
+                Some(_) => Limit {
+                    upper: now.upper,
+                    bad_trials: now.bad_trials,
+                    regular: false,
+                    throughput: None,
+                    ..before
+                },
+                None => now,
+            }
+        };
+        let in_unit = |goal: &Goal| Limit { unit: self.config.unit.clone(), ..limit(goal) };
+        self.config.goals.iter().map(in_unit).collect()
+    }
+
+    fn background(&self) -> Option<Background> {
+        let Loss::Background { lost, seen, at } = self.loss else { return None };
+        Some(Background { bad: lost.bad, due: lost.due, at, seen, failure: self.failure.clone() })
+    }
+
+    /// The capacity that the curve divides: the lower bound of the first goal that has one.
+    pub(super) fn capacity(&self) -> Option<f64> {
+        self.limits().iter().find_map(|l| l.held.or(l.lower))
+    }
+
+    /// The bounds stand: says why, and lists the shares that no trial so far can serve.
+    pub(super) fn begin_curve(&mut self) {
+        let limits = self.limits();
+        let at_top =
+            limits.iter().any(|l| l.upper.is_none() && l.lower.is_some_and(|r| r >= self.range().top));
+        self.ended = if self.is_ours() {
+            self.ours.making = self.ours.ceiling.and_then(|ceiling| ceiling.most());
+            Ended::GeneratorLimit
+        } else if at_top {
+            Ended::MaxReached
+        } else if limits.iter().all(|l| l.regular) {
+            Ended::Converged
+        } else if self.estimates() && self.held.is_known() {
+            if self.config.budget.is_some() { Ended::BudgetSpent } else { Ended::Noisy }
+        } else {
+            Ended::BelowMin
+        };
+        let mut shares = Vec::new();
+        if let Some(capacity) = self.capacity().filter(|_| self.config.curve) {
+            for share in SHARES {
+                let near = |(rate, _): &&(f64, CurvePoint)| (rate / (capacity * share) - 1.0).abs() <= NEAR;
+                match self.points.iter().rfind(near) {
+                    Some((_, p)) => self.curve.push(CurvePoint { share, ..*p }),
+                    None => shares.push(share),
+                }
+            }
+        }
+        self.phase = Phase::Curve(shares);
+    }
+
+    pub(super) fn over(&mut self, ended: Ended) -> Verdict {
+        if let Phase::Over(verdict) = &self.phase {
+            return (**verdict).clone();
+        }
+        self.curve.sort_by(|a, b| a.share.total_cmp(&b.share));
+        let final_trial = self.trial();
+        let verdict = Verdict::Limits {
+            limits: self.limits(),
+            curve: self.curve.clone(),
+            detection_limit: self.drain().as_secs_f64() / final_trial.as_secs_f64(),
+            trials: self.trials,
+            loaded: self.spent,
+            background: self.background(),
+            warmed_up: Some(self.warmed_up).filter(|warm| warm.answered > 0),
+            generator: self.ours.making.filter(|_| ended == Ended::GeneratorLimit),
+            ended,
+        };
+        self.pending = None;
+        self.phase = Phase::Over(Box::new(verdict.clone()));
+        verdict
+    }
+}
