@@ -17,8 +17,8 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
         view.end.as_ref().and_then(|end| end.verdict.as_ref()),
         Some(Verdict::Goal { met: Some(true), .. })
     );
-    // Under a goal that is met it is a warning.
-    let tone = if is_met { Tone::Warn } else { Tone::Bad };
+    // Under a goal that is met it is a warning, and where no limit of the target was found.
+    let tone = if is_met || view.is_ours() { Tone::Warn } else { Tone::Bad };
     let froze = format!("the target {}", times(found.each.len()));
     Some(Text::empty().and(tone, froze).then(format!(
         "{} ({} of the time under load: the slowest answers waited for that); {}",

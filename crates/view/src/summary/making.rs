@@ -52,7 +52,7 @@ pub(super) fn brings(view: &RunView, making: Option<&Making>) -> Text {
     let rate = number(rounded(Rate(1.0 / each.as_secs_f64())).0);
     let (unit, one) = (view.words().unit(), view.words().arrival());
     let text = format!(
-        "a processor of its own makes at least {rate} {unit} ({each} a {one}), until the target gives"
+        "with a processor of its own torment sends at least {rate} {unit} ({each} a {one}), until the target gives"
     );
     Text::labelled("expect", text)
 }
