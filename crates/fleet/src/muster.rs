@@ -160,8 +160,9 @@ impl Muster {
         }
     }
 
-    /// A member says that it begins. That it is heard late does not matter as long as nobody was told otherwise: it begins by its own clock.
-    pub fn armed(&mut self, member: u32, trial: u64) {
+    /// A member says that it begins.
+    pub fn armed(&mut self, member: u32, trial: u64, now: Nanos) {
+        self.tick(now);
         if let (Phase::Arming { .. }, Some(part)) = (self.phase, self.members.get_mut(&member))
             && trial == self.trial
         {

@@ -150,7 +150,7 @@ impl Fleet {
         let Course { muster, ledger, worked, leaving, .. } = course;
         let told_of = self.trial;
         match news {
-            News::Told(Tidings::Armed { trial }) => muster.armed(number, trial),
+            News::Told(Tidings::Armed { trial }) => muster.armed(number, trial, now),
             News::Told(Tidings::Slice { trial, slice }) if trial == told_of => {
                 ledger.slice(number, &slice);
                 muster.told(number, ledger.until(number));
@@ -290,10 +290,6 @@ impl Carrier for Fleet {
             }
             let patience = if course.begins { ASK.min(Duration::from_nanos(ahead)) } else { ASK };
             if let Some((number, news)) = self.post.next(patience) {
-                self.take(number, news, &mut course);
-            }
-            // What has come is heard before anybody is judged by the clock: this process may have waited for a processor.
-            while let Some((number, news)) = self.post.next(Duration::ZERO) {
                 self.take(number, news, &mut course);
             }
             let now = now();

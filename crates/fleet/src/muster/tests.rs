@@ -16,9 +16,9 @@ fn moves(muster: &mut Muster) -> Vec<Move> {
 fn running() -> Muster {
     let mut muster = Muster::begin(1, [0, 1], ROUND_TRIP, NOW);
     assert_eq!(moves(&mut muster), [Move::Arm { trial: 1, start: NOW + ms(300) }]);
-    muster.armed(0, 1);
+    muster.armed(0, 1, NOW + ms(1));
     assert_eq!(moves(&mut muster), []);
-    muster.armed(1, 1);
+    muster.armed(1, 1, NOW + ms(250));
     assert_eq!(moves(&mut muster), [Move::Begin]);
     muster
 }
@@ -40,7 +40,7 @@ fn who_is_not_ready_is_given_twice_the_time_and_then_named() {
     // Over a long way, so that the lead is three of it.
     let mut muster = Muster::begin(5, [0, 1, 2], ms(200), NOW);
     assert_eq!(moves(&mut muster), [Move::Arm { trial: 5, start: NOW + ms(600) }]);
-    muster.armed(0, 5);
+    muster.armed(0, 5, NOW + ms(200));
     muster.tick(NOW + ms(550));
     assert_eq!(moves(&mut muster), []);
     muster.tick(NOW + ms(551));
@@ -50,25 +50,14 @@ fn who_is_not_ready_is_given_twice_the_time_and_then_named() {
         [Move::Cancel { trial: 5 }, Move::Arm { trial: 6, start: again + ms(1_200) }]
     );
     // What was said of the first does not count, nor what is said too late.
-    muster.armed(1, 5);
-    muster.armed(0, 6);
-    muster.armed(1, 6);
-    muster.tick(again + ms(1_151));
-    muster.armed(2, 6);
+    muster.armed(1, 5, again + ms(100));
+    muster.armed(0, 6, again + ms(100));
+    muster.armed(1, 6, again + ms(1_150));
+    muster.armed(2, 6, again + ms(1_151));
     assert_eq!(moves(&mut muster), [Move::Cancel { trial: 6 }]);
     assert!(muster.has_failed() && muster.is_over());
     assert_eq!(muster.absent().collect::<Vec<_>>(), [(2, &Absence::Unready)]);
     assert_eq!(muster.trial(), 6);
-}
-
-/// Whoever conducts may have waited for a processor: those that begin without it are not told otherwise.
-#[test]
-fn what_is_heard_late_holds_as_long_as_nobody_was_told_otherwise() {
-    let mut muster = Muster::begin(1, [0, 1], Nanos::ZERO, NOW);
-    muster.armed(0, 1);
-    muster.armed(1, 1);
-    muster.tick(NOW + ms(900));
-    assert_eq!(moves(&mut muster), [Move::Arm { trial: 1, start: NOW + ms(300) }, Move::Begin]);
 }
 
 #[test]
@@ -112,12 +101,12 @@ fn a_lost_member_stops_the_others() {
 fn what_has_not_begun_does_not_begin() {
     for is_lost in [false, true] {
         let mut muster = Muster::begin(1, [0, 1], ROUND_TRIP, NOW);
-        muster.armed(0, 1);
+        muster.armed(0, 1, NOW);
         match is_lost {
             true => muster.lost(1, "it was killed".to_owned(), NOW + ms(10)),
             false => muster.stop(NOW + ms(10)),
         }
-        muster.armed(1, 1);
+        muster.armed(1, 1, NOW + ms(20));
         let moves = moves(&mut muster);
         assert_eq!(moves.last(), Some(&Move::Cancel { trial: 1 }));
         assert!(!moves.contains(&Move::Begin) && muster.has_failed() && muster.is_over());
@@ -171,7 +160,7 @@ proptest! {
         for (passed, told) in told {
             now += ms(passed);
             match told {
-                Told::Armed(member, trial) => muster.armed(member, trial),
+                Told::Armed(member, trial) => muster.armed(member, trial, now),
                 Told::Until(member, until) => muster.told(member, ms(until)),
                 Told::Over(member, at) => muster.over(member, ms(at)),
                 Told::Lost(member) => muster.lost(member, String::new(), now),
