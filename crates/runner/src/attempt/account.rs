@@ -154,7 +154,7 @@ impl<'a> Account<'a> {
             result.caveats.iter().filter(|c| c.doubt == Doubt::Steal && !judgement.invalid.contains(c));
         self.caveats.splice(0..0, judgement.invalid.iter().chain(stolen).cloned());
         let is_whole = !judgement.invalid.iter().any(|caveat| caveat.doubt.is_of_fleet());
-        if !judgement.invalid.is_empty() && !(is_closed && is_whole) {
+        if !(judgement.invalid.is_empty() || is_closed && is_whole) {
             return (Vec::new(), false);
         }
         let bad = result.total.outcomes.bad();
