@@ -38,6 +38,7 @@ stop() {
         ip netns delete "$pod"
     done
     ip link delete torment-k8s 2>/dev/null || true
+    find /sys/fs/cgroup -depth -type d -path '*/kubepods-hollow*' -exec rmdir {} + 2>/dev/null || true
     rm -rf "$work"
 }
 trap stop EXIT
