@@ -244,6 +244,9 @@ impl Watchers {
         let is_joined = self.is_joined();
         // A node says more than a pod's name.
         let node = self.workforce.as_ref().and_then(|workforce| workforce.node(&hello.place));
+        if let (WatchersAsked::Pods { pods, .. }, Some(node)) = (&self.asked, &node) {
+            duty.pods = pods.iter().filter(|pod| pod.node == *node).map(|pod| pod.uid.clone()).collect();
+        }
         let name = node.unwrap_or_else(|| hello.place.clone());
         let numbered = |nth: u32| match nth {
             1 => name.clone(),

@@ -417,7 +417,9 @@ fn the_pods_behind_a_service_are_watched() {
     let places: BTreeSet<&str> =
         others.chain([&run["watched"]]).filter_map(|place| place["place"].as_str()).collect();
     assert_eq!(places, BTreeSet::from(["a", "b"]), "{ended}");
-    assert_eq!(run["diagnosis"]["cause"], "throttled", "{ended}");
+    // It has a tenth of a processor, which the watcher on its node alone knows.
+    let cause = run["diagnosis"]["cause"].as_str().expect("one is named");
+    assert!(["cpu", "cpu-quota"].contains(&cause), "{cause}: {ended}");
     assert_eq!(run["diagnosis"]["place"], "b", "{ended}");
 
     let refused = |arguments: &[&str], words: &[&str]| {
