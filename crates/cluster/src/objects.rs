@@ -38,6 +38,8 @@ pub(crate) struct Objects {
     pub id: String,
     /// How many pods.
     pub count: u32,
+    /// Processors of each worker.
+    pub cpus: u32,
     pub duty: PodDuty,
     pub image: String,
     /// The only kind of machine that the image is for, if that is known: as nodes name it.
@@ -82,6 +84,7 @@ impl Objects {
         let filled = text.replace("{name}", &self.name()).replace("{id}", &quoted(&self.id));
         filled
             .replace("{count}", &self.count.to_string())
+            .replace("{cpus}", &self.cpus.to_string())
             .replace("{deadline}", &self.deadline_seconds.to_string())
     }
 

@@ -16,6 +16,8 @@ pub struct PodsWanted {
     pub place: Option<String>,
     /// What pods run; none: what `torment image` makes of this build.
     pub image: Option<String>,
+    /// How many processors each worker has; none: one.
+    pub worker_cpus: Option<u32>,
     /// Workers may be on the target's nodes.
     pub beside_target: bool,
     /// The service that the target is: `NAMESPACE/NAME`. None: it is seen from the target's host.
@@ -79,7 +81,13 @@ impl PodSite {
     pub(crate) fn objects(&self, id: String, count: u32, duty: PodDuty, deadline_seconds: u64) -> Objects {
         // Of an image that others name, others know for which machines it is.
         let kind = self.wanted.image.is_none().then(|| kind().to_owned());
-        Objects { id, count, duty, image: self.image().to_owned(), kind, deadline_seconds }
+        let cpus = self.wanted.worker_cpus.unwrap_or(1);
+        Objects { id, count, cpus, duty, image: self.image().to_owned(), kind, deadline_seconds }
+    }
+
+    /// The service that the target is, as far as was said, or its host may name one.
+    fn service_of(&self, host: &str) -> Option<(String, String)> {
+        self.wanted.target_service.clone().or_else(|| service(host, &self.kubectl.namespace))
     }
 
     /// The pods behind the target, whose host this is: those of the service that it names, or that was said to be it.
@@ -87,8 +95,7 @@ impl PodSite {
     /// # Errors
     /// In words with what helps: if that is no service, has no pods, or the user may not see them.
     pub fn target_pods(&self, host: &str) -> Result<Vec<TargetPod>, Error> {
-        let named = self.wanted.target_service.clone().or_else(|| service(host, &self.kubectl.namespace));
-        let Some((namespace, name)) = named else {
+        let Some((namespace, name)) = self.service_of(host) else {
             return Err(Error::Said(format!(
                 "{host} names no service of the cluster, so that nobody knows which pods to watch; say which is the target: \
                  --target-service NAMESPACE/NAME"
@@ -113,11 +120,8 @@ impl PodSite {
         if self.wanted.beside_target {
             return Ok(None);
         }
-        let named = self.wanted.target_service.clone();
-        let is_named = named.is_some();
-        let Some((namespace, name)) = named.or_else(|| service(host, &self.kubectl.namespace)) else {
-            return Ok(None);
-        };
+        let is_named = self.wanted.target_service.is_some();
+        let Some((namespace, name)) = self.service_of(host) else { return Ok(None) };
         let place = Kubectl { namespace: namespace.clone(), ..self.kubectl.clone() };
         let arguments = ["get", "service", &name, "-o", "json", "--ignore-not-found"];
         let answer = match place.ask("asking for the target's service", &arguments, "") {

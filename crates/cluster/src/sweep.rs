@@ -25,7 +25,7 @@ impl Sweeper {
         let mut command = Command::new(PROGRAM);
         command.arg0("torment").arg(COMMAND).process_group(0);
         // Not our standard output: whoever reads that would wait for this one, too.
-        let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let process = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut process = process.map_err(Error::Start)?;
         let order = format!("{}\n{}\n{name}\n", kubectl.context, kubectl.namespace);
         let told = process.stdin.as_mut().map_or(Ok(()), |to| to.write_all(order.as_bytes()));
@@ -33,15 +33,12 @@ impl Sweeper {
         Ok(Self { process })
     }
 
-    /// Has it done now. Gives why it could not, in words.
-    pub fn finish(&mut self) -> Option<String> {
+    /// Has it done now, and waits for that.
+    pub fn finish(&mut self) {
         // By this it knows.
-        drop(self.process.stdin.take()?);
-        let mut said = String::new();
-        let _ = self.process.stdout.take().map(|mut from| from.read_to_string(&mut said));
-        let fine = self.process.wait().is_ok_and(|status| status.success());
-        (!fine)
-            .then(|| if said.is_empty() { "it was ended before".to_owned() } else { said.trim().to_owned() })
+        if self.process.stdin.take().is_some() {
+            let _ = self.process.wait();
+        }
     }
 }
 
@@ -49,7 +46,7 @@ impl Sweeper {
 ///
 /// # Errors
 /// If it was started by hand, or the cluster does not do it.
-pub fn sweep(from: impl Read, mut to: impl Write) -> io::Result<()> {
+pub fn sweep(from: impl Read) -> io::Result<()> {
     let mut lines = BufReader::new(from);
     let mut line = || {
         let mut line = String::new();
@@ -64,8 +61,5 @@ pub fn sweep(from: impl Read, mut to: impl Write) -> io::Result<()> {
     io::copy(&mut lines, &mut io::sink())?;
     let kubectl = Kubectl { context, namespace };
     let arguments = ["delete", "job", &name, "--ignore-not-found", "--cascade=background", "--wait=false"];
-    kubectl.ask(DOING, &arguments, "").map(drop).map_err(|why| {
-        let _ = write!(to, "{why}");
-        io::Error::other(why.to_string())
-    })
+    kubectl.ask(DOING, &arguments, "").map(drop).map_err(|why| io::Error::other(why.to_string()))
 }

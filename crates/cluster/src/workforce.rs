@@ -177,16 +177,6 @@ impl Workforce {
         let stand = self.seen.stand();
         stand.0.coming() <= there && (stand.1.is_some() || stand.0.lacks())
     }
-
-    /// Has all of it removed. Gives why that failed, and what to do then.
-    pub fn dismiss(&mut self) -> Option<String> {
-        let why = self.sweeper.finish()?;
-        let (name, place) = (self.objects.name(), &self.site.kubectl);
-        Some(format!(
-            "pods may still be there: {why}; they end by themselves, or kubectl --context {} -n {} delete job {name}",
-            place.context, place.namespace
-        ))
-    }
 }
 
 impl Drop for Workforce {

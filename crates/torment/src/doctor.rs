@@ -31,7 +31,7 @@ fn code(rows: &[Allowance]) -> u8 {
 
 /// The same of a cluster.
 fn cluster(place: Option<&str>, pods: &PodArgs, tries: bool, common: &Common) -> Result<u8, Failure> {
-    let site = pods.site(place).map_err(|why| anyhow!(why))?;
+    let site = pods.site(place, None).map_err(|why| anyhow!(why))?;
     let (described, mut rows) = (site.describe(), site.examine().map_err(|why| anyhow!(why))?);
     if tries && code(&rows) == exit::MET {
         rows.extend(tried::tried(place, pods)?);

@@ -18,7 +18,7 @@ const HIDDEN: [(&str, Command); 8] = [
     // Says which build it is, to one on another machine that looks for its like.
     ("stamp", stamp),
     // Removes what a run has in a cluster once that is over.
-    ("sweeper", || cluster::sweep(io::stdin(), io::stdout())),
+    ("sweeper", || cluster::sweep(io::stdin())),
     // Watches a target, as a coordinator tells it.
     ("watcher", watcher),
     // Measures what the machine costs.

@@ -7,6 +7,7 @@ fn objects() -> Objects {
     Objects {
         id: "12345678".to_owned(),
         count: 4,
+        cpus: 2,
         image: "registry.lab/torment:0.1.0".to_owned(),
         kind: Some("amd64".to_owned()),
         duty: PodDuty::Work(Some(Apart { namespace: "shop".to_owned(), labels })),
@@ -92,6 +93,7 @@ fn the_job_ends_whatever_happens_and_owns_the_rest() {
     assert_eq!(spec["template"]["spec"]["restartPolicy"], json!("Never"));
     let resources = &spec["template"]["spec"]["containers"][0]["resources"];
     assert_eq!(resources["requests"], resources["limits"]);
+    assert_eq!(resources["limits"]["cpu"], json!("2"));
     let belongings = read(&objects().belongings("u-1", FILE));
     assert_eq!(belongings.len(), 2);
     for object in &belongings {
@@ -160,6 +162,7 @@ fn no_gap_is_left_open_and_only_the_secret_has_the_file() {
             "{name}",
             "{id}",
             "{count}",
+            "{cpus}",
             "{deadline}",
             "{pod}",
             "{apart}",

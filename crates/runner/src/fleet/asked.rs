@@ -3,8 +3,9 @@
 use super::entrance::Entrance;
 use cluster::{PodSite, TargetPod};
 use plan::FleetPlan;
+use record::watch::Missing;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::Nanos;
 
@@ -95,6 +96,18 @@ impl WatchersAsked {
             Self::Join { .. } => "join".to_owned(),
             Self::Pods { site, .. } => site.asked(),
         }
+    }
+}
+
+impl WatchersAsked {
+    /// What none of them sees of the target, if it is on more nodes than are watched.
+    pub(super) fn unwatched(&self) -> Option<Missing> {
+        let Self::Pods { pods, .. } = self else { return None };
+        let nodes: BTreeSet<&str> = pods.iter().map(|pod| pod.node.as_str()).collect();
+        let (all, watched) = (nodes.len(), watched_nodes(pods).len());
+        let why =
+            || format!("the target's pods are on {all} nodes, of which the {watched} with most are watched");
+        (watched < all).then(|| Missing::new("the other nodes", why()))
     }
 }
 

@@ -267,6 +267,7 @@ impl Watchers {
         match &mut seen {
             Sighting::Watched(watched) => {
                 watched.on = self.asked.on(number);
+                watched.missing.extend(self.asked.unwatched().filter(|_| number == 0));
                 eye.watches = true;
                 eye.watched.clone_from(watched);
             }

@@ -159,10 +159,11 @@ impl PodArgs {
     ///
     /// # Errors
     /// If it does not know it.
-    pub fn site(&self, place: Option<&str>) -> Result<PodSite, cluster::Error> {
+    pub fn site(&self, place: Option<&str>, worker_cpus: Option<u32>) -> Result<PodSite, cluster::Error> {
         let wanted = PodsWanted {
             place: place.map(str::to_owned),
             image: self.image.clone(),
+            worker_cpus,
             beside_target: self.beside_target,
             target_service: self.target_service.clone(),
         };
@@ -217,7 +218,7 @@ pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked
             FleetAsked::Join { workers, most, entrance: Arc::new(entrance) }
         }
         FleetPlace::Pods(place) => {
-            let site = Arc::new(pods.site(place.as_deref())?);
+            let site = Arc::new(pods.site(place.as_deref(), fleet.worker_cpus)?);
             let entrance = Entrance::for_worker_pods(pods.reach.as_deref(), site.server(), fleet.waits())?;
             FleetAsked::Pods { workers, most, entrance: Arc::new(entrance), site, deadline: deadline(plan) }
         }
@@ -234,7 +235,7 @@ pub fn manifests_of(plan: &Plan, pods: &PodArgs) -> Result<Option<String>, clust
     };
     let (workers, _) = plan.fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
     let seconds = deadline(plan).0 / Nanos::from_secs(1).0;
-    Ok(Some(pods.site(place.as_deref())?.manifests(workers, seconds)))
+    Ok(Some(pods.site(place.as_deref(), plan.fleet.worker_cpus)?.manifests(workers, seconds)))
 }
 
 /// After which a run of this plan is over, whatever happens.
@@ -266,7 +267,7 @@ pub fn watchers_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<Watcher
             Some(WatchersAsked::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() })
         }
         Some(FleetPlace::Pods(place)) => {
-            let site = Arc::new(pods.site(place.as_deref())?);
+            let site = Arc::new(pods.site(place.as_deref(), None)?);
             let pods_there = site.target_pods(plan.target.host().unwrap_or_default())?;
             // Where workers come in is one port, where watchers do another.
             let reach = pods.reach_of_watchers(fleet.on.as_ref());

@@ -422,19 +422,22 @@ fn the_pods_behind_a_service_are_watched() {
     assert!(["cpu", "cpu-quota"].contains(&cause), "{cause}: {ended}");
     assert_eq!(run["diagnosis"]["place"], "b", "{ended}");
 
-    let refused = |arguments: &[&str], words: &[&str]| {
-        println!("{}", lab.torment([&load[..], arguments].concat()).complains(1, words));
+    let refused = |code: i32, arguments: &[&str], words: &[&str]| {
+        println!("{}", lab.torment([&load[..], arguments].concat()).complains(code, words));
         lab.is_swept();
     };
     refused(
+        1,
         &["--watch-on", "k8s", "--target-service", "shop/twins"],
         &["namespace load forbids the pods", "hostPID"],
     );
     refused(
+        2,
         &["--watch-on", "k8s:dev/watch"],
         &["names no service of the cluster", "--target-service NAMESPACE/NAME"],
     );
     refused(
+        2,
         &["--watch-on", "k8s:dev/watch", "--target-service", "shop/none"],
         &["service none in namespace shop has no pods"],
     );
