@@ -89,6 +89,14 @@ impl Bounds {
         &self.levels
     }
 
+    /// The highest rate that any trial held, however short; 0 if none did.
+    pub fn most(&self) -> f64 {
+        self.levels
+            .iter()
+            .rfind(|level| level.trials.iter().any(|trial| trial.good))
+            .map_or(0.0, |level| level.rate)
+    }
+
     /// Where the limit for `goal` seems to lie.
     pub fn bracket(&self, goal: &Goal) -> Bracket<'_> {
         let bad = |l: &Level| match classify(&l.trials, goal) {

@@ -15,6 +15,8 @@ const SPREADS: usize = 24;
 const PRIOR: f64 = 0.4;
 /// Where it surely moves, a spread is the more likely the larger it is: a few trials that happen to be alike say little. By simulation, too.
 const PRIOR_MOVING: f64 = -0.5;
+/// What differs from trial to trial of one that sinks is when it tips over, not what it can do: a large spread is less likely still.
+const PRIOR_SINKING: f64 = 0.4;
 /// Distances of the centre from the middle of what was seen: from the least to this, by equal ratios, to both sides.
 const DISTANCES: usize = 80;
 const DISTANCE_LEAST: f64 = 1e-4;
@@ -30,12 +32,14 @@ pub enum Observation {
     AtLeast(f64),
     /// It did not keep up, but how much it did is not known.
     Below(f64),
+    /// It did so much while much waited, and did not keep up with the rate.
+    Between(f64, f64),
 }
 
 impl Observation {
     pub fn rate(self) -> f64 {
         match self {
-            Self::Was(rate) | Self::AtLeast(rate) | Self::Below(rate) => rate,
+            Self::Was(rate) | Self::AtLeast(rate) | Self::Below(rate) | Self::Between(_, rate) => rate,
         }
     }
 }
@@ -76,10 +80,15 @@ impl Capacity {
         Self::fit(said, PRIOR_MOVING)
     }
 
+    /// The same of a target that sinks.
+    pub fn of_sinking(said: &[Observation]) -> Option<Self> {
+        Self::fit(said, PRIOR_SINKING)
+    }
+
     fn fit(said: &[Observation], prior: f64) -> Option<Self> {
         let measured = said.iter().filter(|one| matches!(one, Observation::Was(_))).count();
         let bounded = said.iter().any(|one| matches!(one, Observation::AtLeast(_)))
-            && said.iter().any(|one| matches!(one, Observation::Below(_)));
+            && said.iter().any(|one| matches!(one, Observation::Below(_) | Observation::Between(..)));
         if measured == 0 && !bounded {
             return None;
         }
@@ -154,6 +163,9 @@ fn likelihood(said: Observation, centre: f64, spread: f64) -> f64 {
         Observation::Was(_) => -spread.ln() - away * away / 2.0,
         Observation::AtLeast(_) => tail(away).max(1e-12).ln(),
         Observation::Below(_) => tail(-away).max(1e-12).ln(),
+        Observation::Between(least, _) => {
+            (tail(-away) - tail((centre - least.ln()) / spread)).max(1e-12).ln()
+        }
     }
 }
 

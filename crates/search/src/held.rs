@@ -46,6 +46,9 @@ const TOP: f64 = 1.03;
 /// Two looks differ by chance by so many standard deviations of a step, or by so many if the target moves.
 const APART: f64 = 2.0;
 const APART_MOVING: f64 = 4.0;
+/// A target sinks that does less than this part of what it held, at every moment of so many overloads in which much waits.
+const SINKS: f64 = 0.8;
+const OVERLOADS: usize = 2;
 /// Fewer trials have no halves.
 const HALVES: usize = 6;
 
@@ -58,34 +61,66 @@ pub struct CapacityTrials {
     moves: bool,
     /// It did clearly more in a few seconds than in any whole trial.
     contradicted: bool,
+    /// It does less when much waits: no overload measures what it can hold.
+    sinks: bool,
+    /// So much it did for a second or two before the first trial, requests per second.
+    shown: f64,
 }
 
 impl CapacityTrials {
-    /// Takes a full trial.
-    pub fn push(&mut self, trial: FullTrial) {
+    /// Takes a full trial of a target that has `shown` so much for a second or two.
+    pub fn push(&mut self, trial: FullTrial, shown: f64) {
         self.trials.push(trial);
+        self.shown = shown;
         self.look();
     }
 
     fn look(&mut self) {
-        let most = self.most();
-        let said: Vec<Observation> = self.trials.iter().map(|trial| trial.against(most)).collect();
+        self.sinks = self.sinks_now();
+        let said: Vec<Observation> = self.trials.iter().map(|trial| self.said(trial)).collect();
         let good = self.trials.iter().any(FullTrial::good);
-        self.capacity = Capacity::of(&said).filter(|_| good);
+        let of = if self.sinks { Capacity::of_sinking } else { Capacity::of };
+        self.capacity = of(&said).filter(|_| good);
         let differs = |capacity: &Capacity| self.contradicted || self.differs(capacity);
-        self.moves = self.capacity.as_ref().is_some_and(differs);
+        self.moves = !self.sinks && self.capacity.as_ref().is_some_and(differs);
         if self.moves {
+            let most = self.most();
             let whole: Vec<Observation> =
                 self.trials.iter().map(|trial| trial.against_moving(most)).collect();
             self.capacity = Capacity::of_moving(&whole).or(self.capacity.take());
         }
     }
 
+    /// What a trial says beside the others.
+    fn said(&self, trial: &FullTrial) -> Observation {
+        match trial.said {
+            Observation::Was(_) | Observation::Below(_) if self.sinks => {
+                Observation::Between(self.sunk(), trial.rate)
+            }
+            _ => trial.against(self.most()),
+        }
+    }
+
+    /// The least that it did while much waited: whatever waits, it holds that.
+    fn sunk(&self) -> f64 {
+        let overloads = self.trials.iter().filter(|trial| !trial.good());
+        overloads.filter_map(|trial| trial.crowded).fold(self.most(), f64::min)
+    }
+
+    /// Whether it does less when much waits, as a server does for which each connection is work: at no moment of any overload it did then
+    /// what it can do otherwise. One that moves does so in some, and so does one that has become slower, before.
+    fn sinks_now(&self) -> bool {
+        let can = self.most().max(self.shown) * SINKS;
+        let overloads = self.trials.iter().filter(|trial| !trial.good());
+        let crowded: Vec<f64> = overloads.filter_map(|trial| trial.crowded).collect();
+        crowded.len() >= OVERLOADS && crowded.iter().all(|did| *did < can)
+    }
+
     /// Whether what the trials measured differs by more than noise and chance explain: arrivals and answers that come
     /// independently of each other make a count differ by the root of twice its number.
     fn differs(&self, capacity: &Capacity) -> bool {
-        let measured = |trial: &&FullTrial| matches!(trial.said, Observation::Was(_));
-        let mut due: Vec<u64> = self.trials.iter().filter(measured).map(|trial| trial.due).collect();
+        let mut due: Vec<u64> =
+            self.trials.iter().filter(|trial| trial.measures()).map(|trial| trial.due).collect();
         due.sort_unstable();
         let chance = due.get(due.len() / 2).map_or(0.0, |due| (2.0 / *due as f64).sqrt());
         capacity.spreads_beyond(MOVES.max(CHANCE * chance)) > SURELY
@@ -130,11 +165,12 @@ impl CapacityTrials {
     }
 
     /// The next rate if all full trials were bad: below what any of them kept up, further with each. Short ones may have passed above it, for what
-    /// tips a target over does not happen in every two seconds.
+    /// tips a target over does not happen in every two seconds. What one measures that sinks says nothing.
     pub fn below(&self, width: f64) -> Option<f64> {
         let further =
             self.trials.len().checked_sub(SINKING).filter(|_| !self.trials.iter().any(FullTrial::good))?;
-        let least = self.trials.iter().map(|trial| trial.said.rate()).fold(f64::INFINITY, f64::min);
+        let kept_up = |trial: &FullTrial| if self.sinks { trial.rate } else { trial.said.rate() };
+        let least = self.trials.iter().map(kept_up).fold(f64::INFINITY, f64::min);
         let step = BELOW * width * 2f64.powi(further as i32);
         Some(rounded(least * (1.0 - step.min(DEEPEST))))
     }
@@ -161,7 +197,7 @@ impl CapacityTrials {
             return false;
         }
         let middle = |trials: &[FullTrial]| {
-            let said: Vec<Observation> = trials.iter().map(|trial| trial.said).collect();
+            let said: Vec<Observation> = trials.iter().map(|trial| self.said(trial)).collect();
             let known = Capacity::of(&said)?.held_by(0.5);
             Some((known.middle.ln(), (known.high / known.low).ln() / 4.0))
         };
@@ -177,8 +213,8 @@ impl CapacityTrials {
         changed
     }
 
-    /// The next rate; nothing once all goals are known to the width. So much was `shown` before the first trial.
-    pub fn want(&self, goals: &[Goal], width: f64, range: Range, shown: f64) -> Want {
+    /// The next rate; nothing once all goals are known to the width.
+    pub fn want(&self, goals: &[Goal], width: f64, range: Range) -> Want {
         let Some(capacity) = &self.capacity else { return Want::Nothing };
         let known: Vec<QuantileEstimate> =
             goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0)).collect();
@@ -195,7 +231,7 @@ impl CapacityTrials {
             return Want::Nothing;
         }
         let clamp = |rate: f64| rounded(rate).clamp(range.floor, range.top);
-        let anchors = good < good_least && good <= bad;
+        let anchors = (good < good_least || self.sinks) && good <= bad;
         if anchors {
             Want::Final(clamp(least.middle * (1.0 - BELOW * width)))
         } else if let Some((held, lost)) = self.bracket() {
@@ -204,7 +240,7 @@ impl CapacityTrials {
             Want::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
         } else if self.moves() {
             // Above all that it can do, every trial measures; further above, only the queue is longer.
-            Want::Final(clamp(self.largest().max(shown) * TOP))
+            Want::Final(clamp(self.largest().max(self.shown) * TOP))
         } else {
             let above = (ABOVE * width).max(SPREADS_ABOVE * capacity.spread());
             Want::Final(clamp(most.middle * (1.0 + above)))
@@ -213,10 +249,10 @@ impl CapacityTrials {
 
     /// The highest rate that was held and the lowest that was not, of a target that no overload measures.
     fn bracket(&self) -> Option<(f64, f64)> {
-        let most = self.most();
         let least =
             self.trials.iter().filter(|trial| !trial.good()).map(|trial| trial.rate).reduce(f64::min)?;
-        let measured = self.trials.iter().any(|trial| matches!(trial.against(most), Observation::Was(_)));
+        let most = self.most();
+        let measured = self.trials.iter().any(|trial| matches!(self.said(trial), Observation::Was(_)));
         (!measured && least > most).then_some((most, least))
     }
 
@@ -238,7 +274,7 @@ impl CapacityTrials {
     fn measured(&self) -> Vec<f64> {
         let was = |trial: &FullTrial| match trial.said {
             Observation::Was(rate) => Some(rate.ln()),
-            Observation::AtLeast(_) | Observation::Below(_) => None,
+            _ => None,
         };
         self.trials.iter().filter_map(was).collect()
     }
@@ -260,7 +296,8 @@ impl CapacityTrials {
         let known = self.capacity.as_ref()?.held_by(1.0 - goal.exceed.0);
         // No more is said to be held than was held once.
         let held = rounded(known.middle.min(self.most()));
-        let lower = rounded(known.low).min(held);
+        let least = if self.sinks { known.low.max(self.sunk()) } else { known.low };
+        let lower = rounded(least).min(held);
         let near = || self.good_near(&known, goal.width.0);
         Some(Limit {
             goal: goal.name.clone(),

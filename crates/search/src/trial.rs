@@ -1,10 +1,17 @@
 //! A full trial, and what it says of the capacity.
 
 use crate::capacity::Observation;
-use record::TrialResult;
+use record::{BLOCK, TrialResult};
+use units::Rate;
 
 /// Who does less than this part of what it held, when asked for more, is busy with turning away.
 const COLLAPSED: f64 = 0.8;
+/// Much waits from this part of the longest queue on;
+const CROWDED: f64 = 0.5;
+/// from this part on, the queue is full if anything was refused.
+const FULL: f64 = 0.95;
+/// What is done while much waits is counted for half a second.
+const BLOCKS: usize = (500_000_000 / BLOCK.0) as usize;
 
 /// One of those that the limits are estimated from.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +28,8 @@ pub struct FullTrial {
     pub bad: u64,
     /// What was lost was answered so.
     refused: bool,
+    /// What it did at most in any half second while much waited, requests per second; none if that was never so.
+    pub crowded: Option<f64>,
 }
 
 impl FullTrial {
@@ -28,7 +37,13 @@ impl FullTrial {
     pub fn new(rate: f64, said: Observation, result: &TrialResult) -> Self {
         let outcomes = &result.total.outcomes;
         let (due, bad) = (result.total.due, outcomes.bad());
-        Self { rate, said, stopped: result.hopeless, due, bad, refused: 2 * outcomes.failed > bad }
+        let refused = 2 * outcomes.failed > bad;
+        Self { rate, said, stopped: result.hopeless, due, bad, refused, crowded: crowded(result) }
+    }
+
+    /// Whether it measured the capacity: it was overloaded, and what it kept up is known.
+    pub fn measures(&self) -> bool {
+        matches!(self.said, Observation::Was(_))
     }
 
     /// Whether it held.
@@ -61,4 +76,21 @@ impl FullTrial {
             said => said,
         }
     }
+}
+
+/// What the target did at most in any half second in which at least half of its longest queue waited, requests per second: offered, less what
+/// came to wait. Where so many waited that more were refused, it is the mean over that time.
+fn crowded(result: &TrialResult) -> Option<f64> {
+    let total = &result.total;
+    let offered = Rate::of(total.due, result.loaded).0;
+    let longest = total.outstanding.iter().copied().fold(0.0, f64::max);
+    let refused = total.outcomes.refused as f64;
+    let full = if refused > 0.0 { longest * FULL } else { f64::INFINITY };
+    let seconds = total.outstanding.iter().filter(|held| **held >= full).count() as f64 * BLOCK.as_secs_f64();
+    let while_full = (seconds >= 1.0).then(|| offered - refused / seconds);
+    let while_crowded = |held: &[f64]| {
+        let crowded = held.iter().all(|held| (longest * CROWDED..full).contains(held));
+        crowded.then(|| offered - (held[BLOCKS] - held[0]) / (BLOCKS as f64 * BLOCK.as_secs_f64()))
+    };
+    total.outstanding.windows(BLOCKS + 1).filter_map(while_crowded).chain(while_full).reduce(f64::max)
 }

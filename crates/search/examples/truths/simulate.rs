@@ -54,6 +54,8 @@ pub enum Trait {
     Slows(f64),
     /// Five times slower for good once so many are outstanding.
     Breaks(usize),
+    /// Once so many are outstanding it does this part of what it could, until all are answered.
+    Sinks(usize, f64),
     /// Each request fails with this probability.
     Fails(f64),
     /// What it can do differs from second to second, as this series does from its mean.
@@ -192,6 +194,7 @@ impl Target {
             Some(Trait::Fills(requests)) => 1.0 + 0.5 * self.served as f64 / requests,
             Some(Trait::Slows(doubles)) => 1.0 + at as f64 / 1e9 / doubles,
             Some(Trait::Breaks(_)) if self.broken => 5.0,
+            Some(Trait::Sinks(_, to)) if self.slow => 1.0 / to,
             _ => 1.0,
         }
     }
@@ -302,6 +305,9 @@ impl Target {
             total.pacing.record(Nanos(taken - at));
             if let Some(Trait::Breaks(most)) = self.system.special {
                 self.broken |= open.len() > most;
+            }
+            if let Some(Trait::Sinks(most, _)) = self.system.special {
+                self.slow = open.len() > if self.slow { self.system.servers.unwrap_or(0) } else { most };
             }
             let (mut end, mut outcome) = (0, Outcome::Ok);
             match self.system.special {

@@ -268,7 +268,7 @@ impl Search {
             }
             None => Observation::Below(rate),
         };
-        self.held.push(FullTrial::new(rate, said, result));
+        self.held.push(FullTrial::new(rate, said, result), self.shown.max(self.bounds.most()));
         if let Some(faster) = self.held.rises(self.config.width.0) {
             self.changes += 1;
             if self.changes > CHANGES_MOST {

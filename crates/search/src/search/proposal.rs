@@ -141,7 +141,7 @@ impl Search {
             (Purpose::Sentinel, self.calm, self.short(self.calm, least, 100.0))
         };
         if self.estimates() && self.held.is_known() {
-            let want = self.held.want(&self.config.goals, self.config.width.0, self.range(), self.shown);
+            let want = self.held.want(&self.config.goals, self.config.width.0, self.range());
             let wanted = want.rate().filter(|_| !self.is_late());
             let looks = match wanted {
                 Some(_) => SENTINEL_EVERY,
