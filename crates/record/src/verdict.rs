@@ -153,6 +153,9 @@ pub enum Verdict {
         /// How the target was warmed up, if it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warmed_up: Option<WarmedUp>,
+        /// Requests per second that the target did while many waited, if that is clearly less than it holds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        overloaded: Option<f64>,
         /// What the generator can make, if that was the limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generator: Option<Making>,

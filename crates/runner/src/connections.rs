@@ -179,6 +179,7 @@ fn climb<C: Holder>(
         loaded,
         background: None,
         warmed_up: None,
+        overloaded: None,
         generator: None,
     }
 }

@@ -101,18 +101,28 @@ impl CapacityTrials {
         }
     }
 
+    /// What a target that sinks did while much waited: the middle of its overloads.
+    pub fn overloaded(&self) -> Option<f64> {
+        let mut crowded = self.crowded();
+        crowded.sort_by(f64::total_cmp);
+        crowded.get(crowded.len() / 2).filter(|_| self.sinks).map(|did| rounded(*did))
+    }
+
+    /// What it did in each overload while much waited.
+    fn crowded(&self) -> Vec<f64> {
+        self.trials.iter().filter(|trial| !trial.good()).filter_map(|trial| trial.crowded).collect()
+    }
+
     /// The least that it did while much waited: whatever waits, it holds that.
     fn sunk(&self) -> f64 {
-        let overloads = self.trials.iter().filter(|trial| !trial.good());
-        overloads.filter_map(|trial| trial.crowded).fold(self.most(), f64::min)
+        self.crowded().into_iter().fold(self.most(), f64::min)
     }
 
     /// Whether it does less when much waits, as a server does for which each connection is work: at no moment of any overload it did then
     /// what it can do otherwise. One that moves does so in some, and so does one that has become slower, before.
     fn sinks_now(&self) -> bool {
         let can = self.most().max(self.shown) * SINKS;
-        let overloads = self.trials.iter().filter(|trial| !trial.good());
-        let crowded: Vec<f64> = overloads.filter_map(|trial| trial.crowded).collect();
+        let crowded = self.crowded();
         crowded.len() >= OVERLOADS && crowded.iter().all(|did| *did < can)
     }
 

@@ -10,8 +10,10 @@ const COLLAPSED: f64 = 0.8;
 const CROWDED: f64 = 0.5;
 /// from this part on, the queue is full if anything was refused.
 const FULL: f64 = 0.95;
-/// What is done while much waits is counted for half a second.
-const BLOCKS: usize = (500_000_000 / BLOCK.0) as usize;
+/// What is done while much waits is counted for two seconds: a server that accepts for a second and answers in the next does so much. If it
+/// is not for so long, for as long as it is, but for half a second at least.
+const COUNTED: usize = (2_000_000_000 / BLOCK.0) as usize;
+const COUNTED_LEAST: usize = COUNTED / 4;
 
 /// One of those that the limits are estimated from.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +30,7 @@ pub struct FullTrial {
     pub bad: u64,
     /// What was lost was answered so.
     refused: bool,
-    /// What it did at most in any half second while much waited, requests per second; none if that was never so.
+    /// What it did at most in two seconds while much waited, requests per second; none if that was never so.
     pub crowded: Option<f64>,
 }
 
@@ -78,7 +80,7 @@ impl FullTrial {
     }
 }
 
-/// What the target did at most in any half second in which at least half of its longest queue waited, requests per second: offered, less what
+/// What the target did at most in two seconds in which at least half of its longest queue waited, requests per second: offered, less what
 /// came to wait. Where so many waited that more were refused, it is the mean over that time.
 fn crowded(result: &TrialResult) -> Option<f64> {
     let total = &result.total;
@@ -86,11 +88,14 @@ fn crowded(result: &TrialResult) -> Option<f64> {
     let longest = total.outstanding.iter().copied().fold(0.0, f64::max);
     let refused = total.outcomes.refused as f64;
     let full = if refused > 0.0 { longest * FULL } else { f64::INFINITY };
-    let seconds = total.outstanding.iter().filter(|held| **held >= full).count() as f64 * BLOCK.as_secs_f64();
-    let while_full = (seconds >= 1.0).then(|| offered - refused / seconds);
-    let while_crowded = |held: &[f64]| {
-        let crowded = held.iter().all(|held| (longest * CROWDED..full).contains(held));
-        crowded.then(|| offered - (held[BLOCKS] - held[0]) / (BLOCKS as f64 * BLOCK.as_secs_f64()))
-    };
-    total.outstanding.windows(BLOCKS + 1).filter_map(while_crowded).chain(while_full).reduce(f64::max)
+    let seconds = |blocks: usize| blocks as f64 * BLOCK.as_secs_f64();
+    let is_full = total.outstanding.iter().filter(|held| **held >= full).count();
+    let while_full = (is_full >= COUNTED_LEAST).then(|| offered - refused / seconds(is_full));
+    let is_crowded = |held: &f64| (longest * CROWDED..full).contains(held);
+    let stretches = total.outstanding.chunk_by(|a, b| is_crowded(a) && is_crowded(b));
+    let done = stretches.filter(|held| held.len() > COUNTED_LEAST).flat_map(|held| {
+        let blocks = COUNTED.min(held.len() - 1);
+        held.windows(blocks + 1).map(move |held| offered - (held[blocks] - held[0]) / seconds(blocks))
+    });
+    done.chain(while_full).reduce(f64::max)
 }

@@ -114,6 +114,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
             loaded: Nanos::from_secs(200),
             background: None,
             warmed_up: None,
+            overloaded: None,
             generator: None,
         }
     } else {

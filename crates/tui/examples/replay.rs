@@ -167,6 +167,7 @@ fn main() {
             loaded,
             background: None,
             warmed_up: None,
+            overloaded: None,
             generator: None,
         })
     };

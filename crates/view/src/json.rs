@@ -70,17 +70,25 @@ pub fn run_json(view: &RunView) -> Value {
         put("freezes", freezes::json(view));
         put("limits", view.limits.iter().map(limit).collect());
         put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
-        let (ended, points, detection, background, warmed_up, generator) = match verdict {
+        let (ended, points, detection, background, warmed_up, overloaded, generator) = match verdict {
             Some(Verdict::Limits {
-                ended, curve, detection_limit, background, warmed_up, generator, ..
+                ended,
+                curve,
+                detection_limit,
+                background,
+                warmed_up,
+                overloaded,
+                generator,
+                ..
             }) => {
                 let (lost, made) = (background.as_ref(), generator.as_ref());
-                (json!(ended), curve.as_slice(), json!(detection_limit), lost, *warmed_up, made)
+                (json!(ended), curve.as_slice(), json!(detection_limit), lost, *warmed_up, *overloaded, made)
             }
-            _ => (Value::Null, [].as_slice(), Value::Null, None, None, None),
+            _ => (Value::Null, [].as_slice(), Value::Null, None, None, None, None),
         };
         put("background", background.map_or(Value::Null, lost_anyway));
         put("warmed_up", warmed_up.map_or(Value::Null, warm));
+        put("overloaded_per_second", overloaded.map_or(Value::Null, rate_value));
         put("generator", generator.map_or(Value::Null, made));
         put("ended", ended);
         put("curve", points.iter().map(curve_point).collect());

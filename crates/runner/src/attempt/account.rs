@@ -243,6 +243,7 @@ mod tests {
             loaded,
             background: None,
             warmed_up: None,
+            overloaded: None,
             generator: None,
         };
         Event::RunEnded(Box::new(record::End {

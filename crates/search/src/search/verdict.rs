@@ -86,6 +86,7 @@ impl Search {
             trials: self.trials,
             loaded: self.spent,
             background: self.background(),
+            overloaded: self.held.overloaded(),
             warmed_up: Some(self.warmed_up).filter(|warm| warm.answered > 0),
             generator: self.ours.making.filter(|_| ended == Ended::GeneratorLimit),
             ended,

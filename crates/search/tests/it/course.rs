@@ -15,6 +15,7 @@ struct Course {
     detection_limit: f64,
     loaded: f64,
     warmed_up: Option<WarmedUp>,
+    overloaded: Option<f64>,
     trials: Vec<TrialResult>,
 }
 
@@ -36,13 +37,30 @@ fn search(config: Config, system: System, spoil: impl Fn(&mut TrialResult)) -> C
             }
             Step::Done(verdict) => {
                 assert_eq!(search.next(), Step::Done(verdict.clone()), "over is over");
-                let Verdict::Limits { limits, ended, curve, detection_limit, loaded, warmed_up, .. } =
-                    *verdict
+                let Verdict::Limits {
+                    limits,
+                    ended,
+                    curve,
+                    detection_limit,
+                    loaded,
+                    warmed_up,
+                    overloaded,
+                    ..
+                } = *verdict
                 else {
                     panic!("a search ends in limits")
                 };
                 let loaded = loaded.as_secs_f64();
-                return Course { limits, ended, curve, detection_limit, loaded, warmed_up, trials };
+                return Course {
+                    limits,
+                    ended,
+                    curve,
+                    detection_limit,
+                    loaded,
+                    warmed_up,
+                    overloaded,
+                    trials,
+                };
             }
         }
     }
@@ -256,6 +274,23 @@ fn what_a_warm_up_took_is_told() {
     assert!(told.times > 2.0 && told.times < 5.5, "{told:?}");
     let warm = search(usual(1e6, 1), server(0.0005), honest).warmed_up.expect("it was tried");
     assert!((warm.times - 1.0).abs() < 0.05, "{warm:?}");
+}
+
+/// What an event loop does once thousands of connections wait is not what it holds: no overload measures that.
+#[test]
+fn what_a_target_does_under_a_queue_is_told_apart() {
+    let queue = System {
+        arrivals: Arrivals::Poisson,
+        servers: Some(16),
+        service: Service::Exponential(0.008),
+        ..server(0.008)
+    };
+    let course = search(usual(1e6, 1), System { special: Some(Trait::Sinks(100, 0.6)), ..queue }, honest);
+    let held = course.limits[0].held.expect("a limit");
+    assert!((1700.0..2000.0).contains(&held), "{:?}", course.limits);
+    let did = course.overloaded.expect("it does less under a queue");
+    assert!((1150.0..1300.0).contains(&did), "{did}");
+    assert_eq!(search(usual(1e6, 1), queue, honest).overloaded, None);
 }
 
 #[test]

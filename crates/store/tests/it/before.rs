@@ -39,6 +39,7 @@ fn ended(lower: Option<f64>, held: Option<f64>, upper: Option<f64>) -> Event {
         loaded: Nanos::from_secs(71),
         background: None,
         warmed_up: None,
+        overloaded: None,
         generator: None,
     };
     Event::RunEnded(Box::new(record::End {

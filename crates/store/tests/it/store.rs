@@ -58,6 +58,7 @@ fn limits_verdict() -> Verdict {
         loaded: Nanos::from_secs(71),
         background: None,
         warmed_up: None,
+        overloaded: None,
         generator: None,
     }
 }

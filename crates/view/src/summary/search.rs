@@ -22,11 +22,12 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     let strict = view.limits.first();
-    if let Some(Verdict::Limits { ended, curve, background, warmed_up, .. }) = verdict {
+    if let Some(Verdict::Limits { ended, curve, background, warmed_up, overloaded, .. }) = verdict {
         let mut head = headline(view, strict, ended).into_iter();
         lines.extend(background.as_ref().map(|lost| lost_anyway(view.words(), lost)));
         lines.extend(head.next());
         lines.extend(above(view, strict, ended));
+        lines.extend(sinks(strict, *overloaded));
         lines.extend(second(view.words().arrivals(), &view.limits));
         lines.extend(warm(view.words(), *warmed_up));
         lines.extend(head);
@@ -53,13 +54,13 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
     let strict = view.limits.first();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     match verdict {
-        Some(Verdict::Limits { ended, background, warmed_up, .. }) => {
+        Some(Verdict::Limits { ended, background, warmed_up, overloaded, .. }) => {
             let lost = background.as_ref().map(|lost| lost_anyway(view.words(), lost));
             let head = lost.into_iter().chain(headline(view, strict, ended));
             let above = above(view, strict, ended);
             let half = second(view.words().arrivals(), &view.limits);
             let rest = warm(view.words(), *warmed_up).into_iter().chain(freezes::line(view));
-            head.chain(above).chain(half).chain(rest).collect()
+            head.chain(above).chain(sinks(strict, *overloaded)).chain(half).chain(rest).collect()
         }
         _ if view.end.is_some() => vec![Text::empty().and(Tone::Bad, "no verdict")],
         _ => {
@@ -422,6 +423,19 @@ fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Text> 
     let why = why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)?;
     let words = if *ended == Ended::BelowMin { "there" } else { "above that" };
     Some(Text::plain(format!("{words} ")).and(Tone::Strong, why))
+}
+
+/// What a target does once a queue has formed, if that is less than it holds.
+fn sinks(strict: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
+    let (limit, did) = strict.zip(overloaded)?;
+    let share = percent(1.0 - did / limit.held?);
+    let sinks =
+        format!("once a queue has formed it does only about {} {}, {share} less", number(did), limit.unit);
+    Some(
+        Text::empty()
+            .and(Tone::Warn, sinks)
+            .then(": an overload does not end until the load falls below that"),
+    )
 }
 
 /// How the target was warmed up, if that made a difference.

@@ -4,7 +4,9 @@
 use crate::hand;
 use crate::hand::{Load, Run, check, curve, limit, load, pair};
 use record::watch::{Missing, Watched};
-use record::{Cause, Diagnosis, Ended, Failure, Making, NoFinding, Outcome, Purpose, Recovery};
+use record::{
+    Cause, Diagnosis, Ended, Event, Failure, Making, NoFinding, Outcome, Purpose, Recovery, Verdict,
+};
 use store::{Answers, Before, RunSummary, State, StoodStill};
 use torment_view::{RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits};
 use units::{Nanos, Rate};
@@ -39,6 +41,19 @@ fn find_converged() {
     let limits = pair(Some(1984.0), Some(2016.0));
     let run = climbed().trial(good(1984.0).resent(4)).trial(good(1984.0).resent(3));
     check_summary("find-resent", &run.found(Ended::Converged, limits, Vec::new()));
+}
+
+#[test]
+fn find_of_a_target_that_sinks() {
+    let mut limits = pair(Some(1984.0), Some(2016.0));
+    limits.iter_mut().for_each(|limit| limit.held = limit.lower);
+    let mut run = climbed().found(Ended::Converged, limits, Vec::new());
+    if let Some(Event::RunEnded(end)) = run.events.last_mut()
+        && let Some(Verdict::Limits { overloaded, .. }) = &mut end.verdict
+    {
+        *overloaded = Some(1190.0);
+    }
+    check_summary("find-sinks", &run);
 }
 
 #[test]

@@ -250,6 +250,7 @@ impl Run {
             loaded: Nanos::from_secs(71),
             background: None,
             warmed_up: Some(WarmedUp { loaded: Nanos::from_secs(41), answered: 9_300, times: 6.04 }),
+            overloaded: None,
             generator,
         };
         self.end(Some(verdict), 0, None)

@@ -30,6 +30,7 @@ fn a_limit_that_was_not_reached_has_no_cause() {
             loaded: Nanos::from_secs(15),
             background: None,
             warmed_up: None,
+            overloaded: None,
             generator: None,
         }),
         exit_code: 0,
