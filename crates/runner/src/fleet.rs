@@ -14,6 +14,7 @@ mod watchers;
 
 pub use asked::{FleetAsked, WatchersAsked};
 pub use entrance::Entrance;
+pub(crate) use pods::at_home_alone;
 pub(crate) use watchers::Watchers;
 
 use crate::Stop;

@@ -118,7 +118,8 @@ impl Worker {
                     | Instruction::Watch(_)
                     | Instruction::WatchFrom { .. }
                     | Instruction::WatchUntil { .. }
-                    | Instruction::LookCloser,
+                    | Instruction::LookCloser
+                    | Instruction::Owner(_),
                 )
                 | None => {}
             }
