@@ -11,7 +11,7 @@ use fleet::{FleetRole, Instruction};
 use link::Post;
 use plan::{Plan, Target};
 use record::FleetMember;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Fleet {
     /// Nobody has come yet.
@@ -40,6 +40,7 @@ impl Fleet {
             share: 0,
             first: None,
             trial: 0,
+            called_off: BTreeSet::new(),
             next_number: 0,
         })
     }
