@@ -62,8 +62,10 @@ pub(crate) struct Fleet {
     starts: BTreeMap<u32, u32>,
     /// Those that are on their way.
     arriving: Arriving,
-    /// What is doubtful about those that are ready, until it is told.
+    /// What is doubtful about those that are ready, until it is told,
     caveats: Vec<Caveat>,
+    /// and of this plan's loads what was told.
+    doubted: Vec<Caveat>,
     /// Why one of them cannot do its part, until that is told.
     refusal: Option<String>,
     /// Nobody is waited for once this is asked.
@@ -349,6 +351,15 @@ impl Carrier for Fleet {
         }
         self.told.clone_from(&members);
         Some(members)
+    }
+
+    fn doubts(&mut self) -> Vec<Caveat> {
+        // What one of them lacks on a machine that all share was told of the first.
+        let caveats = std::mem::take(&mut self.caveats);
+        let is_news = |caveat: &Caveat| !self.asked.is_here() && !self.doubted.contains(caveat);
+        let caveats: Vec<Caveat> = caveats.into_iter().filter(is_news).collect();
+        self.doubted.extend_from_slice(&caveats);
+        caveats
     }
 
     fn grow(&mut self) -> bool {

@@ -48,7 +48,7 @@ impl Fleet {
         let workforce = self.workforce.as_ref()?;
         let runs = || {
             format!(
-                "their pods run, and none of them has come: see what they say, kubectl logs -l {}",
+                "pods run that have not come: see what they say, kubectl logs -l {}",
                 workforce.selector()
             )
         };

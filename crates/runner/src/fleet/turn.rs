@@ -29,6 +29,7 @@ impl Fleet {
             starts: BTreeMap::new(),
             arriving: Arriving::new(),
             caveats: Vec::new(),
+            doubted: Vec::new(),
             refusal: None,
             stop: stop.clone(),
             cost: None,
@@ -102,6 +103,7 @@ impl Fleet {
             // What one of them lacks on a machine that all share, each lacks.
             caveats.truncate(1);
         }
+        self.doubted.clone_from(&caveats);
         let connections = self.connections_most().min(plan.generator.connections.into());
         Ok(Ready { carrier: self, endpoint, connections, caveats })
     }
