@@ -440,6 +440,11 @@ fn the_pods_behind_a_service_are_watched() {
         &["--watch-on", "k8s:dev/watch"],
         &["names no service of the cluster", "--target-service NAMESPACE/NAME"],
     );
+    // An address of a service is as good as its name, for whoever may look everywhere.
+    let ip = lab.kubectl(&["-n", "shop", "get", "service", "nobody", "-o", "jsonpath={.spec.clusterIP}"]);
+    let url = format!("http://{ip}:8080/");
+    let load = ["run", &url, "-r", "9", "--watch-on", "k8s:admin/watch"];
+    println!("{}", lab.torment(load).complains(2, &["service nobody in namespace shop has no pods"]));
     refused(
         2,
         &["--watch-on", "k8s:dev/watch", "--target-service", "shop/none"],
