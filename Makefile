@@ -14,7 +14,7 @@ TESTED := $(or $(TORMENT_BIN),$(BIN))
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: test-vm test-cluster demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-page manual pictures
+.PHONY: test-vm test-cluster demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-fleet bench-page manual pictures
 
 demo: page ## Build as for tests, which is quicker than what ships, then find the limit of the built-in service.
 	cargo build -p torment-cli
@@ -75,6 +75,9 @@ bench: build ## Ours beside the other load generators installed: the tables of d
 
 bench-probes: build ## torment's probes beside reference programs, in pairs: the tables of docs/method/probe.md. PROBES='--only launch' measures a part.
 	cargo run --profile dist -p torment-bench -- probes $(PROBES)
+
+bench-fleet: build ## Searches by fleets on this machine for a limit that is known: the table of docs/fleet.md. FLEET='--kill --seeds 5' tries less, or more.
+	cargo run --profile dist -p torment-bench -- fleet $(FLEET)
 
 bench-page: page ## How quick the page is in a browser, beside an empty one. REPORT=FILE.html takes the rows of a report.
 	node crates/page/tests/browser/bench.mjs $(REPORT)

@@ -24,7 +24,17 @@ struct Right {
     less: Option<&'static str>,
 }
 
-const RIGHTS: [Right; 6] = [
+impl Right {
+    fn resource(&self) -> &str {
+        self.what.split('/').next().unwrap_or(self.what)
+    }
+
+    fn subresource(&self) -> &str {
+        self.what.split_once('/').map_or("", |(_, sub)| sub)
+    }
+}
+
+const RIGHTS: [Right; 8] = [
     Right { name: "jobs", group: "batch", what: "jobs", verbs: &["create", "delete"], less: None },
     Right { name: "secrets", group: "", what: "secrets", verbs: &["create"], less: None },
     Right {
@@ -54,6 +64,20 @@ const RIGHTS: [Right; 6] = [
         what: "events",
         verbs: &["list"],
         less: Some("why the cluster makes no pods at all, such as a quota, is not said"),
+    },
+    Right {
+        name: "services",
+        group: "",
+        what: "services",
+        verbs: &["create"],
+        less: Some("no run can be conducted there (--conduct-there)"),
+    },
+    Right {
+        name: "pods/portforward",
+        group: "",
+        what: "pods/portforward",
+        verbs: &["create"],
+        less: Some("a run that is conducted there (--conduct-there) cannot be followed"),
     },
 ];
 
@@ -99,7 +123,8 @@ impl PodSite {
                 "apiVersion": "authorization.k8s.io/v1",
                 "kind": "SelfSubjectAccessReview",
                 "spec": {"resourceAttributes": {
-                    "namespace": place, "verb": verb, "group": right.group, "resource": right.what,
+                    "namespace": place, "verb": verb, "group": right.group, "resource": right.resource(),
+                    "subresource": right.subresource(),
                 }},
             })
             .to_string()
@@ -117,7 +142,9 @@ impl PodSite {
         let allowed = |asked: &&(&Right, &str)| {
             let attributes = |answer: &&Value| {
                 let has = &answer["spec"]["resourceAttributes"];
-                has["resource"] == asked.0.what && has["verb"] == asked.1
+                has["resource"] == asked.0.resource()
+                    && has["verb"] == asked.1
+                    && has["subresource"].as_str().unwrap_or_default() == asked.0.subresource()
             };
             answers.iter().find(attributes).is_some_and(|answer| answer["status"]["allowed"] == true)
         };

@@ -6,6 +6,7 @@
 
 mod can;
 mod error;
+mod forward;
 mod image;
 mod kubectl;
 mod objects;
@@ -15,8 +16,10 @@ mod sweep;
 mod workforce;
 
 pub use error::Error;
+pub use forward::Forward;
 pub use image::{ImageMark, write_image};
-pub use workforce::Workforce;
+pub use workforce::{Workforce, new_id};
 
+pub use objects::{OWNER_PORT, Passes, WORKERS_PORT};
 pub use site::{PodSite, PodsWanted, TargetPod};
 pub use sweep::sweep;

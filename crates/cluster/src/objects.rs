@@ -4,11 +4,21 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
 
-const WORKER: &str = include_str!("objects/pod.yaml");
+const POD: &str = include_str!("objects/pod.yaml");
 const WATCHER: &str = include_str!("objects/watcher.yaml");
 const JOB: &str = include_str!("objects/job.yaml");
 const POLICY: &str = include_str!("objects/policy.yaml");
 const SECRET: &str = include_str!("objects/secret.yaml");
+const COORDINATOR: &str = include_str!("objects/coordinator.yaml");
+const NEAR: &str = include_str!("objects/near.yaml");
+/// Where workers come in to a coordinator that is a pod.
+pub const WORKERS_PORT: u16 = 7070;
+/// And where its owner does.
+pub const OWNER_PORT: u16 = 7071;
+/// Of a job whose pods do not stand beside a coordinator.
+const OWNS: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that a worker is lost in does not count. The rest belongs to this\n\
+                    # job: who deletes it deletes all.\n";
+const OWNED: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that it is lost in does not count.\n";
 /// Begins the names of all.
 const NAMED: &str = "torment-";
 const BETWEEN: &str = "---\n";
@@ -30,6 +40,50 @@ pub(crate) enum PodDuty {
     /// They watch the target, one on each of these nodes.
     Watch(Vec<String>),
 }
+
+/// What lets into one run, as it is written into files: each in its role.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Passes {
+    /// Whoever conducts it, and lets the others in.
+    pub coordinator: String,
+    /// Workers, who find it by this.
+    pub worker: String,
+    /// Whoever follows it, and may end it.
+    pub owner: String,
+}
+
+/// What differs between a worker's pod and the coordinator's.
+struct Role {
+    name: &'static str,
+    args: &'static str,
+    /// What the name of its secret ends in.
+    secret: &'static str,
+    resources: &'static str,
+    /// Of these, as a comment.
+    why: &'static str,
+    is_spread: bool,
+}
+
+const WORKER: Role = Role {
+    name: "worker",
+    args: "[worker, --join, /run/torment/run.join]",
+    secret: "",
+    resources: "cpu: \"{cpus}\", memory: 512Mi",
+    why: "  # Whole processors of its own: a loop keeps the time on each. What is short of them is said, and its trial does not count.\n",
+    is_spread: true,
+};
+
+/// One that stands beside a coordinator, which may come later.
+const NEAR_WORKER: Role = Role { args: "[worker, --join, /run/torment/run.join, --wait, 1min]", ..WORKER };
+
+const SEAT: Role = Role {
+    name: "coordinator",
+    args: "[coordinate]",
+    secret: "-seat",
+    resources: "cpu: 500m, memory: 512Mi",
+    why: "",
+    is_spread: false,
+};
 
 /// What differs from run to run.
 #[derive(Debug, Clone)]
@@ -86,10 +140,11 @@ impl Objects {
             .replace("{count}", &self.count.to_string())
             .replace("{cpus}", &self.cpus.to_string())
             .replace("{deadline}", &self.deadline_seconds.to_string())
+            .replace("{workers_port}", &WORKERS_PORT.to_string())
     }
 
-    /// What one of its pods is, without where it stands.
-    fn pod_spec(&self) -> String {
+    /// What a pod is, without where it stands.
+    fn pod_spec(&self, role: &Role) -> String {
         let kind = self.kind.as_ref().map_or(String::new(), |kind| {
             format!(
                 "# For these the image is made.\nnodeSelector: {{kubernetes.io/os: linux, kubernetes.io/arch: {}}}\n",
@@ -98,8 +153,25 @@ impl Objects {
         });
         let spec = match &self.duty {
             PodDuty::Work(apart) => {
+                let spread = if role.is_spread {
+                    format!(
+                        "# As many nodes as there are, if the scheduler can.\ntopologySpreadConstraints:\n- maxSkew: 1\n  topologyKey: \
+                         kubernetes.io/hostname\n  whenUnsatisfiable: ScheduleAnyway\n  labelSelector: {{matchLabels: {{torment/run: \
+                         {}}}}}\n",
+                        quoted(&self.id)
+                    )
+                } else {
+                    String::new()
+                };
+                let resources = format!(
+                    "{}  resources:\n    requests: {{{1}}}\n    limits: {{{1}}}\n",
+                    role.why, role.resources
+                );
                 let rule = apart.as_ref().map_or(String::new(), Apart::rule);
-                self.filled(WORKER).replace("{apart}", &rule)
+                let spec = POD.replace("{secret}", &format!("{{name}}{}", role.secret));
+                let spec = self.filled(&spec.replace("{resources}", &resources));
+                let spec = spec.replace("{role}", role.name).replace("{args}", role.args);
+                spec.replace("{spread}", &spread).replace("{apart}", &rule)
             }
             PodDuty::Watch(nodes) => {
                 // Each by its name, which its labels need not have.
@@ -118,7 +190,13 @@ impl Objects {
 
     /// The job that has the pods, and owns the rest.
     pub fn job(&self) -> String {
-        self.filled(JOB).replace("{pod}", &indented(&self.pod_spec(), 6))
+        let job = JOB.replace("{head}", OWNS).replace("{job}", "{name}").replace("{owner}", "");
+        self.filled(&job).replace("{pod}", &indented(&self.pod_spec(&WORKER), 6))
+    }
+
+    /// The job that has the coordinator, and owns the rest.
+    pub fn coordinator(&self) -> String {
+        self.filled(COORDINATOR).replace("{pod}", &indented(&self.pod_spec(&SEAT), 6))
     }
 
     /// One of the pods by itself, as the server is asked whether it would have it.
@@ -127,19 +205,34 @@ impl Objects {
             "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n  labels: {{torment/run: {}}}\nspec:\n{}\n",
             self.name(),
             quoted(&self.id),
-            indented(&self.pod_spec(), 2)
+            indented(&self.pod_spec(&WORKER), 2)
+        )
+    }
+
+    fn owned_by(&self, owner: &str) -> String {
+        format!(
+            "  ownerReferences:\n  - {{apiVersion: batch/v1, kind: Job, name: {}, uid: {}}}\n",
+            self.name(),
+            quoted(owner)
         )
     }
 
     /// What belongs to the job with this identity.
     pub fn belongings(&self, owner: &str, join_file: &str) -> String {
-        let owner = format!(
-            "  ownerReferences:\n  - {{apiVersion: batch/v1, kind: Job, name: {}, uid: {}}}\n",
-            self.name(),
-            quoted(owner)
-        );
+        let owner = self.owned_by(owner);
         let [secret, policy] = [SECRET, POLICY].map(|text| self.filled(text).replace("{owner}", &owner));
         format!("{}{BETWEEN}{policy}", secret.replace("{file}", &quoted(join_file)))
+    }
+
+    /// The same where that job has the coordinator: also what that needs, and the workers.
+    pub fn company(&self, owner: &str, passes: &Passes) -> String {
+        let job = JOB.replace("{head}", OWNED).replace("{job}", "{name}-workers");
+        let [near, job] =
+            [NEAR, &job].map(|text| self.filled(text).replace("{owner}", &self.owned_by(owner)));
+        let near = near.replace("{coordinator}", &quoted(&passes.coordinator));
+        let near = near.replace("{owner_file}", &quoted(&passes.owner));
+        let job = job.replace("{pod}", &indented(&self.pod_spec(&NEAR_WORKER), 6));
+        format!("{near}{BETWEEN}{}{BETWEEN}{job}", self.belongings(owner, &passes.worker))
     }
 
     /// For people who make them by hand: all but the secret, which is made when the run begins.

@@ -19,7 +19,7 @@ const FAILED_MOST: usize = 2;
 /// One pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
-    /// A worker, or a watcher.
+    /// A worker, a watcher, or the coordinator.
     role: String,
     /// Its place in the job.
     index: String,
@@ -88,11 +88,17 @@ impl Seen {
         }
     }
 
+    fn conducts(&self) -> bool {
+        self.role == "coordinator"
+    }
+
     fn called(&self) -> String {
-        match &self.node {
-            Some(node) => format!("{} {} on {node}", self.role, self.index),
-            None => format!("{} {}", self.role, self.index),
-        }
+        let who = if self.index.is_empty() {
+            format!("the {}", self.role)
+        } else {
+            format!("{} {}", self.role, self.index)
+        };
+        self.node.as_ref().map_or(who.clone(), |node| format!("{who} on {node}"))
     }
 
     /// The name that it has for itself: that of the job with its index.
@@ -141,9 +147,17 @@ impl Pods {
         Self(pods.into_iter().map(Seen::of).collect())
     }
 
-    /// How many there are, ended ones too.
+    /// How many workers there are, ended ones too.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.0.iter().filter(|pod| !pod.conducts()).count()
+    }
+
+    /// How the coordinator ended, if it did.
+    pub fn coordinator_ended(&self) -> Option<String> {
+        let pod = self.0.iter().rev().find(|pod| pod.conducts())?;
+        pod.failed()
+            .or_else(|| pod.ended.as_ref().map(|_| "it is over".to_owned()))
+            .map(|why| format!("{}: {why}", pod.called()))
     }
 
     /// Why the run cannot begin, if that will not change.

@@ -5,6 +5,7 @@ use crate::kubectl::{Kubectl, alone};
 use crate::objects::{Apart, Objects, PodDuty, kind};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// A namespace where none is said.
 const DEFAULT: &str = "default";
@@ -87,7 +88,24 @@ impl PodSite {
 
     /// The service that the target is, as far as was said, or its host may name one.
     fn service_of(&self, host: &str) -> Option<(String, String)> {
-        self.wanted.target_service.clone().or_else(|| service(host, &self.kubectl.namespace))
+        let said = self.wanted.target_service.clone();
+        said.or_else(|| service(host, &self.kubectl.namespace)).or_else(|| {
+            let address = host.trim_matches(['[', ']']).parse().ok()?;
+            self.service_at(address)
+        })
+    }
+
+    /// The service that has this address in the cluster; of a user who may not look everywhere, if it is in the namespace that was named.
+    fn service_at(&self, address: IpAddr) -> Option<(String, String)> {
+        let selector = format!("spec.clusterIP={address}");
+        let ask = |where_else: &[&str]| {
+            let arguments = [&["get", "services", "--field-selector", &selector, "-o", "json"], where_else];
+            let answer = self.kubectl.ask("asking for the target's service", &arguments.concat(), "").ok()?;
+            serde_json::from_str(&answer).ok()
+        };
+        let services: Value = ask(&["--all-namespaces"]).or_else(|| ask(&[]))?;
+        let found = &services["items"][0]["metadata"];
+        Some((found["namespace"].as_str()?.to_owned(), found["name"].as_str()?.to_owned()))
     }
 
     /// The pods behind the target, whose host this is: those of the service that it names, or that was said to be it.
@@ -176,7 +194,7 @@ fn service(host: &str, own: &str) -> Option<(String, String)> {
     let is_label =
         |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let parts: Vec<&str> = host.trim_end_matches('.').split('.').collect();
-    if !parts.iter().all(is_label) || host.parse::<std::net::IpAddr>().is_ok() {
+    if !parts.iter().all(is_label) || host.parse::<IpAddr>().is_ok() {
         return None;
     }
     match parts.as_slice() {

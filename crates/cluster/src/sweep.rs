@@ -11,6 +11,8 @@ use std::process::{Child, Command, Stdio};
 const COMMAND: &str = "sweeper";
 /// This program, whatever its file is called by now.
 const PROGRAM: &str = "/proc/self/exe";
+/// What it is told last, if it is to do nothing.
+const LEAVE: &str = "leave\n";
 const DOING: &str = "removing the workers";
 
 /// The process that waits; what it has to remove is removed when this is dropped, or its process gone.
@@ -31,6 +33,14 @@ impl Sweeper {
         let told = process.stdin.as_mut().map_or(Ok(()), |to| to.write_all(order.as_bytes()));
         told.map_err(Error::Start)?;
         Ok(Self { process })
+    }
+
+    /// Leaves what there is: somebody else takes care of it.
+    pub fn leave(&mut self) {
+        if let Some(mut to) = self.process.stdin.take() {
+            let _ = to.write_all(LEAVE.as_bytes());
+        }
+        let _ = self.process.wait();
     }
 
     /// Has it done now, and waits for that.
@@ -58,8 +68,16 @@ pub fn sweep(from: impl Read) -> io::Result<()> {
     }
     // Neither Ctrl-C at torment's terminal nor the end of that terminal is for it. It fails if this is a session of its own already.
     let _ = setsid();
-    io::copy(&mut lines, &mut io::sink())?;
-    let kubectl = Kubectl { context, namespace };
-    let arguments = ["delete", "job", &name, "--ignore-not-found", "--cascade=background", "--wait=false"];
-    kubectl.ask(DOING, &arguments, "").map(drop).map_err(|why| io::Error::other(why.to_string()))
+    let mut last = String::new();
+    lines.read_to_string(&mut last)?;
+    if last == LEAVE {
+        return Ok(());
+    }
+    remove(&Kubectl { context, namespace }, &name).map_err(|why| io::Error::other(why.to_string()))
+}
+
+/// Removes the job with this name, and so what it owns; nothing if it is not there.
+pub(crate) fn remove(kubectl: &Kubectl, name: &str) -> Result<(), Error> {
+    let arguments = ["delete", "job", name, "--ignore-not-found", "--cascade=background", "--wait=false"];
+    kubectl.ask(DOING, &arguments, "").map(drop)
 }

@@ -1,10 +1,11 @@
 //! The pods of one run, from when they are asked for until they are removed.
 
 use crate::error::{Error, forbidden};
-use crate::objects::{Objects, PodDuty};
+use crate::forward::Forward;
+use crate::objects::{OWNER_PORT, Objects, Passes, PodDuty};
 use crate::pods::{Pods, complaint};
 use crate::site::PodSite;
-use crate::sweep::Sweeper;
+use crate::sweep::{Sweeper, remove};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +22,8 @@ const WHY_LIMIT: Duration = Duration::from_secs(5);
 pub struct Workforce {
     site: PodSite,
     objects: Objects,
-    sweeper: Sweeper,
+    /// None where it is not for this process to end it.
+    sweeper: Option<Sweeper>,
     seen: Arc<Look>,
     asked: Option<Instant>,
 }
@@ -68,29 +70,87 @@ impl PodSite {
         file: &str,
         deadline_seconds: u64,
     ) -> Result<Workforce, Error> {
-        let noise = sys::now().0.wrapping_mul(2_654_435_761) ^ u64::from(std::process::id()) << 40;
-        // Ends in a letter, so that it is a name whatever precedes it.
-        let id = format!("{:08x}", (noise >> 20) as u32);
-        let objects = self.objects(id, count, duty, deadline_seconds);
+        let objects = self.objects(new_id(), count, duty, deadline_seconds);
         self.admits(&objects)?;
-        let (kubectl, name) = (&self.kubectl, objects.name());
-        let sweeper = Sweeper::of(kubectl, &name)?;
-        // From here on whatever fails is swept.
-        let mut workforce =
-            Workforce { site: self.clone(), objects, sweeper, seen: Arc::default(), asked: None };
+        self.make(objects, Objects::job, |objects, owner| objects.belongings(owner, file))
+    }
+
+    /// First what owns the rest, then that. From then on whatever fails is swept.
+    fn make(
+        &self,
+        objects: Objects,
+        first: impl Fn(&Objects) -> String,
+        rest: impl Fn(&Objects, &str) -> String,
+    ) -> Result<Workforce, Error> {
+        let kubectl = &self.kubectl;
+        let sweeper = Sweeper::of(kubectl, &objects.name())?;
+        let mut workforce = Workforce {
+            site: self.clone(),
+            objects,
+            sweeper: Some(sweeper),
+            seen: Arc::default(),
+            asked: None,
+        };
         let objects = &workforce.objects;
-        let made = kubectl.ask("making the pods", &["create", "-f", "-", "-o", "json"], &objects.job())?;
+        let made = kubectl.ask("making the pods", &["create", "-f", "-", "-o", "json"], &first(objects))?;
         let made: Value = serde_json::from_str(&made).unwrap_or_default();
         let owner = made["metadata"]["uid"].as_str().unwrap_or_default();
-        let rest =
-            kubectl.ask("making what they need", &["create", "-f", "-"], &objects.belongings(owner, file));
-        match rest {
+        match kubectl.ask("making what they need", &["create", "-f", "-"], &rest(objects, owner)) {
             Ok(_) => Ok(workforce),
             Err(why) => {
-                workforce.sweeper.finish();
+                workforce.dismiss();
                 Err(why)
             }
         }
+    }
+
+    /// The same with a coordinator beside the workers, who conducts the run, and to whom it leads. `passes` is told the name by which workers find
+    /// it. Gives what lets its owner in, too. From now on it goes on without this process.
+    ///
+    /// # Errors
+    /// As [`PodSite::raise`].
+    pub fn raise_whole(
+        &self,
+        id: &str,
+        workers: u32,
+        passes: &dyn Fn(&str) -> Result<Passes, String>,
+        host: &str,
+        deadline_seconds: u64,
+    ) -> Result<(Workforce, String), Error> {
+        let objects =
+            self.objects(id.to_owned(), workers, PodDuty::Work(self.target(host)?), deadline_seconds);
+        self.admits(&objects)?;
+        let passes = passes(&objects.name()).map_err(Error::Said)?;
+        let made = self.make(
+            objects,
+            |objects| objects.coordinator(),
+            |objects, owner| objects.company(owner, &passes),
+        );
+        made.map(|workforce| (workforce, passes.owner))
+    }
+
+    /// What there is of a run that was begun before, and what lets its owner in.
+    ///
+    /// # Errors
+    /// If there is none, or the user may not read its secret.
+    pub fn owned(&self, id: &str) -> Result<(Workforce, String), Error> {
+        let objects = self.objects(id.to_owned(), 0, PodDuty::Work(None), 0);
+        let seat = format!("{}-seat", objects.name());
+        let template = "go-template={{index .data \"owner.join\" | base64decode}}";
+        let file = self.kubectl.ask(
+            "asking for the run",
+            &["get", "secret", &seat, "-o", template, "--ignore-not-found"],
+            "",
+        )?;
+        if file.is_empty() {
+            let place = self.describe();
+            return Err(Error::Said(format!(
+                "there is no run {id} in {place}: what is over is removed after an hour"
+            )));
+        }
+        let workforce =
+            Workforce { site: self.clone(), objects, sweeper: None, seen: Arc::default(), asked: None };
+        Ok((workforce, file))
     }
 
     /// Asks the server whether it would have one of the pods: of a job's pods it only says so when they are made.
@@ -108,6 +168,11 @@ impl Workforce {
     /// In words: where it is.
     pub fn describe(&self) -> String {
         format!("{} in {}", self.objects.name(), self.site.describe())
+    }
+
+    /// As `--on` takes it.
+    pub fn asked(&self) -> String {
+        self.site.asked()
     }
 
     /// What finds its pods.
@@ -177,12 +242,48 @@ impl Workforce {
         let stand = self.seen.stand();
         stand.0.coming() <= there && (stand.1.is_some() || stand.0.lacks())
     }
+
+    /// How the coordinator among the pods ended, if it did.
+    pub fn coordinator_ended(&self) -> Option<String> {
+        self.seen.stand().0.coordinator_ended()
+    }
+
+    /// A way to the coordinator, for its owner.
+    ///
+    /// # Errors
+    /// If the cluster leads nowhere.
+    pub fn forward(&self) -> Result<Forward, Error> {
+        Forward::to(&self.site.kubectl, &self.objects.name(), OWNER_PORT)
+    }
+
+    /// From now on it stays when this process goes.
+    pub fn keep(&mut self) {
+        if let Some(mut sweeper) = self.sweeper.take() {
+            sweeper.leave();
+        }
+    }
+
+    /// Has all of it removed. What the cluster does not remove ends by itself.
+    pub fn dismiss(&mut self) {
+        match self.sweeper.take() {
+            Some(mut sweeper) => sweeper.finish(),
+            None => drop(remove(&self.site.kubectl, &self.objects.name())),
+        }
+    }
 }
 
 impl Drop for Workforce {
     fn drop(&mut self) {
-        self.sweeper.finish();
+        if let Some(mut sweeper) = self.sweeper.take() {
+            sweeper.finish();
+        }
     }
+}
+
+/// A name for what a run has in a cluster.
+pub fn new_id() -> String {
+    let noise = sys::now().0.wrapping_mul(2_654_435_761) ^ u64::from(std::process::id()) << 40;
+    format!("{:08x}", (noise >> 20) as u32)
 }
 
 impl Look {

@@ -1,7 +1,7 @@
 //! What makes a load, and knows the time that it spends on it.
 
 use crate::HeldConnections;
-use record::{Counted, FleetMember, Slice};
+use record::{Caveat, Counted, FleetMember, Slice};
 use schedule::Offer;
 use std::time::{SystemTime, UNIX_EPOCH};
 use sys::Ticks;
@@ -78,6 +78,11 @@ pub trait Carrier {
         None
     }
 
+    /// What has become doubtful about those who make it since this was last asked.
+    fn doubts(&mut self) -> Vec<Caveat> {
+        Vec::new()
+    }
+
     /// The last load was too much for whoever made it: true if the same would be made by more from now on.
     fn grow(&mut self) -> bool {
         false
@@ -138,6 +143,10 @@ impl<C: Carrier + ?Sized> Carrier for &mut C {
 
     fn stands(&mut self) -> Option<Vec<FleetMember>> {
         (**self).stands()
+    }
+
+    fn doubts(&mut self) -> Vec<Caveat> {
+        (**self).doubts()
     }
 
     fn grow(&mut self) -> bool {

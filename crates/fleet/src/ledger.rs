@@ -66,11 +66,11 @@ impl Ledger {
         Self { books, gather, offer: offer.clone(), all: loops.all(), ends: offer.ends(), closed: false }
     }
 
-    /// What a member tells of one of its seconds. False if that is known already, or no longer asked for.
+    /// What a member tells of one of its seconds. False if that is known already, no longer asked for, or cannot be.
     pub fn slice(&mut self, member: u32, slice: &Slice) -> bool {
         let Some(book) = self.books.get_mut(&member) else { return false };
         let known = slice.index < book.next || book.early.contains_key(&slice.index);
-        if known || book.lost || book.is_whole() || book.early.len() >= KEPT_MOST {
+        if known || book.lost || book.is_whole() || book.early.len() >= KEPT_MOST || !slice.is_likely() {
             return false;
         }
         book.early.insert(slice.index, slice.clone());

@@ -10,10 +10,12 @@ mod clock;
 mod ledger;
 mod muster;
 mod order;
+mod owner;
 mod report;
 
 pub use clock::{ClockReading, FarClock, Jumped, Signal};
 pub use ledger::Ledger;
 pub use muster::{Absence, Move, Muster, SLICE_LATE};
 pub use order::{Duty, FirstTry, Instruction, Loops, WatchDuty};
+pub use owner::{Commission, OwnerNews, OwnerWord};
 pub use report::{BuildStamp, FleetRole, FromMember, Hello, PROTOCOL, Tidings, ToMember};

@@ -8,8 +8,11 @@ use units::Nanos;
 const LEAD_LEAST: Nanos = Nanos::from_millis(300);
 /// So many of the longest ways there and back, where these are longer.
 const LEAD_ROUND_TRIPS: u64 = 3;
-/// So long before the start everybody must have said that it begins: an order not to must still arrive.
+/// So long before the start everybody must have said that it begins, or as long as the longest way there and back: an order not to must still
+/// arrive, within half of it.
 const READY_BEFORE: Nanos = Nanos::from_millis(50);
+/// From one tick to the next no more time passes than this for whoever is not kept from running.
+const TICK_MOST: Nanos = Nanos::from_millis(100);
 /// A load is stopped so long from now, for everybody at once.
 const STOP_LEAD: Nanos = Nanos::from_millis(200);
 /// Who ends its load so much later than it was told to made another trial than the others.
@@ -61,12 +64,19 @@ pub enum Absence {
 
 /// One trial, from the order to begin until everybody has told its end.
 ///
-/// It is told what happened, and when by the coordinator's clock; [`Muster::next_move`] says what is to be done.
+/// It is told what happened, and when by the coordinator's clock; [`Muster::next_move`] says what is to be done. The coordinator may be kept from running
+/// for a while, and what members say waits unheard meanwhile: nobody is called late for that, and nobody is told not to begin who has begun.
 #[derive(Debug)]
 pub struct Muster {
     trial: u64,
     lead: Nanos,
+    /// So long before the start it is decided whether it begins.
+    spare: Nanos,
     start: Nanos,
+    /// The tick before.
+    ticked: Nanos,
+    /// So long in all nobody was listened to.
+    away: Nanos,
     phase: Phase,
     members: BTreeMap<u32, Part>,
     moves: VecDeque<Move>,
@@ -92,6 +102,8 @@ struct Part {
     armed: bool,
     /// What it told of reaches up to here.
     until: Nanos,
+    /// For how long nobody had been listened to when it told that.
+    away: Nanos,
     /// When its load ended.
     over: Option<Nanos>,
     absent: Option<Absence>,
@@ -114,7 +126,17 @@ impl Muster {
         let members = members.into_iter().map(|member| (member, Part::default())).collect();
         let lead = LEAD_LEAST.max(worst_round_trip * LEAD_ROUND_TRIPS);
         let phase = Phase::Arming { again: false };
-        let mut muster = Self { trial, lead, start: Nanos::ZERO, phase, members, moves: VecDeque::new() };
+        let mut muster = Self {
+            trial,
+            lead,
+            spare: READY_BEFORE.max(worst_round_trip),
+            start: Nanos::ZERO,
+            ticked: now,
+            away: Nanos::ZERO,
+            phase,
+            members,
+            moves: VecDeque::new(),
+        };
         muster.arm(now);
         muster
     }
@@ -130,10 +152,13 @@ impl Muster {
         self.moves.pop_front()
     }
 
-    /// Time passes: to be told some twenty times a second.
+    /// Time passes: to be told some twenty times a second, and when something is decided, once what has come is heard.
     pub fn tick(&mut self, now: Nanos) {
+        self.away += (now - self.ticked) - TICK_MOST;
+        self.ticked = now;
         match self.phase {
-            Phase::Arming { again } if now + READY_BEFORE > self.start => {
+            Phase::Arming { .. } if self.is_too_late_not_to(now) => self.run(),
+            Phase::Arming { again } if now + self.spare > self.start => {
                 self.moves.push_back(Move::Cancel { trial: self.trial });
                 if again {
                     for part in self.members.values_mut().filter(|part| !part.armed) {
@@ -147,7 +172,10 @@ impl Muster {
                 }
             }
             Phase::Running | Phase::Stopped { .. } => {
-                let late = |part: &Part| now > self.start + part.until + SLICE + SLICE_LATE;
+                let late = |part: &Part| {
+                    let unheard = self.away - part.away;
+                    now > self.start + part.until + SLICE + SLICE_LATE + unheard
+                };
                 let behind = |(member, part): (&u32, &Part)| {
                     (part.is_awaited() && late(part)).then_some((*member, part.until))
                 };
@@ -160,24 +188,38 @@ impl Muster {
         }
     }
 
-    /// A member says that it begins.
-    pub fn armed(&mut self, member: u32, trial: u64, now: Nanos) {
-        self.tick(now);
+    /// When something is decided by a tick that cannot be so any more soon after.
+    pub fn decides(&self) -> Option<Nanos> {
+        let is_arming = matches!(self.phase, Phase::Arming { .. });
+        is_arming.then(|| self.start - self.spare + Nanos(1))
+    }
+
+    /// An order not to begin would find some that have begun.
+    fn is_too_late_not_to(&self, now: Nanos) -> bool {
+        now + self.spare / 2 > self.start
+    }
+
+    fn run(&mut self) {
+        self.phase = Phase::Running;
+        self.moves.push_back(Move::Begin);
+    }
+
+    /// A member says that it begins. It does not matter when that is heard: it begins by its own clock.
+    pub fn armed(&mut self, member: u32, trial: u64) {
         if let (Phase::Arming { .. }, Some(part)) = (self.phase, self.members.get_mut(&member))
             && trial == self.trial
         {
             part.armed = true;
             if self.members.values().all(|part| part.armed) {
-                self.phase = Phase::Running;
-                self.moves.push_back(Move::Begin);
+                self.run();
             }
         }
     }
 
     /// What a member has told reaches up to this moment of the trial.
     pub fn told(&mut self, member: u32, until: Nanos) {
-        if let Some(part) = self.members.get_mut(&member) {
-            part.until = part.until.max(until);
+        if let Some(part) = self.members.get_mut(&member).filter(|part| until > part.until) {
+            (part.until, part.away) = (until, self.away);
         }
     }
 
@@ -205,6 +247,10 @@ impl Muster {
 
     /// The load is to end: nothing that it could still tell is worth it. One that has not begun does not begin.
     pub fn stop(&mut self, now: Nanos) {
+        let is_arming = matches!(self.phase, Phase::Arming { .. });
+        if is_arming && self.is_too_late_not_to(now) {
+            self.run();
+        }
         match self.phase {
             Phase::Arming { .. } => {
                 self.moves.push_back(Move::Cancel { trial: self.trial });
@@ -247,6 +293,14 @@ impl Muster {
     /// Who is not there, and why.
     pub fn absent(&self) -> impl Iterator<Item = (u32, &Absence)> {
         self.members.iter().filter_map(|(member, part)| Some((*member, part.absent.as_ref()?)))
+    }
+
+    /// Whose load ended before this moment, though nobody had said that it should, and when.
+    pub fn fell_short(&self, ends: Nanos) -> impl Iterator<Item = (u32, Nanos)> {
+        let ends = self.stopped().map_or(ends, |_| Nanos::ZERO);
+        self.members
+            .iter()
+            .filter_map(move |(member, part)| Some((*member, part.over.filter(|at| *at < ends)?)))
     }
 
     /// Who went on with its load for more than a second after its end, and until when.

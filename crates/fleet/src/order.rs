@@ -1,5 +1,6 @@
 //! What members are told to do.
 
+use crate::OwnerNews;
 use plan::Parcel;
 use schedule::Offer;
 use serde::{Deserialize, Serialize};
@@ -167,6 +168,8 @@ pub enum Instruction {
     Rest,
     /// Nothing but that somebody is there who could stop it.
     Alive,
+    /// To an owner.
+    Owner(OwnerNews),
     /// Goes home.
     Leave,
 }

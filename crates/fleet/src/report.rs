@@ -1,6 +1,6 @@
 //! What members tell.
 
-use crate::Instruction;
+use crate::{Instruction, OwnerWord};
 use record::watch::Sighting;
 use record::{Caveat, Failure, Slice, Worked};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::fmt;
 use units::Nanos;
 
 /// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 units::named! {
     /// What a process is in a fleet.
@@ -137,6 +137,8 @@ pub enum Tidings {
     Seen(Box<Sighting>),
     /// It has told all that it saw of the trial that is over.
     SeenAll,
+    /// An owner's word.
+    Owner(OwnerWord),
     /// It goes: it was asked to by others. Its account is whole.
     Leaving {
         /// By whom, or why.

@@ -38,6 +38,8 @@ named! {
         BesideTarget = "beside-target",
         /// A worker's program is for other machines than the coordinator's, and is of the same version.
         OtherBuild = "other-build",
+        /// More workers were wanted than could be had.
+        NoMoreWorkers = "no-more-workers",
         /// All connections were busy, and arrivals waited for one.
         ConnectionsLimit = "connections-limit",
         /// Connections could not be made for a reason on this side.

@@ -245,6 +245,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         );
         let asked = stop.asked();
         self.witness.end();
+        self.tell_doubts();
         if !begun {
             // Not all who were to make it came to the start.
             self.witness.event(&began(self.engine.now()));
@@ -283,7 +284,15 @@ impl<'a, C: Carrier> Conductor<'a, C> {
 
     /// Whether the last load would be made by more than it was, who might not be the limit.
     pub fn grows(&mut self) -> bool {
-        self.engine.grow()
+        let grows = self.engine.grow();
+        self.tell_doubts();
+        grows
+    }
+
+    fn tell_doubts(&mut self) {
+        for caveat in self.engine.doubts() {
+            self.witness.event(&Event::Doubt { caveat });
+        }
     }
 
     /// Tells what a trial meant.

@@ -7,6 +7,7 @@ mod gather;
 mod grow;
 mod hand;
 mod hold;
+mod losses;
 mod pods;
 mod ssh;
 mod turn;
@@ -14,26 +15,29 @@ mod watchers;
 
 pub use asked::{FleetAsked, WatchersAsked};
 pub use entrance::Entrance;
+pub(crate) use pods::at_home_alone;
 pub(crate) use watchers::Watchers;
 
 use crate::Stop;
 use crate::worker::SILENT;
 use cluster::Workforce;
 use engine::{Carrier, Job, LEAD, Moment, Wish};
-use fleet::{Absence, Duty, Instruction, Ledger, Loops, Move, Muster, SLICE_LATE, Tidings};
+use fleet::{Duty, Instruction, Ledger, Loops, Move, Muster, Tidings};
 use grow::Cost;
 use hand::Hand;
 use link::{News, Post};
 use plan::Plan;
-use record::{Caveat, Counted, FleetMember, LostMember, Slice, Worked};
+use record::{Caveat, Counted, FleetMember, Slice, Worked};
 use schedule::Offer;
 use ssh::Arriving;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use units::Nanos;
 
 /// How often is looked whether somebody wishes something.
 const ASK: Duration = Duration::from_millis(50);
+/// So much of what has come is heard before anybody is judged by the clock.
+const HEARD: usize = 4096;
 /// Who has not told so long after the limit that all is answered is not waited for.
 const SETTLE_SPARE: Nanos = Nanos::from_secs(5);
 /// A worker whose line is cut hears nothing from then on, and ends its load after six seconds. What it told last is at most a second older, and so is
@@ -58,8 +62,10 @@ pub(crate) struct Fleet {
     starts: BTreeMap<u32, u32>,
     /// Those that are on their way.
     arriving: Arriving,
-    /// What is doubtful about those that are ready, until it is told.
+    /// What is doubtful about those that are ready, until it is told,
     caveats: Vec<Caveat>,
+    /// and of this plan's loads what was told.
+    doubted: Vec<Caveat>,
     /// Why one of them cannot do its part, until that is told.
     refusal: Option<String>,
     /// Nobody is waited for once this is asked.
@@ -82,6 +88,8 @@ pub(crate) struct Fleet {
     first: Option<u32>,
     /// Of what was begun last: it is never the same twice.
     trial: u64,
+    /// Who was told lately not to begin which of them.
+    called_off: BTreeSet<(u64, u32)>,
     /// Of the first arrival of the next trial, counted over the whole run.
     next_number: u64,
 }
@@ -93,6 +101,8 @@ struct Course {
     worked: BTreeMap<u32, Worked>,
     /// Those that were asked to go by others, and still tell what they counted: since when.
     leaving: BTreeMap<u32, (Nanos, String)>,
+    /// What others sent than those who were to: they heard too late that they were not to begin.
+    strays: Vec<(u32, u64)>,
     /// All are ready, and it has not been told yet that it begins.
     begins: bool,
 }
@@ -115,6 +125,7 @@ impl Fleet {
         match what {
             Move::Arm { trial, start } => {
                 self.trial = trial;
+                self.called_off = self.called_off.split_off(&(trial.saturating_sub(2), 0));
                 for (number, hand) in &self.hands {
                     let Some(clock) = hand.clock.filter(|_| !loops.of(*number).is_empty()) else { continue };
                     let duty = Duty {
@@ -129,7 +140,10 @@ impl Fleet {
                     self.post.send(*number, Instruction::Arm(Box::new(duty)));
                 }
             }
-            Move::Cancel { trial } => self.tell_all(|| Instruction::Cancel { trial }),
+            Move::Cancel { trial } => {
+                self.called_off.extend(loops.members().map(|member| (trial, member)));
+                self.tell_all(|| Instruction::Cancel { trial });
+            }
             Move::Begin => course.begins = true,
             Move::Stop { trial, at } => {
                 course.ledger.ends(at);
@@ -147,10 +161,10 @@ impl Fleet {
     /// What is heard in a trial.
     fn take(&mut self, number: u32, news: News, course: &mut Course) {
         let now = now();
-        let Course { muster, ledger, worked, leaving, .. } = course;
+        let Course { muster, ledger, worked, leaving, strays, .. } = course;
         let told_of = self.trial;
         match news {
-            News::Told(Tidings::Armed { trial }) => muster.armed(number, trial, now),
+            News::Told(Tidings::Armed { trial }) => muster.armed(number, trial),
             News::Told(Tidings::Slice { trial, slice }) if trial == told_of => {
                 ledger.slice(number, &slice);
                 muster.told(number, ledger.until(number));
@@ -166,6 +180,9 @@ impl Fleet {
                 worked.insert(number, *did);
                 ledger.over(number, at, slices);
                 muster.over(number, at);
+            }
+            News::Told(Tidings::Over { trial, worked, .. }) if self.called_off.remove(&(trial, number)) => {
+                strays.push((number, worked.sent));
             }
             News::Told(Tidings::Leaving { why }) => {
                 leaving.insert(number, (now - muster.start(), why.clone()));
@@ -187,44 +204,6 @@ impl Fleet {
             News::Jumped(_) => muster.lost(number, "its clock was set".to_owned(), now),
             other => self.hear(Some((number, other))),
         }
-    }
-
-    /// Those of whom the trial has not all, or who would not have gone on.
-    fn lost(&self, course: &Course) -> Vec<LostMember> {
-        let Course { muster, ledger, leaving, .. } = course;
-        let mut lost: BTreeMap<u32, (Nanos, String)> = leaving.clone();
-        if self.there().is_empty() && muster.has_failed() {
-            let why =
-                |hand: &Hand| hand.gone.clone().unwrap_or_else(|| "it was not ready in time".to_owned());
-            lost.extend(self.hands.iter().map(|(number, hand)| (*number, (Nanos::ZERO, why(hand)))));
-        }
-        for (member, absence) in muster.absent() {
-            let (at, why) = match absence {
-                Absence::Unready => (Nanos::ZERO, "it did not say in time that it would begin".to_owned()),
-                Absence::Behind(until) => {
-                    let cut = self.hands.get(&member).and_then(|hand| hand.cut.as_ref());
-                    let why = match cut {
-                        Some((_, why)) => format!("{why}; it was not back within {SLICE_LATE}"),
-                        None => format!("it told of nothing for more than {SLICE_LATE}"),
-                    };
-                    (*until, why)
-                }
-                Absence::Gone(at, why) => (*at, why.clone()),
-            };
-            lost.entry(member).or_insert((at, why));
-        }
-        // Where one is lost the trial is void, and the others may hear late that it is over.
-        if lost.is_empty() {
-            let why = "it went on with its load after it was to end";
-            lost.extend(muster.overran().map(|(member, until)| (member, (until, why.to_owned()))));
-        }
-        let entry = |(member, (at, why)): (u32, (Nanos, String))| {
-            let place = self.hands.get(&member).map_or(String::new(), |hand| hand.place.clone());
-            let unaccounted = ledger.unaccounted(member);
-            let why = self.why_lost(member, why);
-            LostMember { member, place, at, unaccounted, why }
-        };
-        lost.into_iter().map(entry).collect()
     }
 }
 
@@ -262,6 +241,7 @@ impl Carrier for Fleet {
             ledger: Ledger::of(&loops, offer),
             worked: BTreeMap::new(),
             leaving: BTreeMap::new(),
+            strays: Vec::new(),
             begins: false,
         };
         let mut wished = Wish::GoOn;
@@ -283,14 +263,18 @@ impl Carrier for Fleet {
             if course.muster.has_failed() || course.muster.is_over() && course.ledger.is_over() {
                 break;
             }
-            let ahead = (course.muster.start() - LEAD).0.saturating_sub(now().0);
-            if course.begins && ahead == 0 {
+            let begins = course.muster.start() - LEAD;
+            if course.begins && now() >= begins {
                 course.begins = false;
                 on_begin(Moment::now());
             }
-            let patience = if course.begins { ASK.min(Duration::from_nanos(ahead)) } else { ASK };
-            if let Some((number, news)) = self.post.next(patience) {
+            let wakes = if course.begins { Some(begins) } else { course.muster.decides() };
+            let ahead = |moment: Nanos| Duration::from_nanos((moment - now()).0);
+            let mut patience = wakes.map_or(ASK, |moment| ASK.min(ahead(moment)));
+            for _ in 0..HEARD {
+                let Some((number, news)) = self.post.next(patience) else { break };
                 self.take(number, news, &mut course);
+                patience = Duration::ZERO;
             }
             let now = now();
             course.muster.tick(now);
@@ -302,7 +286,7 @@ impl Carrier for Fleet {
             }
         }
         self.trial = course.muster.trial();
-        let lost = [lost_before, self.lost(&course)].concat();
+        let lost = [lost_before, self.lost(&course, offer)].concat();
         let mut counted = course.ledger.end();
         // Those that were lost took numbers with them of which nobody told.
         let taken = match offer {
@@ -367,6 +351,15 @@ impl Carrier for Fleet {
         }
         self.told.clone_from(&members);
         Some(members)
+    }
+
+    fn doubts(&mut self) -> Vec<Caveat> {
+        // What one of them lacks on a machine that all share was told of the first.
+        let caveats = std::mem::take(&mut self.caveats);
+        let is_news = |caveat: &Caveat| !self.asked.is_here() && !self.doubted.contains(caveat);
+        let caveats: Vec<Caveat> = caveats.into_iter().filter(is_news).collect();
+        self.doubted.extend_from_slice(&caveats);
+        caveats
     }
 
     fn grow(&mut self) -> bool {

@@ -4,9 +4,11 @@
 //! It never prints and never stores: whoever wants to know is a [`Sink`].
 
 mod attempt;
+mod away;
 mod build;
 mod conductor;
 mod connections;
+mod coordinate;
 mod demo;
 mod discreet;
 mod find;
@@ -31,8 +33,10 @@ mod working_set;
 
 pub use crate::fleet::{Entrance, FleetAsked, WatchersAsked};
 pub use attempt::{attempt, design};
+pub use away::{AwayAsked, attach, conduct_away};
 pub use build::program;
 pub use connections::{Connections, connections};
+pub use coordinate::coordinate;
 pub use listening::Listening;
 pub use machine::describe as machine;
 pub use preflight::{job, preview};

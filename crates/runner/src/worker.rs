@@ -118,7 +118,8 @@ impl Worker {
                     | Instruction::Watch(_)
                     | Instruction::WatchFrom { .. }
                     | Instruction::WatchUntil { .. }
-                    | Instruction::LookCloser,
+                    | Instruction::LookCloser
+                    | Instruction::Owner(_),
                 )
                 | None => {}
             }
@@ -206,9 +207,10 @@ impl Worker {
         if let Some(gone) = gone.take() {
             return Err(gone);
         }
-        if !cancelled.get() {
-            // Of one that was stopped before it began there is nothing.
-            let worked = Box::new(counted.members.into_iter().next().unwrap_or_default());
+        let worked = counted.members.into_iter().next();
+        if !cancelled.get() || worked.is_some() {
+            // Of one that was stopped before it began there is nothing. Whoever heard too late that it was not to begin has made a load.
+            let worked = Box::new(worked.unwrap_or_default());
             self.tell(Tidings::Over { trial, at: counted.loaded, slices: told.get(), worked });
         }
         Ok(())

@@ -146,6 +146,13 @@ impl Histogram {
         let mut inner = hdrhistogram::serialization::Deserializer::new()
             .deserialize(&mut bytes)
             .map_err(|e| E::custom(format!("not an HDR histogram: {e}")))?;
+        if (inner.sigfig(), inner.low()) != (DIGITS, 1) {
+            return Err(E::custom(format!(
+                "a histogram of {} digits from {} on is none of ours",
+                inner.sigfig(),
+                inner.low()
+            )));
+        }
         inner.auto(true);
         Ok(Self(inner))
     }
@@ -256,6 +263,20 @@ mod tests {
         let back: Histogram = serde_json::from_str(&stored).expect("it was stored");
         assert_eq!(back.counts().map(|(_, count)| count).sum::<u64>(), 1);
         assert_ne!(serde_json::to_string(&back).expect("text"), stored);
+    }
+
+    /// Others need far more memory, and merging them may fail.
+    #[test]
+    fn one_of_another_kind_is_refused() {
+        for (low, high, digits) in [(1, 1_000, 5), (1_000, 1_000_000, 3)] {
+            let other =
+                hdrhistogram::Histogram::<u64>::new_with_bounds(low, high, digits).expect("it is one");
+            let mut bytes = Vec::new();
+            V2Serializer::new().serialize(&other, &mut bytes).expect("it is written");
+            let stored = format!("\"{}\"", STANDARD.encode(&bytes));
+            let refused = serde_json::from_str::<Histogram>(&stored).expect_err("it is none of ours");
+            assert!(refused.to_string().contains("none of ours"), "{refused}");
+        }
     }
 
     #[test]

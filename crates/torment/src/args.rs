@@ -1,6 +1,7 @@
 //! The command line: what may be typed, and the plan it makes together with a plan file.
 
 mod anatomy;
+mod attach;
 mod attempt;
 mod connections;
 mod doctor;
@@ -29,13 +30,14 @@ mod worker;
 mod working_set;
 
 pub use anatomy::{BinaryArgs, CallArgs};
+pub use attach::AttachArgs;
 pub use attempt::{TryArgs, kept};
 pub use connections::ConnectionsArgs;
 pub use doctor::DoctorArgs;
 pub use explain::{ExplainArgs, Explained, explained};
 pub use export::ExportArgs;
 pub use find::Level;
-pub use fleet::{PodArgs, fleet_of, manifests_of, no_fleet, watchers_of};
+pub use fleet::{PodArgs, away_of, fleet_of, manifests_of, no_fleet, watchers_of};
 pub use image::ImageArgs;
 pub use label::{KeepArgs, LabelArgs, distinct};
 pub use load::{FindArgs, ModeArgs, RunArgs, nothing_plan, text, variable};
@@ -118,6 +120,7 @@ pub enum Action {
     Target(TargetArgs),
     Worker(WorkerArgs),
     Image(ImageArgs),
+    Attach(AttachArgs),
     Doctor(DoctorArgs),
     Selftest(SelftestArgs),
     /// Make a plan file from something else, or check one

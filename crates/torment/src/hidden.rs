@@ -10,13 +10,15 @@ use std::process::ExitCode;
 type Command = fn() -> io::Result<()>;
 
 /// Each with what it does.
-const HIDDEN: [(&str, Command); 8] = [
+const HIDDEN: [(&str, Command); 9] = [
     // Starts and ends what a plan names, and outlives torment to clean up.
     ("guard", service::guard),
     // Makes its part of a load, as a coordinator tells it.
     ("worker", worker),
     // Says which build it is, to one on another machine that looks for its like.
     ("stamp", stamp),
+    // Carries a run out for whoever follows it, as a pod of a cluster.
+    ("coordinate", coordinate),
     // Removes what a run has in a cluster once that is over.
     ("sweeper", || cluster::sweep(io::stdin())),
     // Watches a target, as a coordinator tells it.
@@ -28,6 +30,15 @@ const HIDDEN: [(&str, Command); 8] = [
     // Reads the growing set of `find working-set`.
     ("reader", workingset::read),
 ];
+
+/// Where the secret of its pod stands.
+const SEAT: &str = "/run/torment/seat";
+
+fn coordinate() -> io::Result<()> {
+    let (pass, asked) = (std::fs::read_to_string(SEAT)?, interrupt::asked()?);
+    let ports = (cluster::WORKERS_PORT, cluster::OWNER_PORT);
+    runner::coordinate(&pass, ports, env!("CARGO_PKG_VERSION"), &asked).map_err(io::Error::other)
+}
 
 fn worker() -> io::Result<()> {
     let (from, to) = ends()?;

@@ -3,6 +3,7 @@
 mod aloud;
 mod anatomy;
 mod args;
+mod attach;
 mod attempt;
 mod commit;
 mod compare;
@@ -113,6 +114,7 @@ fn main() -> ExitCode {
         Action::Tag(args) => runs::tag(&args, &common),
         Action::Rm { runs } => runs::remove(&runs, &common),
         Action::Target(target) => serve::serve(&target),
+        Action::Attach(args) => attach::attach(&args, &common),
         Action::Image(args) => image::image(&args, &common),
         Action::Worker(args) => worker::worker(&args, &common),
         Action::Doctor(args) => doctor::doctor(&args, &common),

@@ -1,7 +1,7 @@
 //! `find` and `run`: plan, faces, store; then the runner does the work.
 
 use crate::aloud::Aloud;
-use crate::args::{Common, KeepArgs, ModeArgs, PodArgs, fleet_of, manifests_of, watchers_of};
+use crate::args::{Common, KeepArgs, ModeArgs, PodArgs, away_of, fleet_of, manifests_of, watchers_of};
 use crate::invitation::{Invitation, WATCHERS, WORKERS};
 use crate::label::labelled;
 use crate::page::{self, Beside};
@@ -9,7 +9,7 @@ use crate::{Failure, bytes, forms, interrupt, kept, paper, result, runs, wrong};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
-use runner::{Around, Entrance, FleetAsked, Outcome, Sink, Stop, WatchersAsked, exit};
+use runner::{Around, AwayAsked, Entrance, FleetAsked, Outcome, Sink, Stop, WatchersAsked, exit};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use store::{Recording, Store};
@@ -34,6 +34,9 @@ pub fn measure(
         print!("{manifests}");
         return Ok(exit::MET);
     }
+    if let Some(away) = away_of(&plan, pods).map_err(wrong)? {
+        return conducted(&plan, &away, how, common);
+    }
     let fleet = fleet_of(&plan, pods).map_err(wrong)?;
     let watchers = watchers_of(&plan, pods).map_err(wrong)?;
     let store = store(how.keep.no_store, common)?;
@@ -42,6 +45,21 @@ pub fn measure(
     carry_out_as(&how.keep, store, &plan.generator.cores, common, |faces, stop| {
         let around = Around { costs: costs.as_ref(), fleet: fleet.as_ref(), watchers: watchers.as_ref() };
         runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), faces, stop)
+    })
+}
+
+/// Has a cluster carry it out, and follows that.
+fn conducted(plan: &Plan, away: &AwayAsked, how: &ModeArgs, common: &Common) -> Result<u8, Failure> {
+    let store = store(how.keep.no_store, common)?;
+    let costs = store.as_ref().and_then(runs::costs);
+    let (id, on) = (&away.id, away.site.asked());
+    let words = format!(
+        "conducted in {}; to follow it again, should this end: torment attach {id} --on {on}",
+        away.site.describe()
+    );
+    described(vec![words], false, common)?;
+    carry_out_as(&how.keep, store, &[], common, |faces, stop| {
+        runner::conduct_away(plan, away, costs.as_ref(), faces, stop)
     })
 }
 

@@ -5,17 +5,33 @@ use crate::{Failure, bytes, interrupt};
 use anyhow::{Context, anyhow};
 use runner::exit;
 use std::io::Read;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two attempts to reach a run.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// Works until the run is over, or somebody asks for the end.
 pub fn worker(args: &WorkerArgs, common: &Common) -> Result<u8, Failure> {
     let text = join_file(&args.join)?;
     let asked = interrupt::asked()?;
-    runner::join(&text, &asked, &mut |at| {
-        if !common.quiet {
-            eprintln!("joined the run at {at}; Ctrl-C leaves it");
+    let until = args.wait.map(|wait| Instant::now() + Duration::from_nanos(wait.0));
+    let mut has_joined = false;
+    let last = loop {
+        let last = runner::join(&text, &asked, &mut |at| {
+            has_joined = true;
+            if !common.quiet {
+                eprintln!("joined the run at {at}; Ctrl-C leaves it");
+            }
+        });
+        let is_time = until.is_some_and(|until| Instant::now() < until);
+        if last.is_ok() || has_joined || !is_time || asked.load(Ordering::Relaxed) {
+            break last;
         }
-    })
-    .map_err(|why| anyhow!(why))?;
+        thread::sleep(AGAIN);
+    };
+    last.map_err(|why| anyhow!(why))?;
     Ok(exit::MET)
 }
 

@@ -8,12 +8,13 @@
 //! Never installs anything, never fails because a program is missing, and never loads but what it
 //! was given. The servers are started by whoever uses this: `benches/bench`.
 //!
-//! And torment's probes beside small programs that measure the same, in pairs: [`probes`].
+//! Whole searches by fleets, whose limit is known: [`fleet`]. And torment's probes beside small programs that measure the same, in pairs: [`probes`].
 
 pub mod cases;
 pub mod child;
 pub mod doubt;
 pub mod figures;
+pub mod fleet;
 pub mod machine;
 pub mod page;
 pub mod peers;

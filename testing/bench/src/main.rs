@@ -1,9 +1,11 @@
-//! `torment-bench probes`: torment's probes beside reference programs, in pairs. `make bench` is another program.
+//! `torment-bench probes`: torment's probes beside reference programs, in pairs. `torment-bench fleet`: searches by fleets, for a limit that is known.
+//! `make bench` is another program.
 
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
+use torment_bench::fleet::{FleetCase, measure as measure_fleets};
 use torment_bench::machine;
 use torment_bench::probes::{Here, cases, header, line, measure, words};
 
@@ -32,16 +34,42 @@ enum What {
         #[arg(long)]
         torment: Option<PathBuf>,
     },
+    /// Searches by fleets on this machine, for the limit of the built-in demo
+    Fleet {
+        /// Searches by each fleet
+        #[arg(long, default_value_t = 20)]
+        seeds: u64,
+        /// How many workers; 0 is one process alone
+        #[arg(long, value_delimiter = ',', default_value = "0,1,2,4")]
+        workers: Vec<u32>,
+        /// Kill one worker in each search, each time at another moment
+        #[arg(long)]
+        kill: bool,
+        /// torment's program [default: the one built beside this]
+        #[arg(long)]
+        torment: Option<PathBuf>,
+    },
 }
 
-fn main() -> anyhow::Result<()> {
-    let What::Probes { only, pairs, block, torment } = Args::parse().what;
+/// torment's program: the one that was said, or that was built beside this.
+fn program(said: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let beside = || Some(std::env::current_exe().ok()?.parent()?.join("torment"));
     let torment =
-        torment.or_else(beside).context("cannot find out where this program lies; say --torment PATH")?;
+        said.or_else(beside).context("cannot find out where this program lies; say --torment PATH")?;
     if !torment.is_file() {
         bail!("{}: expected torment's program; run `make build`, or say --torment PATH", torment.display());
     }
+    Ok(torment)
+}
+
+fn main() -> anyhow::Result<()> {
+    let (only, pairs, block, torment) = match Args::parse().what {
+        What::Probes { only, pairs, block, torment } => (only, pairs, block, program(torment)?),
+        What::Fleet { seeds, workers, kill, torment } => {
+            println!("{}, {}\n", machine::describe(), machine::date());
+            return measure_fleets(&FleetCase { torment: program(torment)?, seeds, workers, kills: kill });
+        }
+    };
     let scratch = tempfile::tempdir().context("no temporary folder")?;
     let mut here = Here::new(torment, scratch.path().to_owned());
     let wanted = |table: &str, name: &str| {

@@ -6,12 +6,13 @@
 mod imported;
 mod joined;
 mod planned;
+mod told;
 
 /// Feeds bytes to a reader.
 pub type Reader = fn(&[u8]);
 
 /// The readers by name, which is that of the fuzzer and of its folder in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 10] = [
+pub const READERS: [(&str, Reader); 11] = [
     ("http1", engine::fuzzing::http1),
     ("http2", engine::fuzzing::http2),
     ("sql", engine::fuzzing::sql),
@@ -22,6 +23,7 @@ pub const READERS: [(&str, Reader); 10] = [
     ("plan", planned::plan),
     ("import", imported::import),
     ("join", joined::join),
+    ("told", told::told),
 ];
 
 /// The reader of this name, for the fuzzers.

@@ -116,6 +116,49 @@ fn the_job_ends_whatever_happens_and_owns_the_rest() {
 }
 
 #[test]
+fn a_coordinator_owns_all_and_only_its_workers_come_in() {
+    let passes =
+        Passes { coordinator: "seat".to_owned(), worker: "worker".to_owned(), owner: "owner".to_owned() };
+    let first = read(&objects().coordinator()).remove(0);
+    let (spec, pod) = (&first["spec"], &first["spec"]["template"]["spec"]);
+    assert_eq!((&first["metadata"]["name"], &spec["backoffLimit"]), (&json!("torment-12345678"), &json!(0)));
+    assert_eq!(
+        (&spec["activeDeadlineSeconds"], &spec["ttlSecondsAfterFinished"]),
+        (&json!(7200), &json!(3600))
+    );
+    assert_eq!(pod["volumes"][0]["secret"]["secretName"], "torment-12345678-seat");
+    assert_eq!(
+        (&pod["containers"][0]["args"], pod.get("topologySpreadConstraints")),
+        (&json!(["coordinate"]), None)
+    );
+    // It is as restricted as a worker, and keeps away from the target as that does.
+    let worker = &job()["spec"]["template"]["spec"];
+    for key in ["securityContext", "affinity", "automountServiceAccountToken"] {
+        assert_eq!(pod[key], worker[key]);
+    }
+    assert_eq!(pod["containers"][0]["securityContext"], worker["containers"][0]["securityContext"]);
+    let rest = read(&objects().company("u-1", &passes));
+    let kinds: Vec<&Value> = rest.iter().map(|object| &object["kind"]).collect();
+    assert_eq!(kinds, ["Secret", "Service", "NetworkPolicy", "Secret", "NetworkPolicy", "Job"]);
+    for object in &rest {
+        assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "u-1", "{object}");
+    }
+    assert_eq!(rest[0]["stringData"], json!({"seat": "seat", "owner.join": "owner"}));
+    assert_eq!(rest[3]["stringData"], json!({"run.join": "worker"}));
+    let in_only = &rest[2]["spec"]["ingress"];
+    let own = json!({"matchLabels": {"torment/run": "12345678"}});
+    assert_eq!(
+        (&in_only[0]["from"][0]["podSelector"], &in_only[0]["ports"][0]["port"]),
+        (&own, &json!(WORKERS_PORT))
+    );
+    assert_eq!(
+        (&rest[1]["spec"]["clusterIP"], &rest[1]["spec"]["selector"]["torment/role"]),
+        (&json!("None"), &json!("coordinator"))
+    );
+    assert_eq!(rest[5]["metadata"]["name"], "torment-12345678-workers");
+}
+
+#[test]
 fn workers_keep_away_from_the_target_and_find_machines_of_their_kind() {
     let rule = &job()["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         [0];
@@ -170,6 +213,13 @@ fn no_gap_is_left_open_and_only_the_secret_has_the_file() {
             "{image}",
             "{owner}",
             "{file}",
+            "{role}",
+            "{args}",
+            "{resources}",
+            "{spread}",
+            "{secret}",
+            "{job}",
+            "{head}",
         ] {
             assert!(!text.contains(gap), "{gap} in {text}");
         }

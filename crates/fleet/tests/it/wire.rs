@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use torment_fleet::{
-    BuildStamp, Duty, FirstTry, FleetRole, FromMember, Hello, Instruction, PROTOCOL, Tidings, ToMember,
-    WatchDuty,
+    BuildStamp, Commission, Duty, FirstTry, FleetRole, FromMember, Hello, Instruction, OwnerNews, OwnerWord,
+    PROTOCOL, Tidings, ToMember, WatchDuty,
 };
 use units::{Nanos, Rate};
 
@@ -22,6 +22,19 @@ fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(message: &T) -> us
     let back: T = rmp_serde::from_slice(&bytes).unwrap_or_else(|why| panic!("{why}: {message:?}"));
     assert_eq!(back, *message);
     bytes.len()
+}
+
+/// What somebody else is to carry out.
+fn commission() -> Commission {
+    let plan = Draft::from_toml("p.toml", "target.url = 'http://h/'\nload.rate = 1")
+        .and_then(|draft| draft.check(Command::Run, &mut |_| Err("there is none".to_owned())))
+        .expect("it is a plan");
+    Commission {
+        parcel: Parcel { plan, authorities: None },
+        workers: 3,
+        waits: Nanos::from_secs(120),
+        costs: Some("{}".to_owned()),
+    }
 }
 
 fn schedule(arrivals: Arrivals) -> Schedule {
@@ -59,6 +72,8 @@ fn what_a_coordinator_says() {
         Instruction::HoldNoMore,
         Instruction::Release,
         Instruction::Rest,
+        Instruction::Owner(OwnerNews::Event { number: 1 << 40, event: "{}".to_owned() }),
+        Instruction::Owner(OwnerNews::Over { events: 7, exit_code: 92, error: Some("x".to_owned()) }),
         Instruction::Alive,
         Instruction::Leave,
     ] {
@@ -92,6 +107,8 @@ fn what_a_member_tells() {
         Tidings::Settled { trial: 1 },
         Tidings::Held { open: 7, refused: Some(Failure::Closed) },
         Tidings::Leaving { why: "SIGTERM".to_owned() },
+        Tidings::Owner(OwnerWord::From(7)),
+        Tidings::Owner(OwnerWord::Begin(Box::new(commission()))),
     ] {
         check(&FromMember::Told(tidings));
     }

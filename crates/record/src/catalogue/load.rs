@@ -7,6 +7,9 @@ use crate::{Part, Silence, Slice};
 use stats::Histogram;
 use std::collections::BTreeMap;
 
+/// No second has as much of anything: 64 processors work for five minutes within so many nanoseconds.
+const MOST: f64 = (1_u64 << 44) as f64;
+
 /// A row of the load.
 #[derive(Debug)]
 pub struct LoadRow {
@@ -175,8 +178,10 @@ pub(super) const MERGED: [(&str, Join); 6] = [
         mine.elapsed = if beside { mine.elapsed.max(next.elapsed) } else { mine.elapsed + next.elapsed };
     }),
     ("kernel", |mine, next, _| mine.kernel += next.kernel),
-    ("waited_ns", |mine, next, _| mine.waited_ns += next.waited_ns),
-    ("outstanding_ns", |mine, next, _| mine.outstanding_ns += next.outstanding_ns),
+    ("waited_ns", |mine, next, _| mine.waited_ns = mine.waited_ns.saturating_add(next.waited_ns)),
+    ("outstanding_ns", |mine, next, _| {
+        mine.outstanding_ns = mine.outstanding_ns.saturating_add(next.outstanding_ns)
+    }),
     ("parts", |mine, next, _| parts(&mut mine.parts, &next.parts)),
     ("silences", |mine, next, beside| silences(&mut mine.silences, &next.silences, beside)),
 ];
@@ -190,6 +195,20 @@ impl Slice {
     /// Appends the second that follows.
     pub fn merge_after(&mut self, next: &Self) {
         self.join(next, false);
+    }
+
+    /// Whether each of its figures is one that a second, or a drain, can have, so that sums of them do not overflow: another process may tell anything.
+    pub fn is_likely(&self) -> bool {
+        let likely = |figure: f64| (0.0..MOST).contains(&figure);
+        let is_likely = |row: &LoadRow| match row.read {
+            LoadReader::Number(read) => likely(read(self)),
+            LoadReader::Times(read) => likely(read(self).count() as f64),
+            LoadReader::Each(read) => read(self).iter().all(|(_, count)| likely(*count as f64)),
+            LoadReader::Tenths(read) => read(self).iter().copied().all(likely),
+            LoadReader::Rate(_) | LoadReader::Longest(_) => true,
+        };
+        let counts = self.parts.iter().flat_map(|part| [part.sent, part.ok, part.bad, part.response.count()]);
+        LOAD.iter().all(is_likely) && counts.map(|count| count as f64).all(likely)
     }
 
     fn join(&mut self, next: &Self, beside: bool) {
@@ -207,7 +226,7 @@ fn level(mine: &mut u64, next: u64, beside: bool) {
 }
 
 fn loops(mine: &mut u32, next: u32, beside: bool) {
-    *mine = if beside { *mine + next } else { next.max(*mine) };
+    *mine = if beside { mine.saturating_add(next) } else { next.max(*mine) };
 }
 
 fn each<K: Ord + Clone>(mine: &mut BTreeMap<K, u64>, next: &BTreeMap<K, u64>) {

@@ -56,6 +56,8 @@ pub enum Grounds {
     Beside { place: String },
     /// The machine of a worker, the kind that this is of, and the version of the program there.
     Unlike { place: String, arch: String, version: String },
+    /// Workers that a load takes, and those that there are.
+    NoRoom { wanted: u32, there: u32, why: String },
     /// The trial before which.
     NotReset { trial: u32, why: String },
     /// Seconds that were not kept.
@@ -162,6 +164,9 @@ impl Grounds {
                 "{place} is the target's own machine, and the load takes from it what the target needs: leave that host out, \
                  unless it is to be so"
             ),
+            Self::NoRoom { wanted, there, why } => {
+                format!("{wanted} workers are wanted from here on, and only {there} can be had: {why}")
+            }
             Self::NotReset { trial, why } => {
                 format!("the state was not restored before trial {trial}: {why}")
             }

@@ -71,6 +71,16 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             "the target closed 40 of 100 connections on which nothing was asked",
         ),
         (
+            Doubt::NoMoreWorkers,
+            Grounds::NoRoom {
+                wanted: 4,
+                there: 2,
+                why: "worker 2 has no node: 0/3 are available".to_owned(),
+            },
+            r#""no_room":{"wanted":4,"there":2,"why":"worker 2 has no node: 0/3 are available"}"#,
+            "4 workers are wanted from here on, and only 2 can be had: worker 2 has no node: 0/3 are available",
+        ),
+        (
             Doubt::NoLimit,
             Grounds::NoLimit { ended: Some(Ended::TargetFails) },
             r#""no_limit":{"ended":"target_fails"}"#,

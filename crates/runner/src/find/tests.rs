@@ -68,13 +68,15 @@ fn is_consistent(found: &Found) {
                 assert_eq!(*trial, started);
                 due += slice.due;
             }
-            Event::TrialDone { trial, result, .. } => {
+            Event::TrialDone { trial, result, judgement } => {
                 assert_eq!((*trial, due), (started, result.total.due), "trial {trial}");
                 assert_eq!(result.total.outcomes.total(), due, "each has an outcome: trial {trial}");
                 let bounds = matches!(found.told.get(at + 1), Some(Event::Bounds { .. }));
                 let cut_short = found.ended == Ended::Interrupted && at + 1 == found.told.len();
                 let untold = result.purpose == Purpose::Recovery || result.of_the_fleet().next().is_some();
-                assert!(bounds || cut_short || untold, "trial {trial}");
+                // It is made again by more.
+                let grows = judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator());
+                assert!(bounds || cut_short || untold || grows, "trial {trial}");
             }
             Event::WorkerLost { trial, .. } => assert_eq!(*trial, started),
             Event::Bounds { .. } => {}
@@ -318,6 +320,33 @@ fn a_limit_just_below_the_generators_is_still_found() {
         assert!((1_960.0..=2_000.0).contains(&lower(&found)), "{makes:?}: at least {}", lower(&found));
         assert!(found.limits.iter().all(|limit| limit.regular), "{makes:?}: {:?}", found.limits);
     }
+}
+
+/// Each worker makes 600/s, and the target takes 2,000/s.
+#[test]
+fn a_fleet_that_grows_finds_what_a_large_one_does() {
+    let by = |least: u32, most: u32, seed| {
+        let mut makes = (least..=most).map(|workers| 600.0 * f64::from(workers));
+        let first = makes.next().expect("one at the least");
+        let target =
+            Simulated { makes: vec![(Nanos::ZERO, first)], more: makes.collect(), ..Simulated::queue() };
+        search(target, |plan, find| (plan.generator.seed, find.arrivals) = (seed, plan::Arrivals::Poisson))
+    };
+    for seed in 0..5 {
+        let (grown, large) = (by(1, 4, seed), by(4, 4, seed));
+        assert_eq!(
+            (grown.code, large.code),
+            (exit::MET, exit::MET),
+            "{seed}: {:?}, {:?}",
+            grown.ended,
+            large.ended
+        );
+        let ratio = lower(&grown) / lower(&large);
+        assert!((0.98..=1.02).contains(&ratio), "{seed}: {} grown, {} at once", lower(&grown), lower(&large));
+    }
+    let short = by(1, 3, 0);
+    assert_eq!((&short.ended, short.code), (&Ended::GeneratorLimit, exit::NOT_TRUSTWORTHY));
+    assert!((1_650.0..=1_800.0).contains(&lower(&short)), "{}", lower(&short));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::asked::FleetAsked;
 use super::hand::Hand;
 use super::pods::REPLACED;
 use super::{ASK, Fleet};
-use record::Worked;
+use record::{Caveat, Doubt, Grounds, Worked};
 use schedule::Offer;
 use std::time::Instant;
 use units::Rate;
@@ -69,11 +69,18 @@ impl Fleet {
                 self.hands.extend((before..workers).map(|number| (number, Hand::default())));
             }
             FleetAsked::Pods { .. } => {
-                let grown = self.workforce.as_mut().map(|workforce| workforce.grow(workers));
-                if !matches!(grown, Some(Ok(()))) {
-                    return false;
+                let grown = self.workforce.as_mut().map_or(Ok(()), |workforce| workforce.grow(workers));
+                let why = match grown {
+                    Ok(()) => self.await_pods(workers),
+                    Err(why) => Some(why.to_string()),
+                };
+                if let Some(why) = why {
+                    let there = self.hands.len() as u32;
+                    // It is asked for once.
+                    self.most = there;
+                    let grounds = Grounds::NoRoom { wanted: workers, there, why };
+                    self.caveats.push(Caveat::on(Doubt::NoMoreWorkers, grounds));
                 }
-                self.await_pods(workers);
             }
             // Others start them, and they come when they come.
             FleetAsked::Join { .. } | FleetAsked::Ssh { .. } => return false,
@@ -89,9 +96,8 @@ impl Fleet {
         self.there().len() as u32 > before
     }
 
-    /// Waits until those that were asked for are ready, or the cluster says why they do not come: then no more are asked for. Who comes later is let
-    /// in all the same.
-    fn await_pods(&mut self, workers: u32) {
+    /// Waits until those that were asked for are ready, or the cluster says why they do not come: gives that. Who comes later is let in all the same.
+    fn await_pods(&mut self, workers: u32) -> Option<String> {
         let until = Instant::now() + REPLACED;
         let are_ready =
             |fleet: &Self| fleet.hands.len() as u32 >= workers && !fleet.hands.values().any(Hand::is_pending);
@@ -99,7 +105,7 @@ impl Fleet {
             let news = self.post.next(ASK);
             self.hear(news);
         }
-        self.most = if are_ready(self) { self.most } else { self.hands.len() as u32 };
+        if are_ready(self) || self.stop.asked() { None } else { self.pods_wait() }
     }
 }
 

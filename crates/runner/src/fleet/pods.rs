@@ -18,15 +18,20 @@ pub(super) fn raised(
 ) -> Result<Option<Workforce>, Error> {
     let FleetAsked::Pods { workers, entrance, site, deadline, .. } = asked else { return Ok(None) };
     if let Some(at) = at_home {
-        return Err(Error::Fleet(format!(
-            "{at} is this machine's own address, at which each pod finds itself: name the target as pods reach it, such as \
-             http://SERVICE.NAMESPACE:PORT/"
-        )));
+        return Err(at_home_alone(&at));
     }
     let host = target.host().unwrap_or_default();
     let seconds = deadline.0 / 1_000_000_000;
     let raised = site.raise(*workers, entrance.file(), host, seconds);
     raised.map(Some).map_err(|why| Error::Fleet(why.to_string()))
+}
+
+/// A target that no pod finds.
+pub(crate) fn at_home_alone(at: &str) -> Error {
+    Error::Fleet(format!(
+        "{at} is this machine's own address, at which each pod finds itself: name the target as pods reach it, such as \
+         http://SERVICE.NAMESPACE:PORT/"
+    ))
 }
 
 impl Fleet {
@@ -43,7 +48,7 @@ impl Fleet {
         let workforce = self.workforce.as_ref()?;
         let runs = || {
             format!(
-                "their pods run, and none of them has come: see what they say, kubectl logs -l {}",
+                "pods run that have not come: see what they say, kubectl logs -l {}",
                 workforce.selector()
             )
         };

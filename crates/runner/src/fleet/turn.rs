@@ -11,7 +11,7 @@ use fleet::{FleetRole, Instruction};
 use link::Post;
 use plan::{Plan, Target};
 use record::FleetMember;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Fleet {
     /// Nobody has come yet.
@@ -29,6 +29,7 @@ impl Fleet {
             starts: BTreeMap::new(),
             arriving: Arriving::new(),
             caveats: Vec::new(),
+            doubted: Vec::new(),
             refusal: None,
             stop: stop.clone(),
             cost: None,
@@ -40,6 +41,7 @@ impl Fleet {
             share: 0,
             first: None,
             trial: 0,
+            called_off: BTreeSet::new(),
             next_number: 0,
         })
     }
@@ -101,6 +103,7 @@ impl Fleet {
             // What one of them lacks on a machine that all share, each lacks.
             caveats.truncate(1);
         }
+        self.doubted.clone_from(&caveats);
         let connections = self.connections_most().min(plan.generator.connections.into());
         Ok(Ready { carrier: self, endpoint, connections, caveats })
     }

@@ -42,6 +42,8 @@ pub(crate) struct Simulated {
     pub busy: f64,
     /// How many requests a second the generator can make; none: all. From a moment on, until the next.
     pub makes: Vec<(Nanos, f64)>,
+    /// The same once there is another worker, each time that more are wanted.
+    pub more: Vec<f64>,
     /// At first it takes three times as long as in the end; each time so long later half of that is gone.
     pub warms: Option<Nanos>,
     /// When the user asks for the end.
@@ -93,6 +95,7 @@ impl Simulated {
             stolen: 0.0,
             busy: 0.1,
             makes: Vec::new(),
+            more: Vec::new(),
             warms: None,
             asks: None,
             loses: Vec::new(),
@@ -259,6 +262,12 @@ impl Carrier for Simulated {
             self.passes((self.past.now + ASK).min(self.past.last));
         }
         Some(self.past.now - began)
+    }
+
+    fn grow(&mut self) -> bool {
+        let more = self.more.drain(..self.more.len().min(1)).next();
+        self.makes = more.map_or_else(|| std::mem::take(&mut self.makes), |rate| vec![(Nanos::ZERO, rate)]);
+        more.is_some()
     }
 
     fn now(&self) -> Moment {

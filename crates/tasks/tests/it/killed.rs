@@ -22,8 +22,8 @@ fn ramping(mark: &str, wanted: Wanted) -> (Child, BufReader<ChildStdout>) {
         .spawn()
         .expect("it can be started");
     let mut output = BufReader::new(torment.stdout.take().expect("it was asked to be piped"));
-    let lines = output.by_ref().lines().map_while(Result::ok);
-    let ramped = lines.filter(|line| line.contains("ramped")).nth(2);
+    let mut lines = output.by_ref().lines().map_while(Result::ok);
+    let ramped = lines.find(|line| line.contains("ramped"));
     assert!(ramped.is_some(), "it is told of while it goes on");
     // Whoever no longer listened would end it.
     (torment, output)

@@ -5,7 +5,7 @@ use super::{Action, Level};
 use clap::Args;
 use cluster::{PodSite, PodsWanted};
 use plan::{Draft, Error, FleetPlace, FleetPlan, GivenAt, Key, Load, Plan, Task};
-use runner::{Entrance, FleetAsked, WatchersAsked};
+use runner::{AwayAsked, Entrance, FleetAsked, WatchersAsked};
 use std::sync::Arc;
 use units::Nanos;
 
@@ -68,6 +68,9 @@ pub struct PodArgs {
     /// Let workers be on the nodes of the target
     #[arg(long)]
     beside_target: bool,
+    /// Conduct the run in the cluster, too, near the workers: this process only follows it, and may be gone meanwhile
+    #[arg(long, conflicts_with = "reach")]
+    conduct_there: bool,
     /// Print what would be made in the cluster, and make nothing
     #[arg(long)]
     print_manifests: bool,
@@ -100,7 +103,8 @@ impl DoctorFleetArgs {
     }
 }
 
-fn cluster_place(text: &str) -> Result<PodsWanted, String> {
+/// Takes only a place in a cluster.
+pub(super) fn cluster_place(text: &str) -> Result<PodsWanted, String> {
     let place = match text.split_once(':') {
         None if text == "k8s" => None,
         Some(("k8s", place)) if !place.is_empty() => Some(place.to_owned()),
@@ -185,6 +189,7 @@ impl PodArgs {
             ("--image", self.image.is_some()),
             ("--target-service", self.target_service.is_some()),
             ("--beside-target", self.beside_target),
+            ("--conduct-there", self.conduct_there),
             ("--print-manifests", self.print_manifests),
         ];
         said.into_iter().find(|(_, is_said)| *is_said).map(|(option, _)| option)
@@ -206,6 +211,10 @@ pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked
     if pods.print_manifests && !is_of_pods(&fleet.on) {
         let message = "it prints what makes the load: say --on k8s, too, or leave it out".to_owned();
         return Err(Error { place: Some(GivenAt::Option("--print-manifests")), message }.into());
+    }
+    if pods.conduct_there {
+        let message = "it is for find and run of requests, with --on k8s: leave it out".to_owned();
+        return Err(Error { place: Some(GivenAt::Option("--conduct-there")), message }.into());
     }
     let Some(on) = &fleet.on else { return Ok(None) };
     Ok(Some(match on {
@@ -236,6 +245,34 @@ pub fn manifests_of(plan: &Plan, pods: &PodArgs) -> Result<Option<String>, clust
     let (workers, _) = plan.fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
     let seconds = deadline(plan).0 / Nanos::from_secs(1).0;
     Ok(Some(pods.site(place.as_deref(), plan.fleet.worker_cpus)?.manifests(workers, seconds)))
+}
+
+/// The run that is to be conducted in a cluster, if that was asked for.
+///
+/// # Errors
+/// If kubectl does not know the cluster, or what the plan wants is here alone.
+pub fn away_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<AwayAsked>> {
+    let (Some(FleetPlace::Pods(place)), true) = (&plan.fleet.on, pods.conduct_there) else {
+        return Ok(None);
+    };
+    let (workers, most) = plan.fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
+    for (is_wanted, what) in [
+        (workers < most, "more workers are asked for from here: say how many (--workers)"),
+        (plan.fleet.watch_on.is_some(), "watchers come to this machine: leave --watch-on out"),
+        (plan.setup.is_some(), "what a plan starts is on this machine"),
+    ] {
+        if is_wanted {
+            let message = format!("a run that is conducted there needs nothing of this machine, but {what}");
+            return Err(Error { place: Some(GivenAt::Option("--conduct-there")), message }.into());
+        }
+    }
+    Ok(Some(AwayAsked {
+        site: Arc::new(pods.site(place.as_deref(), plan.fleet.worker_cpus)?),
+        id: cluster::new_id(),
+        workers,
+        waits: plan.fleet.waits(),
+        deadline: deadline(plan),
+    }))
 }
 
 /// After which a run of this plan is over, whatever happens.

@@ -370,6 +370,7 @@ fn help_reads_as_it_did() {
         "rm",
         "target",
         "worker",
+        "attach",
         "image",
         "doctor",
         "selftest",

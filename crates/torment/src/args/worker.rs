@@ -1,4 +1,5 @@
 use clap::Args;
+use units::{Nanos, ParseError};
 
 /// Make a part of the load of a run on another machine
 ///
@@ -13,4 +14,11 @@ pub struct WorkerArgs {
     /// The file that the run has written; - reads it from standard input
     #[arg(long, value_name = "FILE")]
     pub join: String,
+    /// Try for so long to reach the run, if it is not there yet [default: once]
+    #[arg(long, value_name = "TIME", value_parser = wait)]
+    pub wait: Option<Nanos>,
+}
+
+fn wait(text: &str) -> Result<Nanos, String> {
+    text.parse().map_err(|why: ParseError| why.to_string())
 }

@@ -313,6 +313,10 @@ fn a_fleet_of_pods_grows_before_it_is_the_limit() {
     let (workers, ended) = grow("k8s:dev/tight");
     assert_eq!(workers, 1, "{ended}");
     assert!(ended.took < Duration::from_secs(60), "{ended}");
+    // Once, with what the cluster says.
+    let said = "workers are wanted from here on, and only 1 can be had: the cluster makes no pods: ";
+    assert_eq!(ended.stderr.matches(said).count(), 1, "{ended}");
+    assert!(ended.stderr.contains("exceeded quota: few"), "{ended}");
 }
 
 /// The process that sweeps up after torment.
@@ -436,9 +440,82 @@ fn the_pods_behind_a_service_are_watched() {
         &["--watch-on", "k8s:dev/watch"],
         &["names no service of the cluster", "--target-service NAMESPACE/NAME"],
     );
+    // An address of a service is as good as its name, for whoever may look everywhere.
+    let ip = lab.kubectl(&["-n", "shop", "get", "service", "nobody", "-o", "jsonpath={.spec.clusterIP}"]);
+    let url = format!("http://{ip}:8080/");
+    let load = ["run", &url, "-r", "9", "--watch-on", "k8s:admin/watch"];
+    println!("{}", lab.torment(load).complains(2, &["service nobody in namespace shop has no pods"]));
     refused(
         2,
         &["--watch-on", "k8s:dev/watch", "--target-service", "shop/none"],
         &["service none in namespace shop has no pods"],
     );
+}
+
+/// What a run is called in the cluster, of what is said when it begins.
+fn id(said: &str) -> String {
+    let rest = said.split("torment attach ").nth(1).unwrap_or_else(|| panic!("no id: {said}"));
+    rest.split_whitespace().next().expect("a word").to_owned()
+}
+
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn a_run_conducted_there_needs_nobody_here() {
+    let lab = Lab::new();
+    let before = lab.received();
+    let there = ["run", URL, "-r", "300", "-d", "5s", "--on", "k8s", "--conduct-there", "--format", "json"];
+    let ended = lab.torment(there).measured();
+    let run = ended.json();
+    adds_up(&run["trial"]);
+    let workers = run["fleet"]["workers"].as_array().expect("a list");
+    println!("{workers:?}");
+    assert!(
+        workers
+            .iter()
+            .all(|worker| worker["place"].as_str().is_some_and(|place| place.contains(" (torment-"))),
+        "{workers:?}"
+    );
+    assert_eq!(number(&run, "/trial/sent") as u64, lab.received() - before - 1, "{ended}");
+    lab.is_swept();
+    // Ended in the middle, it goes on, and is read on to its end by whoever comes back.
+    let before = lab.received();
+    let there = ["run", URL, "-r", "100", "-d", "20s", "--on", "k8s", "--conduct-there"];
+    let running = Running::start(lab.command(there));
+    let began = Instant::now();
+    while lab.received() < before + 200 {
+        assert!(began.elapsed() < STARTS, "the load does not come");
+        sleep(Duration::from_millis(100));
+    }
+    running.signal(Signal::KILL);
+    let id = id(&running.end().stderr);
+    let now = lab.received();
+    sleep(Duration::from_secs(2));
+    assert!(lab.received() > now + 100, "it does not go on");
+    let ended = lab.torment(["attach", &id, "--format", "json"]).measured();
+    let run = ended.json();
+    adds_up(&run["trial"]);
+    assert_eq!(number(&run, "/trial/sent") as u64, 2_000, "{ended}");
+    assert_eq!(lab.received() - before - 1, 2_000);
+    // It is kept once, and whole.
+    assert_eq!(lab.torment(["show", "last", "--format", "json"]).json()["id"], run["id"]);
+    lab.is_swept();
+    println!(
+        "{}",
+        lab.torment(["attach", &id]).complains_at_last(1, &["there is no run", "removed after an hour"])
+    );
+    // Whoever asks for the end has it ended, and all of it removed.
+    let there = ["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--conduct-there"];
+    let running = Running::start(lab.command(there));
+    let before = lab.received();
+    let began = Instant::now();
+    while lab.received() < before + 100 {
+        assert!(began.elapsed() < STARTS, "the load does not come");
+        sleep(Duration::from_millis(100));
+    }
+    running.signal(Signal::INT);
+    running.end().expect(130);
+    lab.is_swept();
+    let none = ["run", URL, "-r", "9", "--on", "k8s", "--conduct-there", "--image", "none:1"];
+    println!("{}", lab.torment(none).complains_at_last(1, &["cannot start: ImagePullBackOff"]));
+    lab.is_swept();
 }

@@ -237,6 +237,41 @@ fn of_a_coordinator_that_stands_still_nobody_waits_to_hear() {
     running.end().expect(92);
 }
 
+/// It hears late that all are ready, and that they go on: nobody is called late for that, and whatever reaches the target is in the account.
+#[test]
+fn a_coordinator_that_is_held_up_leaves_nothing_unsaid() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--model", "async"]);
+    let url = target.url("/json");
+    let arguments = ["find", &url, "--from", "200", "--max", "400", "--trial", "1s", "--budget", "20s"];
+    let fleet = ["--on", "here", "--workers", "2", "--format", "json"];
+    let mut running = Running::start(place.command(arguments.into_iter().chain(fleet)));
+    // Each time at another moment of a trial.
+    for pause in (0..).map(|nth| 40 + nth * 97 % 500) {
+        if !running.is_running() {
+            break;
+        }
+        running.signal(Signal::STOP);
+        sleep(Duration::from_millis(450));
+        running.signal(Signal::CONT);
+        sleep(Duration::from_millis(pause));
+    }
+    let ended = running.end();
+    println!("{ended}");
+    let run = ended.json();
+    let trials = run["trials"].as_array().expect("a list");
+    trials.iter().for_each(adds_up);
+    let sent: f64 = trials.iter().map(|trial| number(trial, "/sent")).sum();
+    let lost = run["fleet"]["lost"].as_array().expect("a list");
+    let unaccounted: f64 = lost.iter().map(|lost| number(lost, "/unaccounted")).sum();
+    let reached = target.truth("/json")["received"].as_u64().expect("a count") as f64 - 1.0;
+    assert!(
+        sent <= reached && reached <= sent + unaccounted,
+        "{sent} sent, {reached} came, {unaccounted} are open"
+    );
+}
+
 #[test]
 fn however_many_make_the_load_the_limit_is_the_same() {
     let limit = |count: &str| {

@@ -1,0 +1,61 @@
+//! Of whom a trial has not all, and why.
+
+use super::hand::Hand;
+use super::{Course, Fleet};
+use fleet::{Absence, SLICE_LATE};
+use record::LostMember;
+use schedule::Offer;
+use std::collections::BTreeMap;
+use units::Nanos;
+
+impl Fleet {
+    /// Those of whom the trial has not all, or who would not have gone on.
+    pub(super) fn lost(&self, course: &Course, offer: &Offer) -> Vec<LostMember> {
+        let Course { muster, ledger, leaving, strays, .. } = course;
+        let mut lost: BTreeMap<u32, (Nanos, String)> = leaving.clone();
+        if self.there().is_empty() && muster.has_failed() {
+            let why =
+                |hand: &Hand| hand.gone.clone().unwrap_or_else(|| "it was not ready in time".to_owned());
+            lost.extend(self.hands.iter().map(|(number, hand)| (*number, (Nanos::ZERO, why(hand)))));
+        }
+        for (member, absence) in muster.absent() {
+            let (at, why) = match absence {
+                Absence::Unready => (Nanos::ZERO, "it did not say in time that it would begin".to_owned()),
+                Absence::Behind(until) => {
+                    let cut = self.hands.get(&member).and_then(|hand| hand.cut.as_ref());
+                    let why = match cut {
+                        Some((_, why)) => format!("{why}; it was not back within {SLICE_LATE}"),
+                        None => format!("it told of nothing for more than {SLICE_LATE}"),
+                    };
+                    (*until, why)
+                }
+                Absence::Gone(at, why) => (*at, why.clone()),
+            };
+            lost.entry(member).or_insert((at, why));
+        }
+        // Where one is lost the trial is void, and the others may hear late that it is over.
+        if lost.is_empty() {
+            let why = "it went on with its load after it was to end";
+            lost.extend(muster.overran().map(|(member, until)| (member, (until, why.to_owned()))));
+        }
+        if lost.is_empty() {
+            let why = "it ended its load by itself: for too long nothing reached it, or came from it";
+            // So many requests are all there are.
+            let counted = matches!(offer, Offer::Closed { requests: Some(_), .. });
+            let ends = if counted { Nanos::ZERO } else { offer.ends() };
+            lost.extend(muster.fell_short(ends).map(|(member, until)| (member, (until, why.to_owned()))));
+        }
+        let entry = |member: u32, at: Nanos, unaccounted: u64, why: String| {
+            let place = self.hands.get(&member).map_or(String::new(), |hand| hand.place.clone());
+            LostMember { member, place, at, unaccounted, why }
+        };
+        let lost = lost.into_iter().map(|(member, (at, why))| {
+            entry(member, at, ledger.unaccounted(member), self.why_lost(member, why))
+        });
+        let stray = |(member, sent): &(u32, u64)| {
+            let why = "it heard too late that it was not to begin yet, and counts for nothing";
+            entry(*member, Nanos::ZERO, *sent, why.to_owned())
+        };
+        lost.chain(strays.iter().filter(|(_, sent)| *sent > 0).map(stray)).collect()
+    }
+}

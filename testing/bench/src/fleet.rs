@@ -1,0 +1,146 @@
+//! Searches by fleets on this machine for a limit that is known: the built-in demo's, 2,000/s. Beside them the same by one process alone.
+
+use anyhow::{Context, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::{read, read_dir, read_to_string};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What the demo takes.
+const TRUTH: f64 = 2_000.0;
+/// How near is near enough.
+const NEAR: f64 = 0.02;
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is tried.
+#[derive(Debug)]
+pub struct FleetCase {
+    /// torment's program.
+    pub torment: PathBuf,
+    /// So many searches each, from seed 0 on.
+    pub seeds: u64,
+    /// By so many workers; 0 is one process without a fleet.
+    pub workers: Vec<u32>,
+    /// In each of them a worker is killed, each time at another moment.
+    pub kills: bool,
+}
+
+/// What one search came to.
+#[derive(Debug)]
+struct Search {
+    lower: Option<f64>,
+    upper: Option<f64>,
+    took: Duration,
+    /// Trials that lost a worker.
+    spoiled: usize,
+}
+
+impl Search {
+    /// The truth is within its bounds, or nearly.
+    fn is_right(&self) -> bool {
+        let (Some(lower), Some(upper)) = (self.lower, self.upper) else { return false };
+        lower <= TRUTH * (1.0 + NEAR) && upper >= TRUTH * (1.0 - NEAR) && lower >= TRUTH * (1.0 - 2.0 * NEAR)
+    }
+}
+
+/// One line for each number of workers.
+///
+/// # Errors
+/// If torment cannot be started, or does not account for what it offered.
+pub fn measure(case: &FleetCase) -> anyhow::Result<()> {
+    println!(
+        "| workers | right | held, median | least, largest | trials spoiled | took, median |\n|---|---|---|---|---|---|"
+    );
+    for &workers in &case.workers {
+        let kills = case.kills && workers > 0;
+        let searches: Vec<Search> = (0..case.seeds)
+            .map(|seed| search(&case.torment, workers, seed, kills))
+            .collect::<Result<_, _>>()?;
+        println!("{}", line(workers, &searches));
+    }
+    Ok(())
+}
+
+fn line(workers: u32, searches: &[Search]) -> String {
+    let right = searches.iter().filter(|search| search.is_right()).count();
+    let mut held: Vec<f64> = searches.iter().filter_map(|search| search.lower).collect();
+    held.sort_by(f64::total_cmp);
+    let mut took: Vec<Duration> = searches.iter().map(|search| search.took).collect();
+    took.sort_unstable();
+    let mut spoiled = BTreeMap::<usize, usize>::new();
+    searches.iter().for_each(|search| *spoiled.entry(search.spoiled).or_default() += 1);
+    let spoiled: Vec<String> =
+        spoiled.iter().map(|(trials, searches)| format!("{trials} in {searches}")).collect();
+    let at = |values: &[f64], index: usize| {
+        values.get(index).map_or("–".to_owned(), |held| format!("{held:.0}/s"))
+    };
+    format!(
+        "| {} | {right} of {} | {} | {}, {} | {} | {:.0} s |",
+        if workers == 0 { "no fleet".to_owned() } else { workers.to_string() },
+        searches.len(),
+        at(&held, held.len() / 2),
+        at(&held, 0),
+        at(&held, held.len().saturating_sub(1)),
+        spoiled.join(", "),
+        took.get(took.len() / 2).map_or(0.0, Duration::as_secs_f64),
+    )
+}
+
+fn search(torment: &Path, workers: u32, seed: u64, kills: bool) -> anyhow::Result<Search> {
+    let mut command = Command::new(torment);
+    command.args(["find", "demo", "--no-store", "--quiet", "--format", "json", "--seed", &seed.to_string()]);
+    if workers > 0 {
+        command.args(["--on", "here", "--workers", &workers.to_string()]);
+    }
+    let began = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().context("torment")?;
+    let mut out = child.stdout.take().context("it was asked to be piped")?;
+    let text = std::thread::spawn(move || {
+        let mut text = String::new();
+        out.read_to_string(&mut text).map(|_| text)
+    });
+    // Two seconds after its start and later: while it warms up, climbs, narrows.
+    let kill_at = Duration::from_millis(2_000 + seed.wrapping_mul(7_919) % 25_000);
+    let mut is_killed = !kills;
+    while child.try_wait()?.is_none() {
+        if !is_killed && began.elapsed() >= kill_at {
+            let all = workers_of(child.id());
+            let chosen = all.get(seed as usize % all.len().max(1)).copied();
+            is_killed =
+                chosen.and_then(Pid::from_raw).is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok());
+        }
+        sleep(LOOK);
+    }
+    let took = began.elapsed();
+    let text = text.join().map_err(|_| anyhow::anyhow!("reading panicked"))??;
+    let found: Value = serde_json::from_str(&text).with_context(|| format!("it printed {text:?}"))?;
+    let trials = found["trials"].as_array().context("a search has trials")?;
+    let mut spoiled = 0;
+    for trial in trials {
+        let outcomes = trial["outcomes"].as_object().context("a trial has outcomes")?;
+        let sum: u64 = outcomes.values().filter_map(Value::as_u64).sum();
+        if Some(sum) != trial["due"].as_u64() {
+            bail!("workers {workers}, seed {seed}: {sum} outcomes of {} arrivals", trial["due"]);
+        }
+        let lost = |caveat: &Value| caveat["code"] == "worker-lost";
+        spoiled += usize::from(trial["caveats"].as_array().is_some_and(|caveats| caveats.iter().any(lost)));
+    }
+    let bound = |which: &str| found["limits"][0][which].as_f64();
+    Ok(Search { lower: bound("lower"), upper: bound("upper"), took, spoiled })
+}
+
+/// The processes that make its load.
+fn workers_of(torment: u32) -> Vec<i32> {
+    let is_worker =
+        |pid: &i32| read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0worker\0"));
+    let tasks = read_dir(format!("/proc/{torment}/task")).into_iter().flatten().flatten();
+    let children: Vec<String> =
+        tasks.filter_map(|task| read_to_string(task.path().join("children")).ok()).collect();
+    let pids = children.iter().flat_map(|line| line.split_whitespace()).filter_map(|pid| pid.parse().ok());
+    pids.filter(is_worker).collect()
+}
