@@ -3,6 +3,7 @@
 //! Each of [`READERS`] takes any bytes and panics only if a promise is broken. The fuzzers in `fuzz/` look
 //! for such bytes, and the test of this crate feeds the ones kept in `fuzz/corpus`. Nothing else uses it.
 
+mod flown;
 mod imported;
 mod joined;
 mod planned;
@@ -11,7 +12,7 @@ mod planned;
 pub type Reader = fn(&[u8]);
 
 /// The readers by name, which is that of the fuzzer and of its folder in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 10] = [
+pub const READERS: [(&str, Reader); 11] = [
     ("http1", engine::fuzzing::http1),
     ("http2", engine::fuzzing::http2),
     ("sql", engine::fuzzing::sql),
@@ -22,6 +23,7 @@ pub const READERS: [(&str, Reader); 10] = [
     ("plan", planned::plan),
     ("import", imported::import),
     ("join", joined::join),
+    ("flight", flown::flight),
 ];
 
 /// The reader of this name, for the fuzzers.
