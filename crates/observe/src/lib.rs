@@ -40,6 +40,7 @@ mod watch;
 mod workers;
 
 pub use cgroup::limits_of;
+pub use jvm::JvmRecording;
 pub use target::Where;
 pub use watch::Watch;
 

@@ -3,6 +3,7 @@
 //! Each of [`READERS`] takes any bytes and panics only if a promise is broken. The fuzzers in `fuzz/` look
 //! for such bytes, and the test of this crate feeds the ones kept in `fuzz/corpus`. Nothing else uses it.
 
+mod flown;
 mod imported;
 mod joined;
 mod planned;
@@ -12,7 +13,7 @@ mod told;
 pub type Reader = fn(&[u8]);
 
 /// The readers by name, which is that of the fuzzer and of its folder in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 11] = [
+pub const READERS: [(&str, Reader); 12] = [
     ("http1", engine::fuzzing::http1),
     ("http2", engine::fuzzing::http2),
     ("sql", engine::fuzzing::sql),
@@ -24,6 +25,7 @@ pub const READERS: [(&str, Reader); 11] = [
     ("import", imported::import),
     ("join", joined::join),
     ("told", told::told),
+    ("flight", flown::flight),
 ];
 
 /// The reader of this name, for the fuzzers.

@@ -1,5 +1,6 @@
 //! The Java virtual machine (HotSpot), from outside: its counters ([`perfdata`]), which cost it nothing,
-//! and once, when a verdict wants it, its own account of its threads ([`look()`]), which stops it for a moment.
+//! once, when a verdict wants it, its own account of its threads ([`look()`]), which stops it for a moment; and for some seconds,
+//! when a profile wants it, the recording of its Flight Recorder ([`JvmRecording`]).
 //!
 //! Nothing is loaded into it, and no signal is sent to anything but a HotSpot machine that is ready for it.
 
@@ -10,6 +11,7 @@ pub(crate) mod frames;
 mod look;
 pub(crate) mod perfdata;
 mod process;
+mod recording;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -17,4 +19,5 @@ pub(crate) mod virtuals;
 
 pub(crate) use look::look;
 pub(crate) use perfdata::version;
+pub use recording::JvmRecording;
 pub(crate) use source::JvmSource;

@@ -1,0 +1,46 @@
+//! Names as an engineer writes them.
+
+/// A class, from the name that the machine has for it: `app/A$Inner`, `[Ljava/lang/String;`, `app/A$$Lambda$85+0x00007faad40a2eb0`.
+/// Without the address and the number that a class made at run time has: in the next run they are others.
+pub(crate) fn class(internal: &str) -> String {
+    let element = internal.trim_start_matches('[');
+    let dimensions = internal.len() - element.len();
+    let base = match element {
+        _ if dimensions == 0 => element,
+        "B" => "byte",
+        "C" => "char",
+        "D" => "double",
+        "F" => "float",
+        "I" => "int",
+        "J" => "long",
+        "S" => "short",
+        "Z" => "boolean",
+        _ => element.strip_prefix('L').and_then(|name| name.strip_suffix(';')).unwrap_or(element),
+    };
+    let end = ["+0x", "/0x", ".0x"].iter().filter_map(|address| base.find(address)).min();
+    let base = &base[..end.unwrap_or(base.len())];
+    let end = base.find("$$Lambda").map(|at| at + "$$Lambda".len());
+    let base = &base[..end.unwrap_or(base.len())];
+    base.replace('/', ".") + &"[]".repeat(dimensions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::class;
+
+    #[test]
+    fn classes_are_named_as_in_source() {
+        for (internal, expected) in [
+            ("java/lang/Object", "java.lang.Object"),
+            ("[[Ljava/lang/String;", "java.lang.String[][]"),
+            ("[B", "byte[]"),
+            ("B", "B"),
+            ("app/A$$Lambda$85+0x00007faad40a2eb0", "app.A$$Lambda"),
+            ("app/A$$Lambda$85/0x00007faad40a2eb0", "app.A$$Lambda"),
+            ("java/lang/invoke/LambdaForm$MH+0x1", "java.lang.invoke.LambdaForm$MH"),
+            ("", ""),
+        ] {
+            assert_eq!(class(internal), expected);
+        }
+    }
+}
