@@ -32,15 +32,15 @@ const WORKERS: &str = "workers";
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let numbers: Vec<u64> = args.iter().filter_map(|word| word.parse().ok()).collect();
-    match (args.first().map(String::as_str), numbers[..].try_into()) {
-        (Some(WORKERS), _) => return report(numbers[0] as u32, numbers[1]),
+    match (args.first().map(String::as_str), numbers.as_slice()) {
+        (Some(WORKERS), &[workers, rate]) => report(workers as u32, rate),
         (None, _) => {
             println!(
                 "| workers | each tells of | coordinator's processor | reports | a second is whole after | memory |\n|---|---|---|---|---|---|"
             );
             ROWS.iter().try_for_each(|(workers, rate)| listen(*workers, *rate, SECONDS))
         }
-        (_, Ok([workers, rate, seconds])) => listen(workers as u32, rate, seconds),
+        (_, &[workers, rate, seconds]) => listen(workers as u32, rate, seconds),
         _ => Err("usage: coordinator [WORKERS RATE SECONDS]".into()),
     }
 }
