@@ -40,7 +40,7 @@ mod watch;
 mod workers;
 
 pub use cgroup::limits_of;
-pub use jvm::JvmRecording;
+pub use jvm::{JvmRecording, MethodCode, compiled_code};
 pub use target::Where;
 pub use watch::Watch;
 

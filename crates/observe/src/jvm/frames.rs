@@ -86,7 +86,7 @@ impl Frame {
 
 /// Class and method without loader and module before them, and without the address and the number that a
 /// class made at run time has: `java.base/java.lang.Thread.run`, `app.A$$Lambda$85/0x00007faad40a2eb0.handle`.
-fn without_address(method: &str) -> String {
+pub(crate) fn without_address(method: &str) -> String {
     let (before, after) = match method.find("/0x") {
         Some(at) => {
             let address = &method[at + 3..];

@@ -1,7 +1,7 @@
 //! Recordings of real machines: that they say what is known to be so, what the JDK's own reader says, and that nothing stays behind.
 
 use super::{Program, installed};
-use crate::jvm::JvmRecording;
+use crate::jvm::{JvmRecording, compiled_code};
 use flight::{Flight, FrameKind, Waiting};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -246,4 +246,35 @@ fn where_there_can_be_none_that_is_said() {
     }
     let own = JvmRecording::start(std::process::id(), LONGEST).err().expect("a test is no JVM");
     assert!(own.contains("not a HotSpot machine"), "{own}");
+}
+
+#[test]
+fn what_a_machine_has_compiled_lies_in_memory_without_a_file() {
+    for java in installed() {
+        let program = burning(&java, &[]);
+        let until = Instant::now() + super::PATIENCE;
+        let list = loop {
+            let list = compiled_code(program.pid()).unwrap_or_else(|why| panic!("{why}"));
+            if list.iter().any(|code| code.method == "Burns.seventy" && code.level == 4) {
+                break list;
+            }
+            assert!(Instant::now() < until, "{java:?} never compiled it: {list:?}");
+            sleep(Duration::from_millis(200));
+        };
+        assert!(list.len() > 100 && list.is_sorted_by_key(|code| code.from));
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", program.pid())).expect("it is ours");
+        let code = maps.lines().filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let (from, to) = words[0].split_once('-')?;
+            let address = |text| u64::from_str_radix(text, 16).ok();
+            (words[1].contains('x') && words.len() == 5).then_some((address(from)?, address(to)?))
+        });
+        let code: Vec<(u64, u64)> = code.collect();
+        for method in &list {
+            let lies = |(from, to): &(u64, u64)| *from <= method.from && method.to <= *to;
+            assert!(code.iter().any(lies), "{method:x?} in none of {code:x?}");
+        }
+        let left = format!("/tmp/perf-{}.map", program.pid());
+        assert!(!Path::new(&left).exists());
+    }
 }
