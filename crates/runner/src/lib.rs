@@ -17,6 +17,7 @@ mod load;
 mod machine;
 mod preflight;
 mod probe;
+mod profile;
 mod setup;
 #[cfg(test)]
 #[path = "tests/simulated.rs"]
@@ -37,6 +38,7 @@ pub use listening::Listening;
 pub use machine::describe as machine;
 pub use preflight::{job, preview};
 pub use probe::{Probing, probe};
+pub use profile::{Profiled, profile};
 pub use record::exit;
 pub use stop::Stop;
 pub use storm::{Storming, storm};
