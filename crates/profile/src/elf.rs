@@ -1,8 +1,9 @@
 //! A program or library: what its functions are called, and how stacks are unwound through it.
 
 use crate::symbols::Symbols;
+use object::elf::PF_X;
 use object::read::elf::ElfFile;
-use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,10 +12,13 @@ const MOST_SYMBOLS: usize = 4_000_000;
 /// Bytes of the tables for unwinding of one file at most.
 const MOST_TABLES: u64 = 256 << 20;
 
+/// No machine that torment runs on has larger ones.
+const LARGEST_PAGE: u64 = 64 << 10;
+
 /// What is kept of a file.
 #[derive(Debug, Default)]
 pub struct Elf {
-    /// Where its parts lie in the file, and their first address as the file states it.
+    /// Where its parts with code lie in the file, and their first address as the file states it.
     segments: Vec<(Range<u64>, u64)>,
     /// Its functions.
     pub symbols: Symbols,
@@ -50,7 +54,8 @@ impl Elf {
             .map_err(|why| format!("not an ELF file of 64 bits: {why}"))?;
         let segments = file.segments().filter_map(|part| {
             let (offset, size) = part.file_range();
-            Some((offset..offset.checked_add(size)?, part.address()))
+            let is_code = matches!(part.flags(), SegmentFlags::Elf { p_flags, .. } if p_flags.contains(PF_X));
+            is_code.then_some((offset..offset.checked_add(size)?, part.address()))
         });
         let mut elf = Self {
             segments: segments.collect(),
@@ -85,12 +90,15 @@ impl Elf {
         }
     }
 
-    /// The address, as the file states it, of what lies at this place of the file.
+    /// The address, as the file states it, of code that is mapped from this place of the file on. A mapping begins with a page, and so
+    /// before the part that it is for, if that does not.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
-        self.segments
-            .iter()
-            .find(|(place, _)| place.contains(&offset))
-            .and_then(|(place, address)| address.checked_add(offset - place.start))
+        let is_within = |part: &&(Range<u64>, u64)| part.0.contains(&offset);
+        let begins = |part: &&(Range<u64>, u64)| {
+            part.0.start.checked_sub(offset).is_some_and(|before| before < LARGEST_PAGE)
+        };
+        let part = self.segments.iter().find(is_within).or_else(|| self.segments.iter().find(begins));
+        part.map(|(place, address)| address.wrapping_sub(place.start).wrapping_add(offset))
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Between two looks into the rings, which hold what comes in several of them.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(50);
 /// Different places in stacks at most: some 30 MB.
 const MOST_NODES: usize = 500_000;
 /// Different addresses at most.

@@ -3,10 +3,12 @@
 use crate::Error;
 use sys::{SampleEvent, SampleForm, SampleRing, SampledTask};
 
-/// Bytes of the user's stack in each sample: deep enough for most; frame pointers lead beyond it.
-const STACK_BYTES: u32 = 16 << 10;
+/// Bytes of the user's stack in each sample: deep enough for most, as programs have buffers on it; frame pointers lead beyond it.
+const STACK_BYTES: u32 = 32 << 10;
+/// Where the user may lock little memory.
+const LITTLE_STACK_BYTES: u32 = 16 << 10;
 /// Bytes of the ring of one processor: two thirds of a second of samples at 99 Hz.
-const RING_BYTES: usize = 1 << 20;
+const RING_BYTES: usize = 2 << 20;
 /// The kernel has no more (`NR_CPUS`).
 const MOST_PROCESSORS: u32 = 8192;
 const EACCES: i32 = 13;
@@ -32,13 +34,13 @@ impl Opened {
     /// # Errors
     /// If the kernel does not let this user, or there is no room.
     pub fn of(pids: &[u32], hz: u32) -> Result<Self, Error> {
-        let form = |kernel| SampleForm { hz, kernel, stack_bytes: STACK_BYTES };
-        match everywhere(form(true)) {
+        let form = |kernel, stack_bytes| SampleForm { hz, kernel, stack_bytes };
+        match everywhere(form(true, STACK_BYTES)) {
             Err(why) if is_refusal(&why) => {}
             rings => return Ok(Self { rings: rings?, others: Vec::new(), everyone: true, kernel: true }),
         }
-        match threads(pids, form(true)) {
-            Err(Error::Refused { .. }) => threads(pids, form(false)),
+        match threads(pids, form(true, LITTLE_STACK_BYTES)) {
+            Err(Error::Refused { .. }) => threads(pids, form(false, LITTLE_STACK_BYTES)),
             opened => opened,
         }
     }

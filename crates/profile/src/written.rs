@@ -68,7 +68,7 @@ mod tests {
             ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
             ("_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<int, std::allocator<int> >::push_back"),
-            ("_ZN9rocksdb6DBImpl3GetEv", "rocksdb::DBImpl::Get"),
+            ("_ZN7rocksdb6DBImpl3GetEv", "rocksdb::DBImpl::Get"),
             ("ngx_http_process_request", "ngx_http_process_request"),
             ("runtime.mallocgc", "runtime.mallocgc"),
             ("_Znonsense", "_Znonsense"),

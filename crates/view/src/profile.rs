@@ -1,6 +1,6 @@
 //! What ran on the processors: the functions with the most time, by themselves and with what they call, and what could not be seen.
 
-use crate::document::{Section, Table};
+use crate::document::{Section, Table, indented};
 use crate::{Text, Tone};
 use record::{Nameless, Profile};
 use stacks::{Portion, Tally};
@@ -18,16 +18,29 @@ const LITTLE: f64 = 0.01;
 
 /// What a profile says, under its heading.
 pub(crate) fn section(profile: &Profile) -> Section {
+    let (section, tally) = (Section::named("profile", "What ran on the processors"), Tally::of(profile));
+    let section = section.texts([head(profile)]).texts(unseen(profile, &tally));
+    tables(profile, &tally).into_iter().fold(section, Section::table)
+}
+
+/// The same for a terminal.
+pub(crate) fn lines(profile: &Profile) -> Vec<Text> {
     let tally = Tally::of(profile);
-    let section = Section::named("profile", "What ran on the processors").texts([head(profile)]);
-    if tally.samples == 0 {
-        return section;
+    let mut lines = indented([head(profile), Text::empty()]);
+    for table in tables(profile, &tally).iter().filter(|table| !table.is_empty()) {
+        lines.extend(indented([Text::empty().and(Tone::Faint, &table.title)]));
+        lines.extend(table.lines_at(1));
+        lines.push(Text::empty());
     }
-    section
-        .table(own(profile, &tally))
-        .table(total(profile, &tally))
-        .table(modules(profile, &tally))
-        .texts(unseen(profile, &tally))
+    let unseen = unseen(profile, &tally);
+    let apart = (!unseen.is_empty()).then(Text::empty);
+    lines.extend(indented(unseen));
+    lines.extend(apart);
+    lines
+}
+
+fn tables(profile: &Profile, tally: &Tally) -> [Table; 3] {
+    [own(profile, tally), total(profile, tally), modules(profile, tally)]
 }
 
 /// How much was seen.
@@ -200,13 +213,13 @@ mod tests {
         }
     }
 
-    fn lines(profile: &Profile) -> Vec<String> {
-        section(profile).lines().iter().map(|line| line.to_string()).collect()
+    fn said(profile: &Profile) -> Vec<String> {
+        super::lines(profile).iter().map(|line| line.to_string()).collect()
     }
 
     #[test]
     fn shares_come_with_their_intervals() {
-        let lines = lines(&profile());
+        let lines = said(&profile());
         for expected in [
             "1,000 samples in 10 s at 99 Hz: 10.1 s of processor time, 1.01 processors; the kernel counts 10.1 s",
             "70.0 % (67.1–72.8)",
@@ -224,7 +237,7 @@ mod tests {
     #[test]
     fn of_nothing_there_is_nothing() {
         let waits = Profile { samples: 0, stacks: Vec::new(), ..profile() };
-        let lines = lines(&waits);
+        let lines = said(&waits);
         assert!(
             lines.iter().any(|line| line.contains("nothing of it was on a processor in 10 s")),
             "{lines:#?}"

@@ -2,17 +2,12 @@
 
 use super::unfinished;
 use crate::document::indented;
-use crate::profile::section;
-use crate::{RunView, Text, Tone};
+use crate::{RunView, Text, Tone, profile};
 use record::Verdict;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
-    let mut lines = indented(first(view));
-    for profile in &view.profiles {
-        lines.extend(section(profile).lines().into_iter().skip(2));
-    }
-    lines.push(Text::empty());
-    lines
+    let first = indented(first(view));
+    first.into_iter().chain(view.profiles.iter().flat_map(profile::lines)).collect()
 }
 
 /// The function that ran most often, or how it stands.

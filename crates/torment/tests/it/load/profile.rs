@@ -51,10 +51,10 @@ fn samples(profile: &Value, which: &str, name: &str) -> f64 {
 fn two_functions_have_the_shares_that_they_were_given() {
     let _turn = Turn::shared();
     let place = Place::new();
-    let target = Target::start(&place, &["--model", "threads"]);
+    let target = Target::start(&place, &["--workers", "4"]);
     let whom = target.pid().to_string();
     let mut counted = 0;
-    for (page, deeper) in [("/burn?a=70&b=30&us=2000", 0), ("/burn?a=25&b=75&us=2000&deep=40", 40)] {
+    for (page, deeper) in [("/burn?a=70&b=30&us=50000", 0), ("/burn?a=25&b=75&us=50000&deep=40", 40)] {
         let expected = if deeper == 0 { 0.7 } else { 0.25 };
         let arguments = ["--hz", "999", "-d", "8s"];
         let found =
@@ -88,9 +88,13 @@ fn two_functions_have_the_shares_that_they_were_given() {
 fn is_exported(place: &Place, samples: u64) {
     place.torment(["export", "last", "--profile", "folded", "-o", "p.folded"]).expect(0);
     let folded = std::fs::read_to_string(place.path("p.folded")).expect("it was written");
-    let counts = folded.lines().map(|line| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()));
+    let counts =
+        folded.lines().map(|line| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()));
     assert_eq!(counts.map(|count| count.expect("a count")).sum::<u64>(), samples);
-    assert!(folded.lines().any(|line| line.contains("burn_deeper;") && line.contains("burn_second")), "{folded}");
+    assert!(
+        folded.lines().any(|line| line.contains("burn_deeper;") && line.contains("burn_second")),
+        "{folded}"
+    );
     place.torment(["export", "last", "--profile", "speedscope", "-o", "p.json"]).expect(0);
     let text = std::fs::read_to_string(place.path("p.json")).expect("it was written");
     let speedscope: Value = serde_json::from_str(&text).expect("JSON");
@@ -117,9 +121,9 @@ fn perf_record_says_the_same() {
     }
     let _turn = Turn::shared();
     let place = Place::new();
-    let target = Target::start(&place, &["--model", "threads"]);
+    let target = Target::start(&place, &["--workers", "4"]);
     let (whom, data) = (target.pid().to_string(), place.path("perf.data"));
-    let found = under_load(&target, "/burn?a=60&b=40&us=300", || {
+    let found = under_load(&target, "/burn?a=60&b=40&us=50000", || {
         let mut perf = place.homed(Command::new("perf"));
         perf.args(["record", "-q", "-e", "cpu-clock", "-F", "499", "-o"]).arg(&data);
         let perf = Running::start({
