@@ -27,12 +27,12 @@ pub struct Elf {
     /// By it the file of its names is found.
     pub build_id: Option<Vec<u8>>,
     /// How stacks are unwound through it.
-    pub tables: Tables,
+    pub tables: UnwindTables,
 }
 
 /// How stacks are unwound: sections, each with its address as the file states it.
 #[derive(Debug, Clone, Default)]
-pub struct Tables {
+pub struct UnwindTables {
     /// `.text`; only where it lies.
     pub text: Option<Range<u64>>,
     /// `.got`; only where it lies.
@@ -60,7 +60,7 @@ impl Elf {
         let mut elf = Self {
             segments: segments.collect(),
             build_id: file.build_id().ok().flatten().map(<[u8]>::to_vec),
-            tables: Tables::of(&file),
+            tables: UnwindTables::of(&file),
             ..Self::default()
         };
         elf.add(file.symbols());
@@ -102,7 +102,7 @@ impl Elf {
     }
 }
 
-impl Tables {
+impl UnwindTables {
     fn of<'d>(file: &impl Object<'d>) -> Self {
         let mut room = MOST_TABLES;
         let place = |name: &str| {

@@ -1,6 +1,6 @@
 //! Addresses ▶ functions with names, and what was gathered ▶ a profile.
 
-use crate::gather::{Code, Gather};
+use crate::gather::{Code, Gathering};
 use crate::listed;
 use crate::symbols::Symbols;
 use crate::written::written;
@@ -15,7 +15,7 @@ use std::path::Path;
 const MOST_TEXT: u64 = 256 << 20;
 
 /// What was gathered, with names; what else a profile says is left to whoever has measured it.
-pub fn named(gather: Gather) -> Profile {
+pub fn named(gather: Gathering) -> Profile {
     let mut names = Names::default();
     let functions: Vec<u32> = gather.list.iter().map(|code| names.function(*code, &gather)).collect();
     // Addresses of one function are one from here on.
@@ -62,7 +62,7 @@ struct Names {
 }
 
 impl Names {
-    fn function(&mut self, code: Code, gather: &Gather) -> u32 {
+    fn function(&mut self, code: Code, gather: &Gathering) -> u32 {
         match code {
             Code::Kernel(address) => {
                 let kernel = self.kernel.take().unwrap_or_else(|| {

@@ -2,8 +2,8 @@
 
 use crate::modules::Files;
 use crate::open::Opened;
-use crate::sample::{Sample, Told, process_of, read};
-use crate::space::{Place, Space};
+use crate::sample::{StackSample, Told, process_of, read};
+use crate::space::{CodePlace, Space};
 use crate::unwind::{Rules, Stack};
 use procfs::{Stat, thread_group};
 use record::ProfiledProcess;
@@ -39,7 +39,7 @@ pub enum Code {
 }
 
 /// What was seen so far.
-pub struct Gather {
+pub struct Gathering {
     /// Who is sampled: those that were asked for, and whoever they begin.
     members: HashSet<u32>,
     /// Processes that are not.
@@ -70,7 +70,7 @@ pub struct Gather {
     pub truncated: u64,
 }
 
-impl Gather {
+impl Gathering {
     /// Of these processes, whose memory is looked at now.
     pub fn of(pids: &[u32]) -> Self {
         let mut gather = Self {
@@ -199,7 +199,7 @@ impl Gather {
         }
     }
 
-    fn count(&mut self, sample: &Sample<'_>) {
+    fn count(&mut self, sample: &StackSample<'_>) {
         self.samples += 1;
         let (pid, thread) = (sample.pid, self.thread(sample));
         let (files, rules) = (&mut self.files, &mut self.rules);
@@ -211,8 +211,8 @@ impl Gather {
         let mut found: Vec<Code> = sample.kernel().map(Code::Kernel).collect();
         for address in addresses {
             found.push(match space.place_now(address, pid, files) {
-                Some(Place::File(file, address)) => Code::File(file, address),
-                Some(Place::Generated(address)) => Code::Generated(pid, address),
+                Some(CodePlace::File(file, address)) => Code::File(file, address),
+                Some(CodePlace::Generated(address)) => Code::Generated(pid, address),
                 // No code: what was taken for a caller is none.
                 None => {
                     whole = false;
@@ -242,7 +242,7 @@ impl Gather {
     }
 
     /// The group of a sample's thread.
-    fn thread(&mut self, sample: &Sample<'_>) -> u32 {
+    fn thread(&mut self, sample: &StackSample<'_>) -> u32 {
         if let Some(group) = self.thread_of.get(&sample.tid) {
             return *group;
         }

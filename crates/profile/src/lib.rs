@@ -26,7 +26,7 @@ mod written;
 
 pub use error::Error;
 
-use gather::{Gather, family};
+use gather::{Gathering, family};
 use open::Opened;
 use procfs::{Stat, tick_ns};
 use record::Profile;
@@ -39,7 +39,7 @@ use units::Nanos;
 /// Samples until it is ended or dropped.
 pub struct Sampling {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<(Gather, bool)>>,
+    thread: Option<JoinHandle<(Gathering, bool)>>,
     hz: u32,
     at_unix_ms: u64,
     began: Instant,
@@ -58,7 +58,7 @@ pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
         return Err(Error::Gone(asked));
     }
     let mut opened = Opened::of(&pids, hz)?;
-    let mut gather = Gather::of(&pids);
+    let mut gather = Gathering::of(&pids);
     let stop = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&stop);
     let before = ticks(&pids);
@@ -90,7 +90,7 @@ impl Sampling {
         }
     }
 
-    fn stop(&mut self) -> Option<(Gather, bool)> {
+    fn stop(&mut self) -> Option<(Gathering, bool)> {
         let thread = self.thread.take()?;
         self.stop.store(true, Ordering::SeqCst);
         thread.thread().unpark();

@@ -24,7 +24,7 @@ const TRAILER: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told<'a> {
     /// A thread was found on a processor.
-    Sample(Sample<'a>),
+    Sample(StackSample<'a>),
     /// A process has mapped code.
     Mapped(Mapped<'a>),
     /// A thread is called so from now on.
@@ -56,7 +56,7 @@ pub enum Told<'a> {
 
 /// A thread found on a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sample<'a> {
+pub struct StackSample<'a> {
     /// Its process.
     pub pid: u32,
     /// Itself.
@@ -107,7 +107,7 @@ impl Words<'_> {
     }
 }
 
-impl Sample<'_> {
+impl StackSample<'_> {
     /// The addresses within the kernel, innermost first.
     pub fn kernel(&self) -> impl Iterator<Item = u64> {
         self.in_context(CONTEXT_KERNEL)
@@ -153,7 +153,7 @@ pub fn read(kind: u32, misc: u16, body: &[u8]) -> Option<Told<'_>> {
                     stack = copied.get(..valid)?;
                 }
             }
-            Some(Told::Sample(Sample { pid, tid, chain, registers, stack }))
+            Some(Told::Sample(StackSample { pid, tid, chain, registers, stack }))
         }
         MMAP2 => {
             let (pid, _) = (bytes.half()?, bytes.half()?);

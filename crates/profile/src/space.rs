@@ -16,7 +16,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// What an address of a process is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum CodePlace {
     /// A file, at this address as the file states it; or at this place of the file, if it could not be read.
     File(u32, u64),
     /// Code that the program made while it ran.
@@ -95,18 +95,18 @@ impl Space {
     }
 
     /// What an address is in; none: no code.
-    pub fn place(&self, address: u64) -> Option<Place> {
+    pub fn place(&self, address: u64) -> Option<CodePlace> {
         let (_, piece) =
             self.pieces.range(..=address).next_back().filter(|(_, piece)| address < piece.end)?;
         Some(match piece.file {
-            Some((file, bias)) => Place::File(file, address.wrapping_sub(bias)),
-            None => Place::Generated(address),
+            Some((file, bias)) => CodePlace::File(file, address.wrapping_sub(bias)),
+            None => CodePlace::Generated(address),
         })
     }
 
     /// The same; where there is no code, it looks whether the process has some there by now: what becomes code later, as compilers
     /// of running programs do it, nobody tells.
-    pub fn place_now(&mut self, address: u64, pid: u32, files: &mut Files) -> Option<Place> {
+    pub fn place_now(&mut self, address: u64, pid: u32, files: &mut Files) -> Option<CodePlace> {
         if let Some(place) = self.place(address) {
             return Some(place);
         }
@@ -177,9 +177,9 @@ mod tests {
         for (address, expected) in [
             (99, None),
             (100, None),
-            (150, Some(Place::Generated(150))),
+            (150, Some(CodePlace::Generated(150))),
             (160, None),
-            (399, Some(Place::Generated(399))),
+            (399, Some(CodePlace::Generated(399))),
             (400, None),
         ] {
             assert_eq!(space.place(address), expected, "{address}");
@@ -191,7 +191,7 @@ mod tests {
         let mut files = Files::default();
         let space = Space::of(std::process::id(), &mut files);
         let here = this_process as fn() as usize as u64;
-        let Some(Place::File(file, address)) = space.place(here) else { panic!("it is code of a file") };
+        let Some(CodePlace::File(file, address)) = space.place(here) else { panic!("it is code of a file") };
         let file = files.get(file).expect("it was read");
         let (_, name) = file.elf.as_ref().expect("it is ELF").symbols.find(address).expect("it has a name");
         assert!(crate::written::written(name).ends_with("this_process"), "{}", file.name);

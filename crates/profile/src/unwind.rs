@@ -1,7 +1,7 @@
 //! From registers and a copy of the stack to the addresses of a stack.
 
-use crate::elf::Tables;
-use crate::sample::{Registers, Sample, within};
+use crate::elf::UnwindTables;
+use crate::sample::{Registers, StackSample, within};
 use framehop::{CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, Unwinder as _};
 use framehop::{UnwindRegsNative, UnwinderNative};
 use std::ops::Range;
@@ -24,11 +24,11 @@ pub struct Rules(CacheNative<MayAllocateDuringUnwind>);
 pub struct Mapped(Module<Arc<[u8]>>);
 
 /// A file mapped there, so far from where it states to be; none without tables, or if it is not where it could be.
-pub fn module(place: Range<u64>, bias: u64, tables: &Tables) -> Option<Mapped> {
+pub fn module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<Mapped> {
     if tables.frames.is_none() && tables.debug_frames.is_none() || bias > place.start {
         return None;
     }
-    let Tables { text, got, frames, index, debug_frames } = tables.clone();
+    let UnwindTables { text, got, frames, index, debug_frames } = tables.clone();
     let (eh_frame_svma, eh_frame) = frames.unzip();
     let (eh_frame_hdr_svma, eh_frame_hdr) = index.unzip();
     let sections = ExplicitModuleSectionInfo {
@@ -66,7 +66,7 @@ impl Unwinder {
 
     /// The stack of a sample: by the tables of its code as far as the copy of the stack reaches, by frame pointers where code has no
     /// tables, and beyond the copy by those that the kernel has followed.
-    pub fn unwind(&self, sample: &Sample<'_>, rules: &mut Rules) -> Stack {
+    pub fn unwind(&self, sample: &StackSample<'_>, rules: &mut Rules) -> Stack {
         let mut chain = sample.user();
         let Some(registers) = sample.registers.filter(|_| !sample.stack.is_empty()) else {
             return by_frame_pointers(&mut chain);

@@ -15,6 +15,8 @@ const LONGEST: usize = 72;
 const NAMELESS: usize = 3;
 /// Below this share of the samples what could not be seen changes no figure.
 const LITTLE: f64 = 0.01;
+/// Above this share all of it comes through a function.
+const ALL: f64 = 0.95;
 
 /// What a profile says, under its heading.
 pub(crate) fn section(profile: &Profile) -> Section {
@@ -63,8 +65,8 @@ fn head(profile: &Profile) -> Text {
 }
 
 /// `41.2 % (38.7–43.8)`: a share with its interval.
-fn share(estimate: Option<Estimate>) -> String {
-    estimate.map_or_else(String::new, |Estimate { value, low, high }| {
+fn estimate(share: Option<Estimate>) -> String {
+    share.map_or_else(String::new, |Estimate { value, low, high }| {
         format!("{:.1} % ({:.1}–{:.1})", value * 100.0, low * 100.0, high * 100.0)
     })
 }
@@ -79,17 +81,20 @@ fn own(profile: &Profile, tally: &Tally) -> Table {
     for Portion { of, own, total } in tally.by_own().into_iter().filter(|portion| portion.own > 0).take(SHOWN)
     {
         let (name, module) = named(profile, of);
-        table.row(plain([name, share(tally.share(own)), percent(tally.share(total)), module]));
+        table.row(plain([name, estimate(tally.share(own)), percent(tally.share(total)), module]));
     }
     table
 }
 
+/// Without those through which all of it comes, such as `main`: everybody knows that.
 fn total(profile: &Profile, tally: &Tally) -> Table {
     let mut table = Table::with_text_last(&["function", "with what it calls", "itself", "module"])
-        .titled("with what they call");
-    for Portion { of, own, total } in tally.by_total().into_iter().take(SHOWN) {
+        .titled("with what they call, but for those through which all of it comes");
+    let share = |count: u64| count as f64 / tally.samples.max(1) as f64;
+    let leads = |portion: &Portion| share(portion.total) > ALL && share(portion.own) < LITTLE;
+    for Portion { of, own, total } in tally.by_total().into_iter().filter(|of| !leads(of)).take(SHOWN) {
         let (name, module) = named(profile, of);
-        table.row(plain([name, share(tally.share(total)), percent(tally.share(own)), module]));
+        table.row(plain([name, estimate(tally.share(total)), percent(tally.share(own)), module]));
     }
     table
 }
@@ -98,7 +103,7 @@ fn modules(profile: &Profile, tally: &Tally) -> Table {
     let mut table = Table::new(&["module", "itself", "with what it calls"]).titled("by module");
     for Portion { of, own, total } in tally.modules_by_own().into_iter().take(SHOWN) {
         let name = profile.modules.get(of as usize).map_or("", |module| &module.name);
-        table.row(plain([short(name), share(tally.share(own)), percent(tally.share(total))]));
+        table.row(plain([short(name), estimate(tally.share(own)), percent(tally.share(total))]));
     }
     table
 }
@@ -223,7 +228,7 @@ mod tests {
         for expected in [
             "1,000 samples in 10 s at 99 Hz: 10.1 s of processor time, 1.01 processors; the kernel counts 10.1 s",
             "70.0 % (67.1–72.8)",
-            "100.0 % (99.6–100.0)",
+            "30.0 % (27.2–32.9)",
             "5.0 % of the stacks could not be followed to their root",
             "the kernel dropped 3 samples",
             "libx.so has been stripped of its names, and has no build id",
