@@ -1,9 +1,9 @@
 //! A program or library: what its functions are called, and how stacks are unwound through it.
 
 use crate::symbols::Symbols;
-use object::elf::PF_X;
-use object::read::elf::ElfFile;
-use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
+use object::elf::{FileHeader64, PF_X, STT_FUNC, STT_GNU_IFUNC};
+use object::read::elf::{ElfFile, Sym, SymbolTable};
+use object::{Endianness, Object, ObjectSection, ObjectSegment, ReadRef, SegmentFlags};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,11 +46,11 @@ pub struct UnwindTables {
 }
 
 impl Elf {
-    /// Reads what is needed of a file of 64 bits.
+    /// Reads what is needed of a file of 64 bits, and no more of it.
     ///
     /// Fails with a sentence of what it is instead.
-    pub fn read(bytes: &[u8]) -> Result<Self, String> {
-        let file = ElfFile::<object::elf::FileHeader64<object::Endianness>>::parse(bytes)
+    pub fn read<'d>(data: impl ReadRef<'d>) -> Result<Self, String> {
+        let file = ElfFile::<FileHeader64<Endianness>, _>::parse(data)
             .map_err(|why| format!("not an ELF file of 64 bits: {why}"))?;
         let segments = file.segments().filter_map(|part| {
             let (offset, size) = part.file_range();
@@ -63,22 +63,33 @@ impl Elf {
             tables: UnwindTables::of(&file),
             ..Self::default()
         };
-        elf.add(file.symbols());
+        elf.add(&file, file.elf_symbol_table());
         elf.has_all = !elf.symbols.is_empty();
         if !elf.has_all {
-            elf.add(file.dynamic_symbols());
+            elf.add(&file, file.elf_dynamic_symbol_table());
         }
         elf.symbols.order();
         Ok(elf)
     }
 
-    fn add<'d>(&mut self, symbols: impl Iterator<Item = impl ObjectSymbol<'d>>) {
-        for symbol in symbols.take(MOST_SYMBOLS) {
-            if symbol.kind() != SymbolKind::Text || symbol.is_undefined() {
+    /// The functions of a table. All of their names are read at once, not one by one.
+    fn add<'d, R: ReadRef<'d>>(
+        &mut self,
+        file: &ElfFile<'d, FileHeader64<Endianness>, R>,
+        table: &SymbolTable<'d, FileHeader64<Endianness>, R>,
+    ) {
+        let names = file.section_by_index(table.string_section()).ok();
+        let names = names.filter(|names| names.size() <= MOST_TABLES);
+        let Some(names) = names.and_then(|names| names.data().ok()) else { return };
+        let endian = file.endian();
+        for symbol in table.iter().take(MOST_SYMBOLS) {
+            let is_function = matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC);
+            if !is_function || symbol.is_undefined(endian) {
                 continue;
             }
-            if let Ok(name) = symbol.name_bytes() {
-                self.symbols.add(symbol.address(), symbol.size(), name);
+            let name = names.get(symbol.st_name(endian) as usize..);
+            if let Some(name) = name.and_then(|rest| rest.split(|byte| *byte == 0).next()) {
+                self.symbols.add(symbol.st_value(endian), symbol.st_size(endian), name);
             }
         }
     }
@@ -137,7 +148,7 @@ mod tests {
     #[test]
     fn this_program() {
         let bytes = std::fs::read("/proc/self/exe").expect("it is our own");
-        let elf = Elf::read(&bytes).expect("it is one");
+        let elf = Elf::read(bytes.as_slice()).expect("it is one");
         assert!(elf.has_all && elf.tables.frames.is_some(), "{:?}", elf.tables.text);
         let text = elf.tables.text.clone().expect("it has code");
         let at =

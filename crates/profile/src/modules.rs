@@ -1,9 +1,9 @@
 //! The files of code that processes have mapped, each read once.
 
 use crate::elf::Elf;
+use object::ReadCache;
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::Read;
 use std::path::Path;
 
 /// Larger files are not read.
@@ -32,14 +32,13 @@ impl Files {
     pub fn mapped_by(&mut self, pid: u32, path: &[u8]) -> Option<u32> {
         self.of(path, || {
             let shown = String::from_utf8_lossy(path).into_owned();
-            let elf = open(pid, &shown).and_then(|bytes| Elf::read(&bytes));
-            elf.map(|elf| with_names(elf, pid))
+            open(pid, &shown).map(|elf| with_names(elf, pid))
         })
     }
 
     /// The place of what the kernel maps into a process, `[vdso]`.
     pub fn vdso(&mut self, bytes: impl FnOnce() -> Result<Vec<u8>, String>) -> Option<u32> {
-        self.of(b"[vdso]", || bytes().and_then(|bytes| Elf::read(&bytes)))
+        self.of(b"[vdso]", || bytes().and_then(|bytes| Elf::read(bytes.as_slice())))
     }
 
     fn of(&mut self, path: &[u8], elf: impl FnOnce() -> Result<Elf, String>) -> Option<u32> {
@@ -62,8 +61,8 @@ impl Files {
     }
 }
 
-/// The content of a file as a process sees it. One that was replaced meanwhile is another file, and is not taken for it.
-fn open(pid: u32, path: &str) -> Result<Vec<u8>, String> {
+/// What is needed of a file as a process sees it. One that was replaced meanwhile is another file, and is not taken for it.
+fn open(pid: u32, path: &str) -> Result<Elf, String> {
     let (path, is_replaced) = match path.strip_suffix(" (deleted)") {
         Some(path) => (path, true),
         None => (path, false),
@@ -82,7 +81,7 @@ fn open(pid: u32, path: &str) -> Result<Vec<u8>, String> {
         .or_else(|_| read(Path::new(path)))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+fn read(path: &Path) -> Result<Elf, String> {
     let file = File::open(path).map_err(|why| why.to_string())?;
     let about = file.metadata().map_err(|why| why.to_string())?;
     if !about.is_file() {
@@ -91,9 +90,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     if about.len() > MOST_BYTES {
         return Err("it is larger than 1 GiB".to_owned());
     }
-    let mut bytes = Vec::with_capacity(about.len() as usize);
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|why| why.to_string())?;
-    Ok(bytes)
+    Elf::read(&ReadCache::new(file))
 }
 
 /// A stripped file with the names of its debug file, if that is installed: for the process, or here.
@@ -102,7 +99,7 @@ fn with_names(mut elf: Elf, pid: u32) -> Elf {
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
     let path = format!("usr/lib/debug/.build-id/{first:02x}/{rest}.debug");
     let places = [format!("/proc/{pid}/root/{path}"), format!("/{path}")];
-    let names = places.iter().find_map(|place| Elf::read(&read(Path::new(place)).ok()?).ok());
+    let names = places.iter().find_map(|place| read(Path::new(place)).ok());
     // Whatever lies there says by itself whose names it has.
     if let Some(names) = names.filter(|names| names.build_id == elf.build_id) {
         elf.take_names(names);

@@ -64,10 +64,10 @@ fn two_functions_have_the_shares_that_they_were_given() {
             (samples(&profile, "total", "burn_first"), samples(&profile, "total", "burn_second"));
         let (both, all) = (first + second, profile["samples"].as_f64().expect("a count"));
         // A busy machine may have given it few.
-        assert!(both > 1_000.0, "only {both} of {all} samples\n{ended}");
+        assert!(both > 100.0, "only {both} of {all} samples\n{ended}");
         counted = profile["samples"].as_u64().expect("a count");
         let share = first / both;
-        // Of 1,000 samples three points are two standard errors.
+        // Three points; of fewer than 2,500 samples three standard errors.
         assert!((share - expected).abs() < 0.03_f64.max(3.0 * (0.25 / both).sqrt()), "{share}\n{ended}");
         assert!(both / all > 0.9, "the rest is the kernel's and the service's: {both} of {all}");
         let through = samples(&profile, "total", "burn_deeper");
