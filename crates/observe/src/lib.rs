@@ -16,7 +16,6 @@ mod cgroup;
 mod diag;
 mod disks;
 mod finder;
-mod fold;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;

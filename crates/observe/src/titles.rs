@@ -1,6 +1,6 @@
 //! What processes call themselves, so that those which do the same have the same title.
 
-use crate::fold;
+use procfs::without_digits;
 
 /// Titles are cut here.
 const LONGEST: usize = 60;
@@ -44,7 +44,7 @@ fn postgres(title: &str) -> &str {
 
 /// With digits folded, so that numbers do not make kinds; and it is cut.
 fn digits(text: &str) -> String {
-    let folded = fold::digits(text.chars().take(4 * LONGEST));
+    let folded = without_digits(text.chars().take(4 * LONGEST));
     match folded.char_indices().nth(LONGEST) {
         Some((at, _)) => folded[..at].to_owned(),
         None => folded,

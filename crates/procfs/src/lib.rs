@@ -7,6 +7,7 @@
 mod fields;
 pub mod groups;
 mod machine;
+mod names;
 mod process;
 mod tcp;
 mod thread;
@@ -15,6 +16,7 @@ pub use fields::{Limits, count, field, kib, limit, number, read_number};
 pub use machine::{
     HostStat, Load, Times, counted_list, hidepid, host_stat, loadavg, port_range, processors, times,
 };
+pub use names::{thread_group, without_digits};
 pub use process::{
     Process, Stat, arguments, is_gone, name, namespace, pids, pids_in, process, program, socket_inode,
     sockets, stat, tick_ns,

@@ -1,7 +1,7 @@
 use crate::watch::{Look, Watched, Window};
 use crate::{
-    Caveat, Conditions, Costs, Design, Diagnosis, Figure, FleetMember, Label, Limit, LostMember, Purpose,
-    Room, RunKind, Slice, Standing, TrialResult, Verdict, Visit,
+    Caveat, Conditions, Costs, Design, Diagnosis, Figure, FleetMember, Label, Limit, LostMember, Profile,
+    Purpose, Room, RunKind, Slice, Standing, TrialResult, Verdict, Visit,
 };
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate};
@@ -172,6 +172,11 @@ pub enum Event {
     },
     /// How far a ramp of tasks has come.
     Ramped(Ramped),
+    /// What ran on the processors.
+    Profiled {
+        /// All of it.
+        profile: Box<Profile>,
+    },
     /// What gave first.
     Diagnosed {
         /// The verdict, with its evidence.

@@ -21,6 +21,8 @@ named! {
         Try = "try",
         /// What the machine costs.
         Probe = "probe",
+        /// What a program does on the processors.
+        Profile = "profile",
     }
 }
 

@@ -18,6 +18,7 @@ mod label;
 mod named;
 mod outcome;
 mod probe;
+mod profile;
 mod silence;
 mod slice;
 mod texts;
@@ -42,6 +43,10 @@ pub use kind::{LimitUnit, RoomUnit, RunKind};
 pub use label::Label;
 pub use outcome::{Failure, Lack, Outcome, Outcomes};
 pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Summand, Unit};
+pub use profile::{
+    CallNode, CodeFunction, CodeModule, LoadSide, Nameless, Profile, ProfiledLoad, ProfiledProcess,
+    StackCount,
+};
 pub use silence::{CatchUp, SILENCE, Silence, WAITED_FOR, freed_within};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
 pub use trial::{Purpose, Recovery, TrialResult};

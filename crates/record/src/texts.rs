@@ -2,7 +2,8 @@
 
 use crate::watch::{Look, Watched, Window};
 use crate::{
-    Caveat, Diagnosis, Event, Failure, Grounds, Log, LostMember, Slice, Standing, TrialResult, Verdict,
+    Caveat, Diagnosis, Event, Failure, Grounds, Log, LostMember, Profile, Slice, Standing, TrialResult,
+    Verdict,
 };
 
 /// What changes a text.
@@ -33,6 +34,7 @@ impl Event {
                     of_caveats(&mut taken.caveats, with);
                 }
             }
+            Self::Profiled { profile } => of_profile(profile, with),
             Self::Stands { standing } => of_standing(standing, with),
             Self::Diagnosed { diagnosis } => of_diagnosis(diagnosis, with),
             Self::RunEnded(end) => {
@@ -135,6 +137,11 @@ fn of_look(look: &mut Look, with: With<'_>) {
         }
         Look::Refused { why, .. } => with(why),
     }
+}
+
+fn of_profile(profile: &mut Profile, with: With<'_>) {
+    profile.processes.iter_mut().for_each(|process| with(&mut process.name));
+    profile.threads.iter_mut().for_each(&mut *with);
 }
 
 fn of_standing(standing: &mut Standing, with: With<'_>) {

@@ -174,6 +174,13 @@ pub enum Verdict {
         /// Whether it was interrupted before all were measured.
         cut_short: bool,
     },
+    /// Of `torment profile`.
+    Profiled {
+        /// Samples in all of its profiles.
+        samples: u64,
+        /// The function that ran most often, and the share of the samples in which it did; none without samples.
+        most: Option<(String, f64)>,
+    },
     /// Of `torment find threads`.
     Tasks {
         /// The most that existed at once, beside those that were there before.

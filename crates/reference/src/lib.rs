@@ -32,6 +32,7 @@
 //!
 //! | page | what a request does | parameters (default) |
 //! |---|---|---|
+//! | `/burn` | uses a processor for so long, `burn_first` a share of `a` and `burn_second` one of `b`; `deep` calls of `burn_deeper` lead to them | `a` (70), `b` (30), `deep` (0), `us` (1000) |
 //! | `/fault/cpu` | uses a processor for so long | `us` (1000) |
 //! | `/fault/lock` | sleeps with the one mutex held | `us` (1000) |
 //! | `/fault/permit` | sleeps with one of `size` permits, waiting at most 30 s for it | `size` (10), `us` (20000) |

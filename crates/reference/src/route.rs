@@ -24,6 +24,7 @@ units::named! {
         CountOwners = "/owners/count",
         Fortunes = "/fortunes",
         Fault = "/fault/{kind}",
+        Burn = "/burn",
         Unknown = "(unknown)",
         /// Not counted: asking what happened must not change it.
         Truth = "/truth",
@@ -52,6 +53,7 @@ impl Route {
             "/owners/count" => Self::CountOwners,
             "/fortunes" => Self::Fortunes,
             "/truth" => Self::Truth,
+            "/burn" => Self::Burn,
             _ if path.starts_with("/owners/") => Self::Owner,
             _ if path.starts_with("/status/") => Self::Status,
             _ if path.starts_with("/fault/") => Self::Fault,
@@ -134,6 +136,7 @@ mod tests {
             ("/owners/count", Route::CountOwners),
             ("/status/404", Route::Status),
             ("/fault/cpu", Route::Fault),
+            ("/burn", Route::Burn),
             ("/owners", Route::Unknown),
             ("/delay/", Route::Unknown),
             ("*", Route::Unknown),

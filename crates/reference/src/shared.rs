@@ -72,7 +72,7 @@ impl Shared {
             Route::Home | Route::Owner | Route::NewOwner | Route::CountOwners | Route::Fortunes => {
                 clinic::reply(route, request)
             }
-            Route::Fault => match Work::read(request.path, request.query) {
+            Route::Fault | Route::Burn => match Work::read(request.path, request.query) {
                 Ok(work) => Reply::Do(work),
                 Err(sentence) => Reply::Now(Answer::text(400, format!("{sentence}\n"))),
             },

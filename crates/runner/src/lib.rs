@@ -19,6 +19,7 @@ mod load;
 mod machine;
 mod preflight;
 mod probe;
+mod profile;
 mod setup;
 #[cfg(test)]
 #[path = "tests/simulated.rs"]
@@ -41,6 +42,7 @@ pub use listening::Listening;
 pub use machine::describe as machine;
 pub use preflight::{job, preview};
 pub use probe::{Probing, probe};
+pub use profile::{Profiled, profile};
 pub use record::exit;
 pub use stop::Stop;
 pub use storm::{Storming, storm};

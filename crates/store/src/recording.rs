@@ -297,8 +297,10 @@ impl Columns {
                     ),
                     Some(Verdict::Answers { standing }) => return standing_columns(db, run, standing),
                     Some(
-                        machine
-                        @ (Verdict::Sheet { .. } | Verdict::Tasks { .. } | Verdict::WorkingSet { .. }),
+                        machine @ (Verdict::Sheet { .. }
+                        | Verdict::Profiled { .. }
+                        | Verdict::Tasks { .. }
+                        | Verdict::WorkingSet { .. }),
                     ) => {
                         let json = serde_json::to_string(machine).expect("numbers and names can be written");
                         db.execute("UPDATE run SET verdict = ?2 WHERE key = ?1", params![run, json])

@@ -17,6 +17,7 @@ mod mapping;
 mod memory;
 mod names;
 mod partner;
+mod perf;
 mod priority;
 mod processors;
 mod ptrace;
@@ -43,6 +44,7 @@ pub use mapping::Mapping;
 pub use memory::read_memory;
 pub use names::address;
 pub use partner::Partner;
+pub use perf::{RawSample, SampleEvent, SampleForm, SampleRing, SampledTask};
 pub use priority::real_time;
 pub use processors::{Allowed, check_processors, run_on};
 pub use ptrace::{

@@ -15,6 +15,7 @@ mod load;
 mod page;
 mod plans;
 mod probe;
+mod profile;
 mod request;
 mod runs;
 mod search;
@@ -35,7 +36,7 @@ pub use attempt::{TryArgs, kept};
 pub use connections::ConnectionsArgs;
 pub use doctor::DoctorArgs;
 pub use explain::{ExplainArgs, Explained, explained};
-pub use export::ExportArgs;
+pub use export::{ExportArgs, ProfileForm};
 pub use find::Level;
 pub use fleet::{PodArgs, away_of, fleet_of, manifests_of, no_fleet, watchers_of};
 pub use image::ImageArgs;
@@ -44,6 +45,7 @@ pub use load::{FindArgs, ModeArgs, RunArgs, nothing_plan, text, variable};
 pub use page::{PageArgs, ReportArgs, ServeArgs};
 pub use plans::{Output, PlanAction};
 pub use probe::ProbeArgs;
+pub use profile::ProfileArgs;
 pub use runs::{CompareArgs, ListArgs, NameArgs, ShowArgs, TagArgs};
 pub use selftest::SelftestArgs;
 pub use storm::{ProcessesArgs, StormArgs, StormRequest};
@@ -84,6 +86,7 @@ Examples:
   torment explain                            and why its limit is where it is
   torment serve                              look at all runs in a browser, live ones too
   torment watch :8080                        see who waits for what, without load
+  torment profile :8080                      which code runs
   torment doctor                             what this machine allows, and what is lost otherwise
 
 Exit codes:
@@ -108,6 +111,7 @@ pub enum Action {
     Report(ReportArgs),
     Export(ExportArgs),
     Watch(WatchCommand),
+    Profile(ProfileArgs),
     List(ListArgs),
     Name(NameArgs),
     Tag(TagArgs),

@@ -1,6 +1,7 @@
 //! `export`: a run's measurements as files that other tools read.
 
 mod parquet;
+mod profiles;
 mod writer;
 
 use crate::args::{self, Common, ExportArgs};
@@ -22,6 +23,9 @@ use writer::{Format, Writer};
 pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
     let store = kept::open(common)?;
     let id = store.find(args.run.as_deref().unwrap_or("last"))?;
+    if let Some(form) = args.profile {
+        return profiles::export(&store, &id, form, args.output.as_deref(), common);
+    }
     let wanted = args.tables();
     let output = args.output.clone().unwrap_or_else(|| report::named(&id, ""));
     let format = format(common.format, &output);

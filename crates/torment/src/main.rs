@@ -22,6 +22,7 @@ mod otlp;
 mod page;
 mod plans;
 mod probe;
+mod profile;
 mod report;
 mod runs;
 mod selftest;
@@ -109,6 +110,7 @@ fn main() -> ExitCode {
         Action::Export(args) => export::export(&args, &common),
         Action::Watch(whom) if whom.is_for_a_run() => watch::join(|read| whom.watching_for(read), &common),
         Action::Watch(whom) => watch::watch(|read| whom.watching(read), &common),
+        Action::Profile(args) => profile::profile(&args, &common),
         Action::List(args) => runs::list(&args, &common),
         Action::Name(args) => runs::name(&args, &common),
         Action::Tag(args) => runs::tag(&args, &common),

@@ -5,6 +5,7 @@ mod joined;
 mod port;
 
 pub use joined::join;
+pub use port::listening;
 
 use crate::args::{Common, Format, Watching, Whom};
 use crate::{Failure, bytes, interrupt, result, wrong};
@@ -43,7 +44,7 @@ pub fn watch(
             asked.pids = vec![*pid];
             Where::Nowhere
         }
-        Whom::Port(port) => Where::Tcp(port::listening(*port)?),
+        Whom::Port(port) => Where::Tcp(listening(*port)?),
         Whom::At(addresses) => Where::Tcp(addresses.clone()),
         Whom::Program(words) => {
             let started = Child::start(words)?;

@@ -146,7 +146,10 @@ fn work(mut terminal: Screen, shared: &Shared) {
         let mut gone = false;
         if Instant::now() >= next {
             let stopping = shared.stop.load(Ordering::SeqCst);
-            let rare = matches!(shared.view().pages.run.kind(), Kind::Sheet | Kind::Tasks | Kind::WorkingSet);
+            let rare = matches!(
+                shared.view().pages.run.kind(),
+                Kind::Sheet | Kind::Profile | Kind::Tasks | Kind::WorkingSet
+            );
             next = Instant::now() + if rare { RARE_FRAME } else { FRAME };
             gone =
                 terminal.draw(|f| draw(f, &shared.view(), sys::now().unix_ms(), stopping, palette)).is_err();

@@ -24,8 +24,16 @@ pub(crate) fn lines(pen: &Pen<'_>, room: u16) -> Vec<Line<'static>> {
 fn progress(pen: &Pen<'_>) -> Line<'static> {
     match pen.view.kind() {
         Kind::Tasks => tasks(pen),
+        Kind::Profile => sampling(pen),
         _ => table(pen),
     }
+}
+
+/// For how long it has sampled by now.
+fn sampling(pen: &Pen<'_>) -> Line<'static> {
+    let began = pen.view.started.as_ref().map_or(pen.now_unix_ms, |started| started.at_unix_ms);
+    let seconds = Nanos::from_millis(pen.now_unix_ms.saturating_sub(began) / 1000 * 1000);
+    pen.span(format!("sampling for {seconds} by now"), Tone::Plain).into()
 }
 
 /// The table that is measured, by the time it was expected to take.

@@ -14,7 +14,7 @@ pub fn draw(frame: &mut Frame, ongoing: &Ongoing, now_unix_ms: u64, stopping: bo
     let pen = Pen { view, ongoing, palette, width: above.width, now_unix_ms };
     match view.kind() {
         Kind::Experiment => frame.render_widget(Text::from(attempt::lines(&pen)), above),
-        Kind::Sheet | Kind::Tasks | Kind::WorkingSet => {
+        Kind::Sheet | Kind::Profile | Kind::Tasks | Kind::WorkingSet => {
             frame.render_widget(Text::from(machine::lines(&pen, above.height)), above);
         }
         Kind::Search | Kind::Load => load::draw(frame, above, &pen),

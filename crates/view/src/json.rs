@@ -1,6 +1,7 @@
 //! The JSON form of a run: every number says its unit in its key, whole numbers stay whole.
 
 mod experiment;
+mod profile;
 mod watched;
 
 use crate::values::{caveat, count, micros, rate_value, seconds};
@@ -58,13 +59,16 @@ pub fn run_json(view: &RunView) -> Value {
             view.notes.iter().map(|(table, text)| json!({ "table": table, "text": text })).collect(),
         );
     }
+    if !view.profiles.is_empty() {
+        put("profiles", view.profiles.iter().map(profile::profile).collect());
+    }
     if view.kind() == Kind::Experiment {
         put("experiment", experiment::experiment(view));
     } else if view.kind() == Kind::Tasks {
         put("limits", json!(view.rooms));
         put("verdict", json!(verdict));
         put("ramp", view.ramp.iter().map(ramped).collect());
-    } else if matches!(view.kind(), Kind::Sheet | Kind::WorkingSet) {
+    } else if matches!(view.kind(), Kind::Sheet | Kind::WorkingSet | Kind::Profile) {
         put("verdict", json!(verdict));
     } else if view.kind() == Kind::Search {
         put("freezes", freezes::json(view));

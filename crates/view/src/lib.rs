@@ -24,6 +24,7 @@ mod markdown;
 pub mod measures;
 mod ongoing;
 pub mod page;
+mod profile;
 mod progress;
 mod reason;
 mod remedy;

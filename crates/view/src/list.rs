@@ -226,6 +226,10 @@ fn machine(verdict: &Verdict) -> (String, Tone) {
             let short = if *cut_short { ", interrupted" } else { "" };
             (format!("{figures} figures{doubtful}{short}"), Tone::Warn)
         }
+        Verdict::Profiled { most: Some((name, share)), .. } => {
+            (format!("{:.0} % in {name}", share * 100.0), Tone::Good)
+        }
+        Verdict::Profiled { .. } => ("nothing ran".to_owned(), Tone::Warn),
         Verdict::Tasks { reached, gave, .. } => {
             let (why, tone) = match gave {
                 Gave::Limit { room, .. } => (format!(", then {} gave", room.name), Tone::Good),

@@ -6,7 +6,7 @@ use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
 use record::{
     Caveat, Conditions, Design, Diagnosis, End, Ended, Figure, FleetMember, Limit, Log, LostMember, Probing,
-    Purpose, Ramped, Recovery, Room, RunKind, Slice, Standing, Started, Verdict, Visit, Visiting,
+    Profile, Purpose, Ramped, Recovery, Room, RunKind, Slice, Standing, Started, Verdict, Visit, Visiting,
 };
 use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
@@ -83,6 +83,8 @@ pub enum Kind {
     Experiment,
     /// `torment probe`.
     Sheet,
+    /// `torment profile`.
+    Profile,
     /// `torment find threads`.
     Tasks,
     /// `torment find working-set`.
@@ -158,6 +160,8 @@ pub struct RunView {
     pub rooms: Vec<Room>,
     /// How tasks were made and released again.
     pub ramp: Vec<Ramped>,
+    /// What ran on the processors.
+    pub profiles: Vec<Profile>,
     /// How it ended; none if it goes on or was cut short.
     pub end: Option<End>,
     /// Its process still writes it, so that a missing end is none to worry about. Events cannot
@@ -175,6 +179,7 @@ impl RunView {
             Some(Verdict::Answers { .. }) => return Kind::Experiment,
             Some(Verdict::Goal { .. }) => return Kind::Load,
             Some(Verdict::Sheet { .. }) => return Kind::Sheet,
+            Some(Verdict::Profiled { .. }) => return Kind::Profile,
             Some(Verdict::Tasks { .. }) => return Kind::Tasks,
             Some(Verdict::WorkingSet { .. }) => return Kind::WorkingSet,
             None => {}
@@ -182,6 +187,7 @@ impl RunView {
         match self.started.as_ref().map(|started| &started.command) {
             Some(RunKind::Try) => Kind::Experiment,
             Some(RunKind::Probe) => Kind::Sheet,
+            Some(RunKind::Profile) => Kind::Profile,
             Some(RunKind::FindThreads) => Kind::Tasks,
             Some(RunKind::FindWorkingSet) => Kind::WorkingSet,
             Some(RunKind::Find | RunKind::FindProcesses | RunKind::FindConnections) => Kind::Search,

@@ -4,6 +4,7 @@
 mod experiment;
 mod load;
 mod making;
+mod profile;
 mod search;
 mod sheet;
 mod tasks;
@@ -40,6 +41,7 @@ pub fn summary(view: &RunView) -> Vec<Text> {
         Kind::Search => search::lines(view),
         Kind::Load => load::lines(view),
         Kind::Sheet => sheet::lines(view),
+        Kind::Profile => profile::lines(view),
         Kind::Tasks => tasks::lines(view),
         Kind::WorkingSet => working_set::lines(view),
     };
@@ -78,6 +80,7 @@ pub(crate) fn headline(view: &RunView) -> Vec<Text> {
         Kind::Search => search::first(view),
         Kind::Load => load::headline(view, view.load().as_ref()),
         Kind::Sheet => sheet::first(view),
+        Kind::Profile => profile::first(view),
         Kind::Tasks => tasks::first(view),
         Kind::WorkingSet => working_set::first(view),
     }

@@ -13,7 +13,7 @@ mod told;
 pub type Reader = fn(&[u8]);
 
 /// The readers by name, which is that of the fuzzer and of its folder in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 12] = [
+pub const READERS: [(&str, Reader); 13] = [
     ("http1", engine::fuzzing::http1),
     ("http2", engine::fuzzing::http2),
     ("sql", engine::fuzzing::sql),
@@ -21,6 +21,7 @@ pub const READERS: [(&str, Reader); 12] = [
     ("perfdata", observe::fuzzing::perfdata),
     ("dump", observe::fuzzing::dump),
     ("kernel", observe::fuzzing::kernel),
+    ("profile", profile::fuzzing::profile),
     ("plan", planned::plan),
     ("import", imported::import),
     ("join", joined::join),

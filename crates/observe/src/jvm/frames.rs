@@ -1,6 +1,6 @@
 //! What a stack says in one line: where its thread stands, and which line of the application led there.
 
-use crate::fold;
+use procfs::thread_group;
 use record::watch::{Asker, ThreadsAt};
 use std::collections::HashMap;
 
@@ -127,7 +127,7 @@ impl Places {
         let asker = frames.into_iter().find(Frame::is_of_the_application);
         let asker = asker.map(|frame| (frame.method, frame.place));
         let place =
-            StackPlace { group: fold::thread(stack.name), state: stack.state.to_owned(), frame, asker };
+            StackPlace { group: thread_group(stack.name), state: stack.state.to_owned(), frame, asker };
         *self.0.entry(place).or_default() += 1;
     }
 

@@ -5,8 +5,7 @@ use super::ends::Ends;
 use super::files::Files;
 use super::waits::ThreadDoing;
 use crate::finder::of_process;
-use crate::fold;
-use procfs::{Sched, schedstat};
+use procfs::{Sched, schedstat, thread_group};
 use record::watch::Full;
 use rustix::fs::{RawDir, SeekFrom, seek};
 use std::collections::HashMap;
@@ -221,7 +220,7 @@ impl Crowd {
 
     fn tally(&mut self, subject: usize, name: &[u8; 16]) -> u32 {
         let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-        let mut key = (subject, fold::thread(&String::from_utf8_lossy(&name[..length])));
+        let mut key = (subject, thread_group(&String::from_utf8_lossy(&name[..length])));
         if self.names.len() >= NAMES_MOST && !self.names.contains_key(&key) {
             "others".clone_into(&mut key.1);
         }

@@ -4,6 +4,7 @@
 //! Unlike the truth pages their capacity is not exact: it is that of the machine, of the kernel's
 //! timers, of a database. What is exact is what a request needs, and what it waits for.
 
+mod burn;
 mod call;
 mod keep;
 mod request;
@@ -37,7 +38,10 @@ impl Work {
     /// Whether the thread that does it stands still meanwhile, or needs a table of descriptors that
     /// outlives it: an event loop can do neither.
     pub(crate) fn blocks(&self) -> bool {
-        !matches!(self, Self::Cpu { .. } | Self::Memory { .. } | Self::ForgetMemory | Self::Thread { .. })
+        !matches!(
+            self,
+            Self::Cpu { .. } | Self::Burn(_) | Self::Memory { .. } | Self::ForgetMemory | Self::Thread { .. }
+        )
     }
 }
 
@@ -58,6 +62,10 @@ impl Shared {
         match work {
             Work::Cpu { time } => {
                 wait::burn(*time, || self.stop.stopping());
+                done()
+            }
+            Work::Burn(burning) => {
+                burning.spend(&|| self.stop.stopping());
                 done()
             }
             Work::Lock { time } => {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use super::burn::{Burning, DEEPEST};
 use crate::database::Trouble;
 use crate::route::Parameters;
 
@@ -18,6 +19,8 @@ const PERMITS_LIMIT: usize = 10_000;
 pub(crate) enum Work {
     /// Uses so much of a processor.
     Cpu { time: Duration },
+    /// Uses as much in two functions.
+    Burn(Burning),
     /// Takes the service's one lock and sleeps with it.
     Lock { time: Duration },
     /// Takes one of `size` permits and sleeps with it.
@@ -41,7 +44,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Reads a path below `/fault/` and its parameters; a sentence says what is wrong with them.
+    /// Reads `/burn` or a path below `/fault/`, and its parameters; a sentence says what is wrong with them.
     pub(crate) fn read(path: &str, query: &str) -> Result<Self, String> {
         let p = Parameters(query);
         let us = |default: f64| -> Result<Duration, String> {
@@ -51,6 +54,7 @@ impl Work {
         let kib = |default| p.number("kib", default, 1, KIB_LIMIT).map(|kib| kib << 10);
         Ok(match path.trim_start_matches("/fault/") {
             "cpu" => Self::Cpu { time: us(1_000.0)? },
+            "/burn" => Self::Burn(burning(p, us(1_000.0)?)?),
             "lock" => Self::Lock { time: us(1_000.0)? },
             "permit" => Self::Permit { size: p.number("size", 10, 1, PERMITS_LIMIT)?, time: us(20_000.0)? },
             "call" => Self::Call { to: address(p)?, path: path_of(p)? },
@@ -71,6 +75,17 @@ impl Work {
             }
         })
     }
+}
+
+/// A time in two parts.
+fn burning(p: Parameters<'_>, time: Duration) -> Result<Burning, String> {
+    let part = |name, default| p.number(name, default, 0.0, 1e6);
+    let (a, b): (f64, f64) = (part("a", 70.0)?, part("b", 30.0)?);
+    if a + b <= 0.0 {
+        return Err("a and b are both 0; one of them must be more".to_owned());
+    }
+    let times = [a, b].map(|part| time.mul_f64(part / (a + b)));
+    Ok(Burning { times, deep: p.number("deep", 0, 0, DEEPEST)? })
 }
 
 /// Only this machine: the service must not be a way to load others.
@@ -119,6 +134,7 @@ mod tests {
         let ms = Duration::from_millis;
         for (path, query, work) in [
             ("/fault/cpu", "us=5000", Work::Cpu { time: ms(5) }),
+            ("/burn", "a=30&b=10&deep=5&us=4000", Work::Burn(Burning { times: [ms(3), ms(1)], deep: 5 })),
             ("/fault/permit", "size=3&us=1000", Work::Permit { size: 3, time: ms(1) }),
             (
                 "/fault/call",
@@ -138,6 +154,8 @@ mod tests {
     fn what_is_out_of_bounds_is_said() {
         for (path, query, words) in [
             ("/fault/cpu", "us=1e9", "from 0 to 10000000"),
+            ("/burn", "a=0&b=0", "both 0"),
+            ("/burn", "deep=9999", "from 0 to 2000"),
             ("/fault/call", "to=192.0.2.1:80", "address of this machine"),
             ("/fault/call", "", "address of this machine"),
             ("/fault/call", "to=127.0.0.1:81&path=x", "begin with /"),

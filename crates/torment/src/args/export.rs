@@ -1,7 +1,7 @@
 //! `export`: a run's measurements for other tools.
 
-use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use view::tables::Table;
 
@@ -17,6 +17,7 @@ Examples:
   torment export before -o before/ --format csv  one of `torment list`, for a spreadsheet
   torment export last --what slices -o slices.parquet
   torment export last --what trials --format csv -o - | column -ts,
+  torment export last --profile speedscope       the stacks of a profile, for speedscope
   duckdb -c \"from 'run-*/trials.parquet'\"")]
 pub struct ExportArgs {
     /// A run, by name, id or the start of its id, last, last~N [default: last]
@@ -24,10 +25,28 @@ pub struct ExportArgs {
     /// Write only this table; may be repeated [default: all]
     #[arg(long = "what", value_name = "TABLE", value_parser = what())]
     what: Vec<TableChoice>,
+    /// Write the stacks of the run's profile instead, to one file: as lines for flame graphs, as protocol buffers for pprof, or as
+    /// JSON for speedscope and Firefox Profiler
+    #[arg(long, value_name = "FORM", value_enum, conflicts_with = "what")]
+    pub profile: Option<ProfileForm>,
     /// Folder to write to, created if missing; for one table also a file, which is overwritten, or - for standard
     /// output [default: run-ID]
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+}
+
+/// How a profile's stacks are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProfileForm {
+    /// Lines.
+    #[value(help = None)]
+    Folded,
+    /// Protocol buffers, packed by gzip.
+    #[value(help = None)]
+    Pprof,
+    /// JSON.
+    #[value(help = None)]
+    Speedscope,
 }
 
 /// A table, or all.

@@ -5,7 +5,8 @@ use reference::{Config, Database, Listen, Model, Warming};
 ///
 /// /queue?us=500 is one server that takes 500 µs for each request: exactly 2,000 a second. /pool, /delay, /stall,
 /// /warm and /shed have other known limits, / and /owners/new are a small clinic with a database; /truth says what
-/// really happened. /fault/cpu, /fault/lock and others really burn, wait and hold.
+/// really happened. /fault/cpu, /fault/lock and others really burn, wait and hold;
+/// /burn has two functions with known shares of its processor time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

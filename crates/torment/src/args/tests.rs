@@ -363,6 +363,7 @@ fn help_reads_as_it_did() {
         "report",
         "export",
         "watch",
+        "profile",
         "list",
         "compare",
         "name",

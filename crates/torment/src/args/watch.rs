@@ -129,7 +129,7 @@ impl WatchCommand {
     }
 }
 
-fn time(option: &'static str, text: &str) -> Result<Nanos, Error> {
+pub(super) fn time(option: &'static str, text: &str) -> Result<Nanos, Error> {
     let time: Nanos = text.parse().map_err(|e: units::ParseError| wrong(option, e.to_string()))?;
     match time {
         time if time < Nanos::from_secs(1) => {
@@ -146,7 +146,7 @@ fn wrong(option: &'static str, message: String) -> Error {
     Error { place: Some(plan::GivenAt::Option(option)), message }
 }
 
-fn whom(text: &str) -> Result<Whom, Error> {
+pub(super) fn whom(text: &str) -> Result<Whom, Error> {
     let text = text.trim();
     let port = |digits: &str| digits.parse().ok().filter(|port: &u16| *port > 0);
     let process = || text.parse().ok().filter(|pid: &u32| *pid > 0).map(Whom::Process);

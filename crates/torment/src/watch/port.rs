@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 ///
 /// # Errors
 /// If nobody does.
-pub(super) fn listening(port: u16) -> Result<Vec<SocketAddr>> {
+pub fn listening(port: u16) -> Result<Vec<SocketAddr>> {
     let found = service::addresses(port);
     if found.is_empty() {
         bail!(

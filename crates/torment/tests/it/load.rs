@@ -14,6 +14,7 @@ mod metrics;
 mod page;
 mod plans;
 mod pods;
+mod profile;
 mod restart;
 mod run;
 mod runs;

@@ -27,7 +27,7 @@ pub(super) fn typed(started: &Started, members: &[FleetMember], places: &[PlaceS
             })
         }
         // Their plan is what was typed, but without its quotes.
-        RunKind::Probe | RunKind::FindThreads | RunKind::FindWorkingSet => {
+        RunKind::Probe | RunKind::Profile | RunKind::FindThreads | RunKind::FindWorkingSet => {
             let words: Vec<&str> = plan.split_whitespace().collect();
             let line = || format!("torment {} {}", started.command, words.join(" ")).trim_end().to_owned();
             words.iter().all(|word| is_plain(word)).then(line)

@@ -21,6 +21,7 @@ pub(crate) fn of(view: &RunView) -> Vec<Chart> {
         Kind::Sheet => bars::of(view),
         Kind::Tasks => threads::of(view),
         Kind::WorkingSet => working_set::of(view),
+        Kind::Profile => Vec::new(),
         Kind::Load => bars::alone(view),
     }
 }

@@ -6,6 +6,7 @@ mod experiment;
 mod figures;
 mod load;
 mod machine;
+mod profile;
 mod response;
 mod run;
 mod search;
@@ -21,6 +22,7 @@ pub(super) use load::picture;
 pub(super) fn all(pages: &Pages) -> Vec<Section> {
     let all = [
         evidence::section(&pages.run),
+        profile::section(pages),
         search::section(pages),
         experiment::section(pages),
         load::section(pages),

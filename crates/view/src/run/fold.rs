@@ -71,6 +71,7 @@ impl RunView {
             Event::Noted { table, text } => self.notes.push((table.clone(), text.clone())),
             Event::Forecast { rooms } => self.rooms.clone_from(rooms),
             Event::Ramped(ramped) => self.ramp.push(*ramped),
+            Event::Profiled { profile } => self.profiles.push((**profile).clone()),
             Event::Diagnosed { diagnosis } => self.diagnosis = Some((**diagnosis).clone()),
             Event::Doubt { caveat } => self.caveats.push(caveat.clone()),
             Event::RunEnded(end) => {

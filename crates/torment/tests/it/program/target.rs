@@ -40,6 +40,10 @@ impl Target {
         Self { address: address.to_owned(), child }
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The URL of a page.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)

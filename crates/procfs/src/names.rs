@@ -1,7 +1,7 @@
 //! Names of threads and processes without their numbers, so that those of one kind have one name.
 
 /// Each run of digits becomes one N, and what cannot be printed a question mark.
-pub(crate) fn digits(text: impl Iterator<Item = char>) -> String {
+pub fn without_digits(text: impl Iterator<Item = char>) -> String {
     let mut folded = String::new();
     let mut in_number = false;
     for c in text {
@@ -18,10 +18,10 @@ pub(crate) fn digits(text: impl Iterator<Item = char>) -> String {
 
 /// A thread's name for its group. What begins as the JVM names its compilers and collectors, `C2 ` or `G1 `,
 /// keeps that: the digit is the kind, not the number.
-pub(crate) fn thread(name: &str) -> String {
+pub fn thread_group(name: &str) -> String {
     let is_kind = matches!(name.as_bytes(), [b'A'..=b'Z', b'0'..=b'9', b' ', ..]);
     let (kind, rest) = name.split_at(if is_kind { 2 } else { 0 });
-    kind.to_owned() + &digits(rest.chars())
+    kind.to_owned() + &without_digits(rest.chars())
 }
 
 #[cfg(test)]
@@ -42,8 +42,8 @@ mod tests {
             ("main", "main"),
             ("", ""),
         ] {
-            assert_eq!(thread(name), folded);
+            assert_eq!(thread_group(name), folded);
         }
-        assert_eq!(digits("php-fpm: pool www2".chars()), "php-fpm: pool wwwN");
+        assert_eq!(without_digits("php-fpm: pool www2".chars()), "php-fpm: pool wwwN");
     }
 }

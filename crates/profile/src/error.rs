@@ -1,0 +1,89 @@
+use std::fs;
+
+/// Why nothing can be sampled; each says what can be done about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// None of the processes is there.
+    #[error("process {0} is not there any more")]
+    Gone(u32),
+    /// The kernel does not allow it.
+    #[error("{}", refused(*.pid, *.paranoid, *.root, .why))]
+    Refused {
+        /// The process that was to be sampled.
+        pid: u32,
+        /// `kernel.perf_event_paranoid`; none: the kernel has no such events.
+        paranoid: Option<i64>,
+        /// This process is root's.
+        root: bool,
+        /// What the kernel said.
+        why: std::io::Error,
+    },
+    /// Samples find no room, or there can be no thread.
+    #[error("{what}: {why}")]
+    Lacking {
+        /// What there is none of.
+        what: &'static str,
+        /// What the kernel said.
+        why: std::io::Error,
+    },
+}
+
+/// What the kernel's refusal means, and the setting that changes it.
+fn refused(pid: u32, paranoid: Option<i64>, root: bool, why: &std::io::Error) -> String {
+    let cannot = format!("process {pid} cannot be sampled");
+    match (paranoid, root) {
+        (None, _) => format!("{cannot}: this kernel has no perf events (CONFIG_PERF_EVENTS)"),
+        (Some(_), true) => format!(
+            "{cannot} ({why}), though torment is root: a filter of this container forbids perf_event_open; start it with \
+             --cap-add PERFMON, or where that is not enough with --security-opt seccomp=unconfined"
+        ),
+        (Some(level), false) if level > 2 => format!(
+            "{cannot}: kernel.perf_event_paranoid is {level}, which keeps all but root from it; run torment as root, or \
+             as root once sysctl kernel.perf_event_paranoid=2"
+        ),
+        (Some(level), false) => format!(
+            "{cannot} ({why}): it is another user's, or a filter forbids perf_event_open; run torment as root or as the \
+             process's user (kernel.perf_event_paranoid is {level})"
+        ),
+    }
+}
+
+impl Error {
+    /// What the kernel said when an event of this process was asked for.
+    pub(crate) fn of(pid: u32, why: std::io::Error) -> Self {
+        match why.raw_os_error() {
+            Some(ESRCH) => Self::Gone(pid),
+            Some(EMFILE | ENFILE) => {
+                Self::Lacking { what: "too many files are open; raise the limit with ulimit -n", why }
+            }
+            _ => {
+                let setting = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
+                let paranoid = setting.and_then(|text| text.trim().parse().ok());
+                Self::Refused { pid, paranoid, root: rustix::process::geteuid().is_root(), why }
+            }
+        }
+    }
+}
+
+const ESRCH: i32 = 3;
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_setting() {
+        for (paranoid, root, expected) in [
+            (None, true, "CONFIG_PERF_EVENTS"),
+            (Some(4), false, "sysctl kernel.perf_event_paranoid=2"),
+            (Some(2), false, "as the process's user"),
+            (Some(2), true, "--cap-add PERFMON"),
+        ] {
+            let why = std::io::Error::from_raw_os_error(1);
+            let error = Error::Refused { pid: 7, paranoid, root, why }.to_string();
+            assert!(error.starts_with("process 7 cannot be sampled") && error.contains(expected), "{error}");
+        }
+    }
+}

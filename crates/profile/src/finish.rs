@@ -1,0 +1,146 @@
+//! Addresses ▶ functions with names, and what was gathered ▶ a profile.
+
+use crate::gather::{Code, Gathering};
+use crate::listed;
+use crate::symbols::Symbols;
+use crate::written::written;
+use record::{CodeFunction, CodeModule, Nameless, Profile, StackCount};
+use stacks::CallTree;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Larger lists of functions are read as far as this.
+const MOST_TEXT: u64 = 256 << 20;
+
+/// What was gathered, with names; what else a profile says is left to whoever has measured it.
+pub fn named(gather: Gathering) -> Profile {
+    let mut names = Names::default();
+    let functions: Vec<u32> = gather.list.iter().map(|code| names.function(*code, &gather)).collect();
+    // Addresses of one function are one from here on.
+    let mut tree = CallTree::of_at_most(gather.tree.nodes().len());
+    let mut places: Vec<u32> = Vec::with_capacity(gather.tree.nodes().len());
+    for node in gather.tree.nodes() {
+        let caller = node.caller().map(|caller| places[caller as usize]);
+        let place = tree.under(caller, functions[node.function() as usize]);
+        places.push(place.expect("there are no more than before"));
+    }
+    let mut counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for ((thread, place), samples) in &gather.counts {
+        *counts.entry((*thread, places[*place as usize])).or_default() += samples;
+    }
+    Profile {
+        processes: gather.processes,
+        samples: gather.samples,
+        lost: gather.lost,
+        other: gather.other,
+        truncated: gather.truncated,
+        threads: gather.threads,
+        modules: names.modules,
+        functions: names.functions,
+        calls: tree.into_nodes(),
+        stacks: counts
+            .into_iter()
+            .map(|((thread, place), samples)| StackCount(thread, place, samples))
+            .collect(),
+        ..Profile::default()
+    }
+}
+
+/// What has a name so far.
+#[derive(Default)]
+struct Names {
+    functions: Vec<CodeFunction>,
+    /// By module and where the function begins there, which is told apart from others of its name.
+    places: HashMap<(u32, Vec<u8>), u32>,
+    modules: Vec<CodeModule>,
+    module_places: HashMap<CodeModule, u32>,
+    kernel: Option<Symbols>,
+    /// What processes have said of code that they made.
+    generated: HashMap<u32, Symbols>,
+}
+
+impl Names {
+    fn function(&mut self, code: Code, gather: &Gathering) -> u32 {
+        match code {
+            Code::Kernel(address) => {
+                let kernel = self.kernel.take().unwrap_or_else(|| {
+                    listed::kernel(&text(Path::new("/proc/kallsyms")).unwrap_or_default())
+                });
+                let nameless = kernel.is_empty().then_some(Nameless::Hidden);
+                let number = self.add("[kernel]", nameless, kernel.find(address).map(|(_, name)| name));
+                self.kernel = Some(kernel);
+                number
+            }
+            Code::Generated(pid, address) => {
+                let made = self.generated.remove(&pid).unwrap_or_else(|| generated(pid));
+                let nameless = made.is_empty().then_some(Nameless::Generated);
+                let number = self.add("[generated]", nameless, made.find(address).map(|(_, name)| name));
+                self.generated.insert(pid, made);
+                number
+            }
+            Code::File(file, address) => {
+                let Some(file) = gather.files.get(file) else { return self.add("[unknown]", None, None) };
+                match &file.elf {
+                    Err(why) => self.add(&file.name, Some(Nameless::Unreadable { why: why.clone() }), None),
+                    Ok(elf) => {
+                        let build_id = elf
+                            .build_id
+                            .as_ref()
+                            .map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+                        let nameless = (!elf.has_all).then_some(Nameless::Stripped { build_id });
+                        // What others may call of a stripped library has a name, but for functions between them that have
+                        // none one must not be taken.
+                        self.add(&file.name, nameless, elf.symbols.find(address).map(|(_, name)| name))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The number of a function; without a name it is all that its module has of these.
+    fn add(&mut self, module: &str, nameless: Option<Nameless>, name: Option<&[u8]>) -> u32 {
+        let module = self.module(module, nameless);
+        let symbol = name.unwrap_or_default().to_vec();
+        let functions = &mut self.functions;
+        *self.places.entry((module, symbol)).or_insert_with_key(|(_, symbol)| {
+            let name = match symbol.is_empty() {
+                true => self.modules[module as usize].name.clone(),
+                false => written(symbol),
+            };
+            let name = match (symbol.is_empty(), name.starts_with('[')) {
+                (true, false) => format!("[{name}]"),
+                _ => name,
+            };
+            functions.push(CodeFunction { name, module, file: None, line: None });
+            functions.len() as u32 - 1
+        })
+    }
+
+    fn module(&mut self, name: &str, nameless: Option<Nameless>) -> u32 {
+        let module = CodeModule { name: name.to_owned(), nameless };
+        let modules = &mut self.modules;
+        *self.module_places.entry(module).or_insert_with_key(|module| {
+            modules.push(module.clone());
+            modules.len() as u32 - 1
+        })
+    }
+}
+
+/// What a process has said of code that it made: a perf map, which has the number that the process knows itself by.
+fn generated(pid: u32) -> Symbols {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let inside = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_whitespace().next_back());
+    let name = format!("perf-{}.map", inside.unwrap_or(&pid.to_string()));
+    let places = [format!("/proc/{pid}/root/tmp/{name}"), format!("/tmp/{name}")];
+    let found = places.iter().find_map(|place| text(Path::new(place)));
+    found.map_or_else(Symbols::default, |text| listed::generated(&text))
+}
+
+fn text(path: &Path) -> Option<Vec<u8>> {
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()))?;
+    let mut text = Vec::new();
+    file.take(MOST_TEXT).read_to_end(&mut text).ok()?;
+    Some(text)
+}

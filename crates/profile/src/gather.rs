@@ -1,0 +1,302 @@
+//! Samples as they come ▶ stacks, counted.
+
+use crate::modules::Files;
+use crate::open::Opened;
+use crate::sample::{StackSample, Told, process_of, read};
+use crate::space::{CodePlace, Space};
+use crate::unwind::{Rules, Stack};
+use procfs::{Stat, thread_group};
+use record::ProfiledProcess;
+use stacks::CallTree;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Between two looks into the rings, which hold what comes in several of them.
+const LOOK: Duration = Duration::from_millis(50);
+/// Different places in stacks at most: some 30 MB.
+const MOST_NODES: usize = 500_000;
+/// Different addresses at most.
+const MOST_CODES: usize = 1_000_000;
+/// Processes whose memory is known at once.
+const MOST_SPACES: usize = 5_000;
+/// Processes that are named, and threads whose names are known.
+const MOST_PROCESSES: usize = 200;
+const MOST_THREADS: usize = 100_000;
+/// Bytes of records of one look, of which the rest is lost.
+const MOST_RECORDS: usize = 256 << 20;
+
+/// Where code is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// In the kernel, at this address.
+    Kernel(u64),
+    /// In a file.
+    File(u32, u64),
+    /// Made by this process while it ran.
+    Generated(u32, u64),
+}
+
+/// What was seen so far.
+pub struct Gathering {
+    /// Who is sampled: those that were asked for, and whoever they begin.
+    members: HashSet<u32>,
+    /// Processes that are not.
+    strangers: HashSet<u32>,
+    /// As they were found, with their names.
+    pub processes: Vec<ProfiledProcess>,
+    spaces: HashMap<u32, Space>,
+    /// The files of code.
+    pub files: Files,
+    rules: Rules,
+    codes: HashMap<Code, u32>,
+    /// Where the code is that stacks name by its number.
+    pub list: Vec<Code>,
+    /// Stacks of such numbers.
+    pub tree: CallTree,
+    /// Samples of each thread's group and stack.
+    pub counts: BTreeMap<(u32, u32), u64>,
+    /// Groups of threads.
+    pub threads: Vec<String>,
+    thread_of: HashMap<u32, u32>,
+    /// As in [`record::Profile`].
+    pub samples: u64,
+    /// As there.
+    pub lost: u64,
+    /// As there.
+    pub other: u64,
+    /// As there.
+    pub truncated: u64,
+}
+
+impl Gathering {
+    /// Of these processes, whose memory is looked at now.
+    pub fn of(pids: &[u32]) -> Self {
+        let mut gather = Self {
+            members: HashSet::new(),
+            strangers: HashSet::new(),
+            processes: Vec::new(),
+            spaces: HashMap::new(),
+            files: Files::default(),
+            rules: Rules::default(),
+            codes: HashMap::new(),
+            list: Vec::new(),
+            tree: CallTree::of_at_most(MOST_NODES),
+            counts: BTreeMap::new(),
+            threads: Vec::new(),
+            thread_of: HashMap::new(),
+            samples: 0,
+            lost: 0,
+            other: 0,
+            truncated: 0,
+        };
+        for pid in pids {
+            gather.join(*pid);
+            let space = Space::of(*pid, &mut gather.files);
+            gather.spaces.insert(*pid, space);
+        }
+        gather
+    }
+
+    fn join(&mut self, pid: u32) {
+        self.strangers.remove(&pid);
+        if self.members.insert(pid) && self.processes.len() < MOST_PROCESSES {
+            let name = procfs::name(pid).unwrap_or_default();
+            self.processes.push(ProfiledProcess { pid, name });
+        }
+    }
+
+    /// Takes what comes until it is asked to stop, and then what has come until then.
+    pub fn watch(&mut self, opened: &mut Opened, stop: &AtomicBool) {
+        loop {
+            let ends = stop.load(Ordering::SeqCst);
+            self.look(opened);
+            if ends {
+                return;
+            }
+            std::thread::park_timeout(LOOK);
+        }
+    }
+
+    /// Takes what is in the rings. Records of different processors are put in the order of their times: a process begins on one, and
+    /// maps its code on another.
+    fn look(&mut self, opened: &mut Opened) {
+        let (mut bytes, mut records) = (Vec::new(), Vec::new());
+        let mut left_out = 0;
+        for ring in &mut opened.rings {
+            ring.take(&mut |(kind, misc, body)| {
+                let Some(told) = read(kind, misc, body) else { return };
+                if let Told::Lost(samples) = told {
+                    left_out += samples;
+                    return;
+                }
+                let pid = process_of(&told).unwrap_or(0);
+                // On a busy machine most samples are of others.
+                let is_strange = matches!(told, Told::Sample(_)) && self.strangers.contains(&pid);
+                if is_strange {
+                    return;
+                }
+                if bytes.len() + body.len() > MOST_RECORDS {
+                    left_out += 1;
+                    return;
+                }
+                let from = bytes.len();
+                bytes.extend_from_slice(body);
+                records.push(Kept { at: time(&told, body), kind, misc, body: from..bytes.len() });
+            });
+        }
+        self.lost += left_out;
+        records.sort_by_key(|record| record.at);
+        for Kept { kind, misc, body, .. } in records {
+            if let Some(told) = read(kind, misc, &bytes[body]) {
+                self.take(&told, opened.everyone);
+            }
+        }
+    }
+
+    fn take(&mut self, told: &Told<'_>, everyone: bool) {
+        match *told {
+            Told::Sample(ref sample) if self.members.contains(&sample.pid) => self.count(sample),
+            Told::Sample(ref sample) => {
+                // Where only our own threads are sampled, whoever comes along was begun by one of them.
+                if everyone {
+                    self.strangers.insert(sample.pid);
+                } else {
+                    self.join(sample.pid);
+                    self.count(sample);
+                }
+            }
+            Told::Begun { pid, parent } if pid != parent && self.members.contains(&parent) => {
+                self.join(pid);
+                if let Some(space) = self.spaces.get(&parent).cloned()
+                    && self.spaces.len() < MOST_SPACES
+                {
+                    self.spaces.insert(pid, space);
+                }
+            }
+            // Numbers of processes come again.
+            Told::Begun { pid, .. } => drop(self.strangers.remove(&pid)),
+            Told::Ended { pid } => drop(self.spaces.remove(&pid)),
+            Told::Named { pid, tid, name, exec } if self.members.contains(&pid) => {
+                if exec {
+                    self.spaces.insert(pid, Space::default());
+                    if let Some(process) = self.processes.iter_mut().rev().find(|process| process.pid == pid)
+                    {
+                        process.name = String::from_utf8_lossy(name).into_owned();
+                    }
+                }
+                let group = self.group(&String::from_utf8_lossy(name));
+                self.thread_of.insert(tid, group);
+            }
+            Told::Mapped(ref mapped) if self.members.contains(&mapped.pid) => {
+                // What was mapped before anyone asked is read when it is needed.
+                if let Some(space) = self.spaces.get_mut(&mapped.pid) {
+                    space.map(mapped, &mut self.files);
+                }
+            }
+            Told::Named { .. } | Told::Mapped(_) | Told::Lost(_) => {}
+        }
+    }
+
+    fn count(&mut self, sample: &StackSample<'_>) {
+        self.samples += 1;
+        let (pid, thread) = (sample.pid, self.thread(sample));
+        let (files, rules) = (&mut self.files, &mut self.rules);
+        if self.spaces.len() >= MOST_SPACES && !self.spaces.contains_key(&pid) {
+            self.spaces.clear();
+        }
+        let space = self.spaces.entry(pid).or_insert_with(|| Space::of(pid, files));
+        let Stack { addresses, mut whole } = space.unwinder.unwind(sample, rules);
+        let mut found: Vec<Code> = sample.kernel().map(Code::Kernel).collect();
+        for address in addresses {
+            found.push(match space.place_now(address, pid, files) {
+                Some(CodePlace::File(file, address)) => Code::File(file, address),
+                Some(CodePlace::Generated(address)) => Code::Generated(pid, address),
+                // No code: what was taken for a caller is none.
+                None => {
+                    whole = false;
+                    break;
+                }
+            });
+        }
+        self.truncated += u64::from(!whole);
+        let codes: Option<Vec<u32>> = found.into_iter().rev().map(|code| self.number(code)).collect();
+        match codes.and_then(|codes| self.tree.stack(codes)) {
+            Some(place) => *self.counts.entry((thread, place)).or_default() += 1,
+            None => self.other += 1,
+        }
+    }
+
+    fn number(&mut self, code: Code) -> Option<u32> {
+        if let Some(number) = self.codes.get(&code) {
+            return Some(*number);
+        }
+        if self.list.len() >= MOST_CODES {
+            return None;
+        }
+        let number = self.list.len() as u32;
+        self.list.push(code);
+        self.codes.insert(code, number);
+        Some(number)
+    }
+
+    /// The group of a sample's thread.
+    fn thread(&mut self, sample: &StackSample<'_>) -> u32 {
+        if let Some(group) = self.thread_of.get(&sample.tid) {
+            return *group;
+        }
+        let path = format!("/proc/{}/task/{}/comm", sample.pid, sample.tid);
+        let name = std::fs::read_to_string(path).unwrap_or_default();
+        let group = self.group(name.trim());
+        if self.thread_of.len() >= MOST_THREADS {
+            self.thread_of.clear();
+        }
+        self.thread_of.insert(sample.tid, group);
+        group
+    }
+
+    fn group(&mut self, name: &str) -> u32 {
+        let group = thread_group(name);
+        let known = self.threads.iter().position(|known| *known == group);
+        known.unwrap_or_else(|| {
+            self.threads.push(group);
+            self.threads.len() - 1
+        }) as u32
+    }
+}
+
+/// A record that waits for its turn.
+struct Kept {
+    at: u64,
+    kind: u32,
+    misc: u16,
+    body: Range<usize>,
+}
+
+/// When a record was made: a sample has it behind its threads, every other record at its end.
+fn time(told: &Told<'_>, body: &[u8]) -> u64 {
+    let place = match told {
+        Told::Sample(_) => body.get(16..24),
+        _ => body.len().checked_sub(8).and_then(|from| body.get(from..)),
+    };
+    place.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes)
+}
+
+/// These processes, and all that they have begun and those again.
+pub fn family(pids: &[u32]) -> Vec<u32> {
+    let parents: HashMap<u32, u32> =
+        procfs::pids().filter_map(|pid| Some((pid, Stat::read(pid)?.parent))).collect();
+    let mut family: Vec<u32> = pids.iter().copied().filter(|pid| parents.contains_key(pid)).collect();
+    let mut next = 0;
+    while let Some(parent) = family.get(next).copied() {
+        let children: Vec<u32> = parents
+            .iter()
+            .filter(|(child, of)| **of == parent && !family.contains(child))
+            .map(|(child, _)| *child)
+            .collect();
+        family.extend(children);
+        next += 1;
+    }
+    family
+}

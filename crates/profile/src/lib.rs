@@ -1,0 +1,110 @@
+//! Samples what runs on the processors, from outside: the stacks of processes, so many times a second of processor time, and the names
+//! of their functions.
+//!
+//! [`start`] opens what samples; from then on a thread takes what the kernel has seen, unwinds it and counts it, until
+//! [`Sampling::end`] gives the names. Nothing is attached to the processes or changed in them, and nothing outlives this process: the
+//! kernel ends the events with it.
+//!
+//! What is read of others, their programs, libraries and maps of generated code, is never trusted: whatever the bytes are, it
+//! is a name or none.
+
+mod elf;
+mod error;
+mod finish;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
+mod gather;
+mod listed;
+mod modules;
+mod open;
+mod sample;
+mod space;
+mod symbols;
+mod unwind;
+mod written;
+
+pub use error::Error;
+
+use gather::{Gathering, family};
+use open::Opened;
+use procfs::{Stat, tick_ns};
+use record::Profile;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Instant;
+use units::Nanos;
+
+/// Samples until it is ended or dropped.
+pub struct Sampling {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<(Gathering, bool)>>,
+    hz: u32,
+    at_unix_ms: u64,
+    began: Instant,
+    pids: Vec<u32>,
+    before: Option<u64>,
+}
+
+/// Begins to sample these processes, and whatever they have begun and begin meanwhile, so many times a second on each processor.
+///
+/// # Errors
+/// If none of them is there, or it is not allowed.
+pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
+    let asked = pids.first().copied().unwrap_or(0);
+    let pids = family(pids);
+    if pids.is_empty() {
+        return Err(Error::Gone(asked));
+    }
+    let mut opened = Opened::of(&pids, hz)?;
+    let mut gather = Gathering::of(&pids);
+    let stop = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&stop);
+    let before = ticks(&pids);
+    let (at_unix_ms, began) = (sys::now().unix_ms(), Instant::now());
+    opened.begin()?;
+    let work = move || {
+        gather.watch(&mut opened, &ends);
+        (gather, opened.kernel)
+    };
+    let thread = Builder::new().name("profile".to_owned()).spawn(work);
+    let thread = thread.map_err(|why| Error::Lacking { what: "there can be no thread", why })?;
+    Ok(Sampling { stop, thread: Some(thread), hz, at_unix_ms, began, pids, before })
+}
+
+impl Sampling {
+    /// What was seen, with names.
+    pub fn end(mut self) -> Profile {
+        let length = Nanos::from(self.began.elapsed());
+        let after = ticks(&self.pids);
+        let Some((gather, kernel)) = self.stop() else { return Profile::default() };
+        let ticks = after.zip(self.before).map(|(after, before)| after.saturating_sub(before));
+        Profile {
+            at_unix_ms: self.at_unix_ms,
+            length,
+            hz: self.hz,
+            processor_time: ticks.map(|ticks| Nanos(ticks * tick_ns())),
+            without_kernel: !kernel,
+            ..finish::named(gather)
+        }
+    }
+
+    fn stop(&mut self) -> Option<(Gathering, bool)> {
+        let thread = self.thread.take()?;
+        self.stop.store(true, Ordering::SeqCst);
+        thread.thread().unpark();
+        thread.join().ok()
+    }
+}
+
+impl Drop for Sampling {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Processor time of processes and of what they have waited for; none if one of them has ended.
+fn ticks(pids: &[u32]) -> Option<u64> {
+    pids.iter().map(|pid| Stat::read(*pid).map(|stat| stat.cpu + stat.children_cpu)).sum()
+}

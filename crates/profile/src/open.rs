@@ -1,0 +1,160 @@
+//! Opens what samples: on every processor whatever runs there, where that is allowed; otherwise every thread of the processes.
+
+use crate::Error;
+use sys::{SampleEvent, SampleForm, SampleRing, SampledTask};
+
+/// Bytes of the user's stack in each sample: deep enough for most, as programs have buffers on it; frame pointers lead beyond it.
+const STACK_BYTES: u32 = 32 << 10;
+/// Where the user may lock little memory.
+const LITTLE_STACK_BYTES: u32 = 16 << 10;
+/// Bytes of the ring of one processor: two thirds of a second of samples at 99 Hz.
+const RING_BYTES: usize = 2 << 20;
+/// The kernel has no more (`NR_CPUS`).
+const MOST_PROCESSORS: u32 = 8192;
+const EACCES: i32 = 13;
+const EPERM: i32 = 1;
+const ENODEV: i32 = 19;
+const ESRCH: i32 = 3;
+
+/// What samples, from [`Opened::begin`] until it is dropped.
+pub struct Opened {
+    /// One for each processor.
+    pub rings: Vec<SampleRing>,
+    /// Those that put their samples into these rings, of threads that were there.
+    others: Vec<SampleEvent>,
+    /// Whether others' samples come too.
+    pub everyone: bool,
+    /// Whether what the kernel does is seen.
+    pub kernel: bool,
+}
+
+impl Opened {
+    /// Opens all.
+    ///
+    /// # Errors
+    /// If the kernel does not let this user, or there is no room.
+    pub fn of(pids: &[u32], hz: u32) -> Result<Self, Error> {
+        let form = |kernel, stack_bytes| SampleForm { hz, kernel, stack_bytes };
+        match everywhere(form(true, STACK_BYTES)) {
+            Err(why) if is_refusal(&why) => {}
+            rings => return Ok(Self { rings: rings?, others: Vec::new(), everyone: true, kernel: true }),
+        }
+        match threads(pids, form(true, LITTLE_STACK_BYTES)) {
+            Err(Error::Refused { .. }) => threads(pids, form(false, LITTLE_STACK_BYTES)),
+            opened => opened,
+        }
+    }
+
+    /// Samples from now on.
+    ///
+    /// # Errors
+    /// If the kernel takes none of it.
+    pub fn begin(&self) -> Result<(), Error> {
+        let begun = self.rings.iter().try_for_each(SampleRing::begin);
+        let begun = begun.and_then(|()| self.others.iter().try_for_each(SampleEvent::begin));
+        begun.map_err(|why| Error::Lacking { what: "sampling does not begin", why })
+    }
+}
+
+fn is_refusal(error: &Error) -> bool {
+    matches!(error, Error::Refused { why, .. } if matches!(why.raw_os_error(), Some(EACCES | EPERM)))
+}
+
+/// On each processor; one that is switched off has no events.
+fn everywhere(form: SampleForm) -> Result<Vec<SampleRing>, Error> {
+    let mut rings = Vec::new();
+    for processor in processors() {
+        match SampleEvent::open(SampledTask::Any, processor, form) {
+            Err(why) if why.raw_os_error() == Some(ENODEV) => {}
+            event => rings.push(ring(event.map_err(|why| Error::of(0, why))?)?),
+        }
+    }
+    Ok(rings)
+}
+
+/// Of each thread there is, on each processor; threads and processes that they start come along by themselves.
+fn threads(pids: &[u32], form: SampleForm) -> Result<Opened, Error> {
+    let mut rings = Vec::new();
+    let (mut others, mut gone) = (Vec::new(), pids.first().copied().unwrap_or(0));
+    for processor in processors() {
+        let mut own: Option<SampleRing> = None;
+        for pid in pids {
+            for thread in tasks(*pid) {
+                let event = match SampleEvent::open(SampledTask::Thread(thread), processor, form) {
+                    Ok(event) => event,
+                    Err(why) if why.raw_os_error() == Some(ESRCH) => {
+                        gone = *pid;
+                        continue;
+                    }
+                    Err(why) if why.raw_os_error() == Some(ENODEV) => break,
+                    Err(why) => return Err(Error::of(*pid, why)),
+                };
+                match &own {
+                    None => own = Some(ring(event)?),
+                    Some(ring) => {
+                        ring.also_of(&event)
+                            .map_err(|why| Error::Lacking { what: "samples find no room", why })?;
+                        others.push(event);
+                    }
+                }
+            }
+        }
+        rings.extend(own);
+    }
+    if rings.is_empty() {
+        return Err(Error::Gone(gone));
+    }
+    Ok(Opened { rings, others, everyone: false, kernel: form.kernel })
+}
+
+/// A ring as large as this user may lock.
+fn ring(event: SampleEvent) -> Result<SampleRing, Error> {
+    let mut pages = RING_BYTES / rustix::param::page_size();
+    let mut event = event;
+    loop {
+        event = match SampleRing::new(event, pages) {
+            Ok(ring) => return Ok(ring),
+            Err((_, event)) if pages > 32 => event,
+            Err((why, _)) => {
+                let what = "samples find no room; raise kernel.perf_event_mlock_kb, or run torment as root";
+                return Err(Error::Lacking { what, why });
+            }
+        };
+        pages /= 2;
+    }
+}
+
+fn tasks(pid: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Those that there are, by their numbers: `0-3,8`.
+fn processors() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let found = listed(&text);
+    if found.is_empty() { vec![0] } else { found }
+}
+
+fn listed(text: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+        (from <= to && to < MOST_PROCESSORS).then_some(from..=to)
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_listed_in_ranges() {
+        for (text, expected) in
+            [("0-3,8\n", vec![0, 1, 2, 3, 8]), ("0\n", vec![0]), ("", vec![]), ("3-1,x,0-4294967295", vec![])]
+        {
+            assert_eq!(listed(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! From registers and a copy of the stack to the addresses of a stack.
+
+use crate::elf::UnwindTables;
+use crate::sample::{Registers, StackSample, within};
+use framehop::{CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, Unwinder as _};
+use framehop::{UnwindRegsNative, UnwinderNative};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Frames of one stack at most, the innermost ones; a recursion may have more.
+pub const MOST_FRAMES: usize = 1_000;
+/// The kernel follows frame pointers no further (`kernel.perf_event_max_stack`).
+const CHAIN: usize = 127;
+
+/// Unwinds the stacks of one process.
+#[derive(Clone, Default)]
+pub struct Unwinder(UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>);
+
+/// What was found out by which rule an address is unwound, of all processes.
+#[derive(Default)]
+pub struct Rules(CacheNative<MayAllocateDuringUnwind>);
+
+/// A mapped file, as far as its stacks can be unwound.
+pub struct Mapped(Module<Arc<[u8]>>);
+
+/// A file mapped there, so far from where it states to be; none without tables, or if it is not where it could be.
+pub fn module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<Mapped> {
+    if tables.frames.is_none() && tables.debug_frames.is_none() || bias > place.start {
+        return None;
+    }
+    let UnwindTables { text, got, frames, index, debug_frames } = tables.clone();
+    let (eh_frame_svma, eh_frame) = frames.unzip();
+    let (eh_frame_hdr_svma, eh_frame_hdr) = index.unzip();
+    let sections = ExplicitModuleSectionInfo {
+        text_svma: text,
+        got_svma: got,
+        eh_frame_svma,
+        eh_frame,
+        eh_frame_hdr_svma,
+        eh_frame_hdr,
+        debug_frame: debug_frames,
+        ..ExplicitModuleSectionInfo::default()
+    };
+    Some(Mapped(Module::new(String::new(), place, bias, sections)))
+}
+
+/// A stack of the user's side.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// Addresses within the functions, the innermost first.
+    pub addresses: Vec<u64>,
+    /// Whether the last is its root.
+    pub whole: bool,
+}
+
+impl Unwinder {
+    /// From now on with this file.
+    pub fn add_module(&mut self, module: Mapped) {
+        self.0.add_module(module.0);
+    }
+
+    /// Without the file that was mapped from this address on, if one was.
+    pub fn remove_module(&mut self, start: u64) {
+        self.0.remove_module(start);
+    }
+
+    /// The stack of a sample: by the tables of its code as far as the copy of the stack reaches, by frame pointers where code has no
+    /// tables, and beyond the copy by those that the kernel has followed.
+    pub fn unwind(&self, sample: &StackSample<'_>, rules: &mut Rules) -> Stack {
+        let mut chain = sample.user();
+        let Some(registers) = sample.registers.filter(|_| !sample.stack.is_empty()) else {
+            return by_frame_pointers(&mut chain);
+        };
+        let mut stack = self.by_tables(registers, sample.stack, rules);
+        let Some(last) = stack.addresses.last().filter(|_| !stack.whole) else { return stack };
+        // Where both agree on an address, the kernel may know how it goes on.
+        let last = last + u64::from(stack.addresses.len() > 1);
+        let (mut seen, mut beyond) = (0, Vec::new());
+        while let Some(address) = chain.next() {
+            seen += 1;
+            if address == last {
+                beyond = by_frame_pointers_after(&mut chain);
+                break;
+            }
+        }
+        if !beyond.is_empty() {
+            stack.whole = seen + beyond.len() < CHAIN;
+            stack.addresses.extend(beyond);
+            stack.addresses.truncate(MOST_FRAMES);
+        }
+        stack
+    }
+
+    fn by_tables(&self, registers: Registers, copy: &[u8], rules: &mut Rules) -> Stack {
+        let mut read = |address| {
+            let place = within(registers.stack, copy.len(), address).ok_or(())?;
+            let word: [u8; 8] = copy[place].try_into().map_err(|_| ())?;
+            Ok(u64::from_ne_bytes(word))
+        };
+        let native = native(registers);
+        let mut frames = self.0.iter_frames(registers.instruction, native, &mut rules.0, &mut read);
+        let mut stack = Stack { addresses: Vec::new(), whole: false };
+        while stack.addresses.len() < MOST_FRAMES {
+            match frames.next() {
+                Ok(Some(frame)) => stack.addresses.push(frame.address_for_lookup()),
+                Ok(None) => {
+                    stack.whole = true;
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        stack
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn native(registers: Registers) -> UnwindRegsNative {
+    UnwindRegsNative::new(registers.instruction, registers.stack, registers.frame)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn native(registers: Registers) -> UnwindRegsNative {
+    UnwindRegsNative::new(registers.link, registers.stack, registers.frame)
+}
+
+/// The kernel's chain alone: where the code has no frame pointers it ends early, or leads astray.
+fn by_frame_pointers(chain: &mut impl Iterator<Item = u64>) -> Stack {
+    let mut addresses: Vec<u64> = chain.next().into_iter().collect();
+    addresses.extend(by_frame_pointers_after(chain));
+    let whole = addresses.len() < CHAIN;
+    Stack { addresses, whole }
+}
+
+/// Callers: each goes on after its call.
+fn by_frame_pointers_after(chain: &mut impl Iterator<Item = u64>) -> Vec<u64> {
+    chain.map(|address| address.saturating_sub(1)).collect()
+}

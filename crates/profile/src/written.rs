@@ -1,0 +1,91 @@
+//! Names of functions as they are written, from those that compilers give them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// Longer names are cut: templates may have thousands of letters, and nobody reads them.
+const LONGEST: usize = 400;
+
+/// A name as it is written, in one line. C++ is undone without the types of its arguments, Rust without its hash.
+pub fn written(symbol: &[u8]) -> String {
+    let name = String::from_utf8_lossy(symbol);
+    let plain = demangled(&name).map_or(name, Cow::Owned);
+    tidy(&plain)
+}
+
+/// Without what would break a line, and cut.
+pub fn tidy(name: &str) -> String {
+    let mut tidy: String = name.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if name.chars().nth(LONGEST).is_some() {
+        tidy.push('…');
+    }
+    tidy
+}
+
+fn demangled(name: &str) -> Option<String> {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        let mut text = Bounded::default();
+        // What is too long is cut; what cannot be written stays as it is.
+        return (fmt::write(&mut text, format_args!("{rust:#}")).is_ok() || text.is_full())
+            .then_some(text.0)
+            .filter(|text| !text.is_empty());
+    }
+    if !name.starts_with("_Z") {
+        return None;
+    }
+    let symbol = cpp_demangle::Symbol::new(name).ok()?;
+    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type().recursion_limit(96);
+    symbol.demangle_with_options(&options).ok()
+}
+
+/// Takes no more than will be shown.
+#[derive(Default)]
+struct Bounded(String);
+
+impl Bounded {
+    fn is_full(&self) -> bool {
+        self.0.len() > 4 * LONGEST
+    }
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.is_full() {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_in_the_source() {
+        for (symbol, expected) in [
+            ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
+            ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+            ("_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<int, std::allocator<int> >::push_back"),
+            ("_ZN7rocksdb6DBImpl3GetEv", "rocksdb::DBImpl::Get"),
+            ("ngx_http_process_request", "ngx_http_process_request"),
+            ("runtime.mallocgc", "runtime.mallocgc"),
+            ("_Znonsense", "_Znonsense"),
+            ("a\nb\tc", "a b c"),
+            ("", ""),
+        ] {
+            assert_eq!(written(symbol.as_bytes()), expected, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let name = written(&[b'x'; 10_000]);
+        assert_eq!(name.chars().count(), LONGEST + 1);
+        // A name that refers back to itself unfolds to no end.
+        let mut nested = "_ZN1a".to_owned();
+        nested.extend((0..200).map(|_| "IS_S_"));
+        assert!(written(nested.as_bytes()).len() < 2 * LONGEST * 4);
+    }
+}

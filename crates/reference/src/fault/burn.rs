@@ -1,0 +1,67 @@
+//! A page whose profile is known: two functions that share its processor time as asked.
+
+use super::wait::burn;
+use std::hint::black_box;
+use std::time::Duration;
+
+/// Calls of itself before the work begins, at most: some 100 KB of stack.
+pub(super) const DEEPEST: u32 = 2_000;
+
+/// What a request has its processor do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Burning {
+    /// Time of the first function, and of the second.
+    pub times: [Duration; 2],
+    /// So many calls of one function lead to them.
+    pub deep: u32,
+}
+
+impl Burning {
+    /// Spends it.
+    pub fn spend(self, ending: &dyn Fn() -> bool) {
+        burn_deeper(self.deep, &|| {
+            burn_first(self.times[0], ending);
+            burn_second(self.times[1], ending);
+        });
+    }
+}
+
+/// Never part of its caller, or its time would be the caller's.
+#[inline(never)]
+fn burn_first(time: Duration, ending: &dyn Fn() -> bool) {
+    burn(time, ending);
+    // Otherwise both would be one: their code is the same but for this.
+    black_box(1);
+}
+
+#[inline(never)]
+fn burn_second(time: Duration, ending: &dyn Fn() -> bool) {
+    burn(time, ending);
+    black_box(2);
+}
+
+/// Calls itself so often first.
+#[inline(never)]
+fn burn_deeper(levels: u32, work: &dyn Fn()) {
+    match levels {
+        0 => work(),
+        levels => burn_deeper(levels - 1, work),
+    }
+    // Something is left to do after the call, so that it is one.
+    black_box(levels);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn the_work_is_done_once_however_deep() {
+        let done = Cell::new(0);
+        burn_deeper(DEEPEST, &|| done.set(done.get() + 1));
+        assert_eq!(done.get(), 1);
+        let times = [Duration::from_secs(3_600), Duration::from_secs(3_600)];
+        Burning { times, deep: 3 }.spend(&|| true);
+    }
+}

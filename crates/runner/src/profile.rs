@@ -1,0 +1,66 @@
+//! `torment profile`: which code runs.
+
+use crate::{Error, Outcome, Sink, Stop, Title, exit, id, recorded};
+use plan::Secrets;
+use procfs::Stat;
+use record::{Event, Profile, RunKind, Verdict};
+use stacks::Tally;
+use std::thread;
+use std::time::{Duration, Instant};
+use units::Nanos;
+
+/// Between two looks whether somebody wants the end, or the processes have.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is to be sampled.
+pub struct Profiled {
+    /// Processes; those that they start are sampled too.
+    pub pids: Vec<u32>,
+    /// Who that is, for people.
+    pub whom: String,
+    /// How long.
+    pub length: Nanos,
+    /// Samples a second on each processor.
+    pub hz: u32,
+    /// What was typed after the command.
+    pub words: String,
+}
+
+/// Samples them for the time that was asked for, or until they end.
+pub fn profile(asked: &Profiled, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
+    let title = Title {
+        command: RunKind::Profile,
+        target: asked.whom.clone(),
+        goal: String::new(),
+        plan: asked.words.clone(),
+        parts: Vec::new(),
+        secrets: Secrets::default(),
+    };
+    recorded(id::new_id(), title, version, None, sink, |sink| {
+        let sampling =
+            ::profile::start(&asked.pids, asked.hz).map_err(|why| Error::Machine(why.to_string()))?;
+        let until = Instant::now() + Duration::from_nanos(asked.length.0);
+        let lives = || asked.pids.iter().any(|pid| Stat::read(*pid).is_some_and(|stat| !stat.has_ended()));
+        while Instant::now() < until && !stop.asked() && lives() {
+            thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+        }
+        let profile = sampling.end();
+        let verdict = verdict(&profile);
+        let code = match profile.samples {
+            _ if stop.asked() => exit::INTERRUPTED,
+            0 => exit::UNDECIDED,
+            _ => exit::MET,
+        };
+        sink.event(&Event::Profiled { profile: Box::new(profile) });
+        Ok((verdict, code))
+    })
+}
+
+fn verdict(profile: &Profile) -> Verdict {
+    let tally = Tally::of(profile);
+    let most = tally.by_own().first().filter(|most| most.own > 0).and_then(|most| {
+        let name = profile.functions.get(most.of as usize)?.name.clone();
+        Some((name, tally.share(most.own)?.value))
+    });
+    Verdict::Profiled { samples: profile.samples, most }
+}

@@ -1,0 +1,48 @@
+use record::{Profile, StackCount};
+use std::fmt::Write;
+
+/// A profile as folded stacks, a line each: the thread and the functions from the root, with semicolons between them, and the number of
+/// samples. Flame graph tools, speedscope and `inferno` read it.
+pub fn folded(profile: &Profile) -> String {
+    let mut text = String::new();
+    for stack in &profile.stacks {
+        let StackCount(thread, _, samples) = *stack;
+        text.push_str(&without_marks(profile.threads.get(thread as usize).map_or("", String::as_str)));
+        let mut frames: Vec<u32> = profile.frames(*stack).collect();
+        frames.reverse();
+        for function in frames {
+            text.push(';');
+            text.push_str(&without_marks(&profile.functions[function as usize].name));
+        }
+        let _ = writeln!(text, " {samples}");
+    }
+    text
+}
+
+/// Without what this form gives a meaning to.
+fn without_marks(name: &str) -> String {
+    name.chars()
+        .map(|c| {
+            if c == ';' {
+                ':'
+            } else if c.is_control() {
+                ' '
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::tests::profile;
+
+    #[test]
+    fn a_line_for_each_stack() {
+        let mut profile = profile(&[("abc", 4), ("a", 1)]);
+        profile.functions[1].name = "run(int; x)\n".to_owned();
+        assert_eq!(folded(&profile), "worker-N;a;run(int: x) ;c 4\nworker-N;a 1\n");
+    }
+}

@@ -1,0 +1,165 @@
+use record::Profile;
+use stats::{Estimate, binomial};
+
+/// How often something was seen, of a profile's samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Portion {
+    /// Its place in the profile's list.
+    pub of: u32,
+    /// It ran itself.
+    pub own: u64,
+    /// It ran, or whatever it called did; a function that calls itself counts once.
+    pub total: u64,
+}
+
+/// How often each function and each module was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Of every function that was seen.
+    pub functions: Vec<Portion>,
+    /// Of every module that was seen.
+    pub modules: Vec<Portion>,
+    /// Of all samples.
+    pub samples: u64,
+}
+
+impl Tally {
+    /// Counts a profile's stacks.
+    pub fn of(profile: &Profile) -> Self {
+        let (mut functions, mut modules) =
+            (Counter::of(profile.functions.len()), Counter::of(profile.modules.len()));
+        for stack in &profile.stacks {
+            functions.next(stack.2);
+            modules.next(stack.2);
+            for function in profile.frames(*stack) {
+                functions.saw(function);
+                modules.saw(profile.functions[function as usize].module);
+            }
+        }
+        Self { functions: functions.seen(), modules: modules.seen(), samples: profile.samples }
+    }
+
+    /// The functions that ran most often themselves, and how often.
+    pub fn by_own(&self) -> Vec<Portion> {
+        sorted(&self.functions, |portion| (portion.own, portion.total))
+    }
+
+    /// The functions that ran or called what ran most often.
+    pub fn by_total(&self) -> Vec<Portion> {
+        sorted(&self.functions, |portion| (portion.total, portion.own))
+    }
+
+    /// The modules whose code ran most often.
+    pub fn modules_by_own(&self) -> Vec<Portion> {
+        sorted(&self.modules, |portion| (portion.own, portion.total))
+    }
+
+    /// The share of the samples that so many are, with its 95 % interval, as if they were drawn independently: by Wilson's
+    /// score (JASA 22, 1927). Samples of a thread that does the same for longer than the time between two are alike, and the true
+    /// interval is then wider. None of no samples.
+    pub fn share(&self, count: u64) -> Option<Estimate> {
+        binomial(count, self.samples)
+    }
+}
+
+fn sorted<K: Ord>(portions: &[Portion], by: impl Fn(&Portion) -> K) -> Vec<Portion> {
+    let mut sorted = portions.to_vec();
+    sorted.sort_by(|a, b| by(b).cmp(&by(a)).then(a.of.cmp(&b.of)));
+    sorted
+}
+
+/// Counts what is seen in stack after stack, once in each.
+struct Counter {
+    portions: Vec<Portion>,
+    /// The number of the stack in which each was last seen, from 1.
+    last: Vec<u64>,
+    stack: u64,
+    samples: u64,
+    begun: bool,
+}
+
+impl Counter {
+    fn of(things: usize) -> Self {
+        let portions = (0..things as u32).map(|of| Portion { of, ..Portion::default() }).collect();
+        Self { portions, last: vec![0; things], stack: 0, samples: 0, begun: false }
+    }
+
+    fn next(&mut self, samples: u64) {
+        (self.stack, self.samples, self.begun) = (self.stack + 1, samples, false);
+    }
+
+    /// The innermost first.
+    fn saw(&mut self, thing: u32) {
+        let (at, is_innermost) = (thing as usize, !std::mem::replace(&mut self.begun, true));
+        let Some(portion) = self.portions.get_mut(at) else { return };
+        if is_innermost {
+            portion.own += self.samples;
+        }
+        if std::mem::replace(&mut self.last[at], self.stack) != self.stack {
+            portion.total += self.samples;
+        }
+    }
+
+    fn seen(self) -> Vec<Portion> {
+        self.portions.into_iter().filter(|portion| portion.total > 0).collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::CallTree;
+    use record::{CodeFunction, CodeModule, StackCount};
+
+    /// Functions of two modules, `a` and `b` of the first, `c` of the second; stacks by the letters of their functions from the root.
+    pub(crate) fn profile(stacks: &[(&str, u64)]) -> Profile {
+        let mut tree = CallTree::of_at_most(100);
+        let counted = stacks.iter().map(|(letters, samples)| {
+            let place = tree.stack(letters.bytes().map(|letter| u32::from(letter - b'a')));
+            StackCount(0, place.expect("there is room"), *samples)
+        });
+        let counted: Vec<StackCount> = counted.collect();
+        let function =
+            |name: &str, module| CodeFunction { name: name.to_owned(), module, file: None, line: None };
+        let module = |name: &str| CodeModule { name: name.to_owned(), nameless: None };
+        Profile {
+            hz: 99,
+            samples: counted.iter().map(|stack| stack.2).sum(),
+            threads: vec!["worker-N".to_owned()],
+            modules: vec![module("one"), module("two")],
+            functions: vec![function("a", 0), function("b", 0), function("c", 1)],
+            calls: tree.into_nodes(),
+            stacks: counted,
+            ..Profile::default()
+        }
+    }
+
+    #[test]
+    fn own_and_total() {
+        let tally = Tally::of(&profile(&[("a", 1), ("abc", 4), ("abab", 5)]));
+        let portion = |of, own, total| Portion { of, own, total };
+        assert_eq!(tally.functions, [portion(0, 1, 10), portion(1, 5, 9), portion(2, 4, 4)]);
+        assert_eq!(tally.modules, [portion(0, 6, 10), portion(1, 4, 4)]);
+        let order = |portions: Vec<Portion>| portions.iter().map(|portion| portion.of).collect::<Vec<_>>();
+        assert_eq!(order(tally.by_own()), [1, 2, 0]);
+        assert_eq!(order(tally.by_total()), [0, 1, 2]);
+        assert_eq!(order(tally.modules_by_own()), [0, 1]);
+    }
+
+    #[test]
+    fn a_share_has_an_interval() {
+        let tally = Tally::of(&profile(&[("ab", 700), ("ac", 300)]));
+        let share = tally.share(700).expect("there are samples");
+        assert!((share.value - 0.7).abs() < 1e-12, "{share:?}");
+        assert!((share.low - 0.6709).abs() < 1e-3 && (share.high - 0.7276).abs() < 1e-3, "{share:?}");
+        assert_eq!(Tally::default().share(0), None);
+    }
+
+    #[test]
+    fn a_module_that_is_not_there_is_left_out() {
+        let mut profile = profile(&[("ab", 1)]);
+        profile.functions[1].module = 9;
+        let tally = Tally::of(&profile);
+        assert_eq!(tally.modules, [Portion { of: 0, own: 0, total: 1 }]);
+    }
+}

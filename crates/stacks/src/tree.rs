@@ -1,0 +1,68 @@
+use record::CallNode;
+use std::collections::BTreeMap;
+
+/// Stacks by what they have in common, each function once under each of its callers; it grows to a bound.
+#[derive(Debug, Clone)]
+pub struct CallTree {
+    nodes: Vec<CallNode>,
+    places: BTreeMap<CallNode, u32>,
+    most: usize,
+}
+
+impl CallTree {
+    /// An empty one, for so many nodes.
+    pub fn of_at_most(nodes: usize) -> Self {
+        Self { nodes: Vec::new(), places: BTreeMap::new(), most: nodes.min(u32::MAX as usize) }
+    }
+
+    /// The place of a function under its caller, which is one of these places; none: it would be one node too many.
+    pub fn under(&mut self, caller: Option<u32>, function: u32) -> Option<u32> {
+        let node = CallNode::of(caller, function);
+        if let Some(place) = self.places.get(&node) {
+            return Some(*place);
+        }
+        if self.nodes.len() >= self.most {
+            return None;
+        }
+        let place = self.nodes.len() as u32;
+        self.nodes.push(node);
+        self.places.insert(node, place);
+        Some(place)
+    }
+
+    /// The place of the innermost of these functions, from the root; none for none, and where there is no room.
+    pub fn stack(&mut self, functions: impl IntoIterator<Item = u32>) -> Option<u32> {
+        let mut at = None;
+        for function in functions {
+            at = Some(self.under(at, function)?);
+        }
+        at
+    }
+
+    /// All of them, callers before those that they call.
+    pub fn nodes(&self) -> &[CallNode] {
+        &self.nodes
+    }
+
+    /// All of them, for a profile.
+    pub fn into_nodes(self) -> Vec<CallNode> {
+        self.nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stacks_share_is_there_once() {
+        let mut tree = CallTree::of_at_most(4);
+        assert_eq!(tree.stack([7, 8]), Some(1));
+        assert_eq!(tree.stack([7, 8, 8]), Some(2), "it calls itself");
+        assert_eq!(tree.stack([7, 9]), Some(3));
+        assert_eq!(tree.stack([7, 8]), Some(1));
+        assert_eq!(tree.stack([9]), None, "one too many");
+        assert_eq!(tree.stack([]), None);
+        assert_eq!(tree.into_nodes(), [CallNode(0, 7), CallNode(1, 8), CallNode(2, 8), CallNode(1, 9)]);
+    }
+}

@@ -1,0 +1,288 @@
+use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The registers by which a stack is unwound, as bits of `sample_regs_user` (arch/*/include/uapi/asm/perf_regs.h); a sample has them in
+/// the order of their bits: frame pointer, stack pointer and instruction on x86-64, frame pointer, link, stack pointer and instruction on aarch64.
+const REGISTERS: u64 = if cfg!(target_arch = "x86_64") {
+    1 << 6 | 1 << 7 | 1 << 8
+} else if cfg!(target_arch = "aarch64") {
+    1 << 29 | 1 << 30 | 1 << 31 | 1 << 32
+} else {
+    0
+};
+
+/// `PERF_SAMPLE_IP | TID | TIME | CALLCHAIN`, and of the user's side `REGS | STACK`.
+const CHAIN: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5;
+const STACK: u64 = 1 << 12 | 1 << 13;
+/// `PERF_TYPE_SOFTWARE`, and of it `PERF_COUNT_SW_CPU_CLOCK`: time of a processor, in nanoseconds.
+const SOFTWARE: u32 = 1;
+const CPU_CLOCK: u64 = 0;
+/// Bits of the attributes, in the order of perf_event_open(2).
+const DISABLED: u64 = 1;
+const INHERIT: u64 = 1 << 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const EXCLUDE_IDLE: u64 = 1 << 7;
+const TELL: u64 = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23; // mmap, comm, task, sample_id_all, mmap2
+const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
+/// `PERF_EVENT_IOC_ENABLE` and `PERF_EVENT_IOC_SET_OUTPUT`.
+const ENABLE: libc::c_ulong = 0x2400;
+const SET_OUTPUT: libc::c_ulong = 0x2405;
+/// Where the first page of a ring says how far the kernel has written, and how far we have read.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+/// `struct perf_event_attr` as of `PERF_ATTR_SIZE_VER5`, which every kernel that torment runs on takes.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    period: u64,
+    sample_type: u64,
+    read_format: u64,
+    bits: u64,
+    wakeup: u32,
+    breakpoint_type: u32,
+    config1: u64,
+    config2: u64,
+    branches: u64,
+    registers: u64,
+    stack_bytes: u32,
+    clock: i32,
+    registers_at_interrupt: u64,
+    aux_watermark: u32,
+    most_frames: u16,
+    reserved: u16,
+}
+
+/// Whose time is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampledTask {
+    /// Whatever runs.
+    Any,
+    /// A thread, and the threads and processes that it starts from now on.
+    Thread(u32),
+}
+
+/// How often, and what of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleForm {
+    /// Samples a second of processor time.
+    pub hz: u32,
+    /// Also what the kernel does.
+    pub kernel: bool,
+    /// Bytes of the user's stack in each sample, a multiple of 8; 0: neither these nor registers.
+    pub stack_bytes: u32,
+}
+
+/// An event of perf_event_open(2) that samples the stack of what runs on a processor. It ends with this value.
+#[derive(Debug)]
+pub struct SampleEvent(OwnedFd);
+
+impl SampleEvent {
+    /// Of what a processor does, not before [`SampleEvent::begin`].
+    ///
+    /// Fails if the kernel does not allow it to this user (EACCES, EPERM), or the thread is no more (ESRCH).
+    pub fn open(task: SampledTask, processor: u32, form: SampleForm) -> io::Result<Self> {
+        let with_stack = form.stack_bytes > 0 && REGISTERS != 0;
+        let mut bits = DISABLED | EXCLUDE_HYPERVISOR | EXCLUDE_IDLE | TELL;
+        if !form.kernel {
+            bits |= EXCLUDE_KERNEL;
+        }
+        let pid = match task {
+            SampledTask::Any => -1,
+            SampledTask::Thread(thread) => {
+                bits |= INHERIT;
+                libc::c_int::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?
+            }
+        };
+        let attributes = Attributes {
+            kind: SOFTWARE,
+            size: size_of::<Attributes>() as u32,
+            config: CPU_CLOCK,
+            period: 1_000_000_000 / u64::from(form.hz.max(1)),
+            sample_type: if with_stack { CHAIN | STACK } else { CHAIN },
+            bits,
+            registers: if with_stack { REGISTERS } else { 0 },
+            stack_bytes: if with_stack { form.stack_bytes } else { 0 },
+            ..Attributes::default()
+        };
+        let none: libc::c_int = -1;
+        // SAFETY: the kernel reads as many bytes of the attributes as they say they have, and writes at most their size there if
+        // that is not one it knows; both are borrowed for the call. What it gives is a new descriptor.
+        let fd = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                pid,
+                processor as libc::c_int,
+                none,
+                CLOSE_ON_EXEC,
+            )
+        };
+        let fd = libc::c_int::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+        // SAFETY: it was just opened, and nobody else has it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Samples from now on.
+    pub fn begin(&self) -> io::Result<()> {
+        self.control(ENABLE, 0)
+    }
+
+    fn control(&self, what: libc::c_ulong, argument: libc::c_int) -> io::Result<()> {
+        // SAFETY: neither request has an address as its argument.
+        let done = unsafe { libc::ioctl(self.0.as_raw_fd(), what as _, argument) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+/// Where the kernel puts the samples of one processor, until they are taken.
+#[derive(Debug)]
+pub struct SampleRing {
+    /// The first page says how far it is written and read; the others are the ring.
+    start: NonNull<u8>,
+    page: usize,
+    /// Bytes of the ring, a power of two.
+    size: usize,
+    /// A record that goes over the end, in one piece.
+    whole: Vec<u8>,
+    event: SampleEvent,
+}
+
+// SAFETY: the memory is this value's own, and is read through it alone.
+unsafe impl Send for SampleRing {}
+
+/// A record of a ring: `PERF_RECORD_…`, its `misc` bits, and what follows its head.
+pub type RawSample<'a> = (u32, u16, &'a [u8]);
+
+impl SampleRing {
+    /// Of an event of one processor; the ring has so many pages, a power of two.
+    ///
+    /// Fails with EPERM if this user may lock no more memory (`kernel.perf_event_mlock_kb`, and `ulimit -l`), and gives the event back.
+    pub fn new(event: SampleEvent, pages: usize) -> Result<Self, (io::Error, SampleEvent)> {
+        let page = rustix::param::page_size();
+        let size = page * pages.next_power_of_two();
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let fd = event.0.as_fd().as_raw_fd();
+        // SAFETY: a new mapping of which the kernel chooses the place touches none that exists.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), page + size, access, libc::MAP_SHARED, fd, 0) };
+        if start == libc::MAP_FAILED {
+            return Err((io::Error::last_os_error(), event));
+        }
+        let start = NonNull::new(start.cast()).expect("the kernel places nothing at 0 by itself");
+        Ok(Self { start, page, size, whole: Vec::new(), event })
+    }
+
+    /// What another event of the same processor samples comes here too.
+    pub fn also_of(&self, other: &SampleEvent) -> io::Result<()> {
+        other.control(SET_OUTPUT, self.event.0.as_raw_fd())
+    }
+
+    /// Samples from now on.
+    pub fn begin(&self) -> io::Result<()> {
+        self.event.begin()
+    }
+
+    /// Tells every record that has come since the last time; then there is room for others.
+    pub fn take(&mut self, each: &mut dyn FnMut(RawSample<'_>)) {
+        let head = self.place(HEAD).load(Ordering::Acquire);
+        let mut tail = self.place(TAIL).load(Ordering::Relaxed);
+        while tail < head {
+            let eight = self.bytes(tail, 8);
+            let kind = u32::from_ne_bytes([eight[0], eight[1], eight[2], eight[3]]);
+            let misc = u16::from_ne_bytes([eight[4], eight[5]]);
+            let length = u16::from_ne_bytes([eight[6], eight[7]]);
+            // The kernel writes whole records; anything else would never end.
+            if length < 8 || u64::from(length) > head - tail {
+                tail = head;
+                break;
+            }
+            each((kind, misc, self.bytes(tail + 8, usize::from(length) - 8)));
+            tail += u64::from(length);
+        }
+        self.place(TAIL).store(tail, Ordering::Release);
+    }
+
+    /// One of the two numbers that we share with the kernel.
+    fn place(&self, at: usize) -> &AtomicU64 {
+        // SAFETY: both lie within the first page, aligned to 8 bytes; the kernel reads and writes them as whole numbers, and so
+        // does everyone here.
+        unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(at).cast()) }
+    }
+
+    /// So many bytes from this place on, which lie between what is read and what is written.
+    fn bytes(&mut self, from: u64, length: usize) -> &[u8] {
+        let at = from as usize & (self.size - 1);
+        let first = length.min(self.size - at);
+        // SAFETY: both pieces lie within the ring, and between tail and head: there the kernel writes nothing until `take` has
+        // moved the tail, which needs this borrow to be over.
+        let piece = |at: usize, length: usize| unsafe {
+            std::slice::from_raw_parts(self.start.as_ptr().add(self.page + at), length)
+        };
+        if first == length {
+            return piece(at, length);
+        }
+        self.whole.clear();
+        self.whole.extend_from_slice(piece(at, first));
+        self.whole.extend_from_slice(piece(0, length - first));
+        &self.whole
+    }
+}
+
+impl Drop for SampleRing {
+    fn drop(&mut self) {
+        // SAFETY: it is ours as a whole, and nobody borrows it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.page + self.size) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `PERF_RECORD_SAMPLE`.
+    const SAMPLE: u32 = 9;
+
+    #[test]
+    fn this_thread_is_seen_at_work() {
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let form = SampleForm { hz: 999, kernel: false, stack_bytes: 1 << 10 };
+        let mut rings = Vec::new();
+        for processor in 0..std::thread::available_parallelism().map_or(1, usize::from) as u32 {
+            match SampleEvent::open(SampledTask::Thread(own), processor, form) {
+                // A machine may have others than the first ones.
+                Err(why) if why.raw_os_error() == Some(libc::ENODEV) => {}
+                Err(why) => return eprintln!("SKIPPED: no perf events here: {why}"),
+                Ok(event) => rings.push(SampleRing::new(event, 16).expect("so much may be locked")),
+            }
+        }
+        rings.iter().for_each(|ring| ring.begin().expect("it is there"));
+        let (mut seen, until) = (0, crate::thread_cpu_ns() + 3_000_000_000);
+        // Often enough for the ring to go round: samples have more than a KiB, and the ring 64.
+        while seen < 200 && crate::thread_cpu_ns() < until {
+            for ring in &mut rings {
+                ring.take(&mut |(kind, _, body)| {
+                    if kind == SAMPLE {
+                        let thread = u32::from_ne_bytes(body[12..16].try_into().expect("four bytes"));
+                        assert_eq!(thread, own);
+                        seen += 1;
+                    }
+                });
+            }
+        }
+        assert!(seen >= 200, "only {seen} samples");
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused() {
+        let form = SampleForm { hz: 99, kernel: false, stack_bytes: 0 };
+        for task in [SampledTask::Thread(u32::MAX), SampledTask::Thread(i32::MAX as u32)] {
+            assert!(SampleEvent::open(task, 0, form).is_err(), "{task:?}");
+        }
+    }
+}

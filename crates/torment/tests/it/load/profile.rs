@@ -1,0 +1,183 @@
+//! `torment profile` on code whose shares are known, beside `perf record`, and where it is not allowed.
+
+use crate::program::target::Target;
+use crate::program::{Ended, Place, Running, Turn, binary};
+use serde_json::Value;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Does this while a client asks for a page again and again.
+fn under_load<T>(target: &Target, page: &str, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::SeqCst) {
+                target.get(page);
+            }
+        });
+        let done = work();
+        over.store(true, Ordering::SeqCst);
+        done
+    })
+}
+
+/// Its profile; none where the kernel does not allow one, if that is said as it should be.
+fn profile<'a>(place: &Place, arguments: impl IntoIterator<Item = &'a str>) -> Option<(Ended, Value)> {
+    let (ended, json) = place.json(["profile"].into_iter().chain(arguments));
+    if ended.stderr.contains("cannot be sampled") {
+        let says_what_to_do = ["perf_event_paranoid", "PERFMON", "CONFIG_PERF_EVENTS"];
+        assert!(says_what_to_do.iter().any(|words| ended.stderr.contains(words)), "{ended}");
+        eprintln!("SKIPPED: no perf events here: {}", ended.stderr);
+        return None;
+    }
+    let profile = json["profiles"][0].clone();
+    Some((ended.expect(0), profile))
+}
+
+/// Samples of functions whose name ends so, `own` or `total`.
+fn samples(profile: &Value, which: &str, name: &str) -> f64 {
+    let functions = profile["functions"].as_array().expect("it has functions");
+    let its = functions.iter().filter(|function| {
+        function["name"].as_str().is_some_and(|full| full.rsplit("::").next() == Some(name))
+    });
+    its.map(|function| function[which]["samples"].as_f64().expect("a count")).sum()
+}
+
+/// Both functions have their shares, also behind a recursion that is deeper than what is copied of the stack is likely to be. The program has
+/// no frame pointers: every caller is found by its DWARF tables.
+#[test]
+fn two_functions_have_the_shares_that_they_were_given() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--workers", "4"]);
+    let whom = target.pid().to_string();
+    let mut counted = 0;
+    for (page, deeper) in [("/burn?a=70&b=30&us=50000", 0), ("/burn?a=25&b=75&us=50000&deep=40", 40)] {
+        let expected = if deeper == 0 { 0.7 } else { 0.25 };
+        let arguments = ["--hz", "999", "-d", "8s"];
+        let found =
+            under_load(&target, page, || profile(&place, [whom.as_str()].into_iter().chain(arguments)));
+        let Some((ended, profile)) = found else { return };
+        let (first, second) =
+            (samples(&profile, "total", "burn_first"), samples(&profile, "total", "burn_second"));
+        let (both, all) = (first + second, profile["samples"].as_f64().expect("a count"));
+        // A busy machine may have given it few.
+        assert!(both > 100.0, "only {both} of {all} samples\n{ended}");
+        counted = profile["samples"].as_u64().expect("a count");
+        let share = first / both;
+        // Three points; of fewer than 2,500 samples three standard errors.
+        assert!((share - expected).abs() < 0.03_f64.max(3.0 * (0.25 / both).sqrt()), "{share}\n{ended}");
+        assert!(both / all > 0.9, "the rest is the kernel's and the service's: {both} of {all}");
+        let through = samples(&profile, "total", "burn_deeper");
+        assert!((through - both).abs() < 0.02 * both, "{through} of {both} came through the recursion");
+        assert!(profile["truncated"].as_f64().expect("a count") < 0.05 * all, "{ended}");
+        let ours = profile["processor_seconds"].as_f64().expect("it is measured");
+        let by_kernel = profile["processor_seconds_by_kernel"].as_f64().expect("it is measured");
+        assert!((ours - by_kernel).abs() < 0.1 * by_kernel + 0.1, "{ours} s, by the kernel {by_kernel} s");
+    }
+    is_exported(&place, counted);
+    let shown = place.torment(["show", "last"]).expect(0).stdout;
+    for words in ["of its processor time", "burn_second", "by module", "[kernel]"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+}
+
+/// What other tools read says the same; those that are here read it.
+fn is_exported(place: &Place, samples: u64) {
+    place.torment(["export", "last", "--profile", "folded", "-o", "p.folded"]).expect(0);
+    let folded = std::fs::read_to_string(place.path("p.folded")).expect("it was written");
+    let counts =
+        folded.lines().map(|line| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()));
+    assert_eq!(counts.map(|count| count.expect("a count")).sum::<u64>(), samples);
+    assert!(
+        folded.lines().any(|line| line.contains("burn_deeper;") && line.contains("burn_second")),
+        "{folded}"
+    );
+    place.torment(["export", "last", "--profile", "speedscope", "-o", "p.json"]).expect(0);
+    let text = std::fs::read_to_string(place.path("p.json")).expect("it was written");
+    let speedscope: Value = serde_json::from_str(&text).expect("JSON");
+    let stacks = speedscope["profiles"][0]["samples"].as_array().expect("it has stacks");
+    assert_eq!(stacks.len(), folded.lines().count());
+    place.torment(["export", "last", "--profile", "pprof", "-o", "p.pb.gz"]).expect(0);
+    let mut go = place.homed(Command::new("go"));
+    go.args(["tool", "pprof", "-top", "-cum", "-sample_index=samples"]).arg(place.path("p.pb.gz"));
+    match go.output() {
+        Err(_) => eprintln!("SKIPPED: there is no go here"),
+        Ok(output) => {
+            let top = String::from_utf8_lossy(&output.stdout);
+            let is_read = top.contains(&format!("% of {samples} total")) && top.contains("burn_second");
+            assert!(is_read, "{top}{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+/// perf(1) is the other program that knows: what it finds by itself agrees within five points, function by function.
+#[test]
+fn perf_record_says_the_same() {
+    if Command::new("perf").arg("--version").output().is_err() {
+        return eprintln!("SKIPPED: there is no perf here");
+    }
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--workers", "4"]);
+    let (whom, data) = (target.pid().to_string(), place.path("perf.data"));
+    let found = under_load(&target, "/burn?a=60&b=40&us=50000", || {
+        let mut perf = place.homed(Command::new("perf"));
+        perf.args(["record", "-q", "-e", "cpu-clock", "-F", "499", "-o"]).arg(&data);
+        let perf = Running::start({
+            perf.args(["-p", &whom, "--", "sleep", "6"]);
+            perf
+        });
+        let found = profile(&place, [whom.as_str(), "--hz", "499", "-d", "6s"]);
+        perf.end().expect(0);
+        found
+    });
+    let Some((ended, profile)) = found else { return };
+    let mut report = place.homed(Command::new("perf"));
+    report.args(["report", "--stdio", "-q", "--no-children", "-F", "overhead,sym", "-i"]).arg(&data);
+    let report = Running::start(report).end().expect(0).stdout;
+    let all = profile["samples"].as_f64().expect("a count");
+    let mut compared = 0;
+    for line in report.lines() {
+        let Some((share, rest)) = line.trim().split_once('%') else { continue };
+        let share: f64 = share.parse().expect("a share in percent");
+        // `[.] name` or `[k] name`, by the types of its generics or without.
+        let name = rest.trim().trim_start_matches("[.]").trim_start_matches("[k]").trim();
+        let last = name.rsplit("::").next().unwrap_or(name);
+        if share < 10.0 || last.is_empty() {
+            continue;
+        }
+        let ours = 100.0 * samples(&profile, "own", last) / all;
+        assert!((ours - share).abs() < 5.0, "{name}: {ours:.1} %, by perf {share} %\n{report}\n{ended}");
+        compared += 1;
+    }
+    assert!(compared > 0, "{report}");
+}
+
+#[test]
+fn who_may_not_be_sampled_is_told_what_to_change() {
+    let place = Place::new();
+    let refuse = |line: &str, code: i32, words: &[&str]| {
+        let arguments: Vec<&str> = ["profile"].into_iter().chain(line.split_whitespace()).collect();
+        place.torment(arguments).complains(code, words);
+    };
+    refuse("4194305", 1, &["there is no process 4194305", "torment profile :8080"]);
+    refuse("java", 2, &["'java' is neither a process such as 4711"]);
+    refuse("1 -d 1ms", 2, &["--duration: '1ms' is too short"]);
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: only root can be somebody else");
+    }
+    // The program must be where nobody may run it.
+    let copy = std::env::temp_dir().join(format!("torment-as-nobody-{}", std::process::id()));
+    std::fs::copy(binary(), &copy).expect("there is room");
+    let mut nobody = Command::new(&copy);
+    nobody.args(["profile", "1", "-d", "1s", "--no-store"]).current_dir("/").uid(65534).gid(65534);
+    let output = nobody.output();
+    std::fs::remove_file(&copy).expect("it is ours");
+    let output = output.expect("it can be run");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let is_told = said.contains("process 1 cannot be sampled") && said.contains("perf_event_paranoid");
+    assert!(output.status.code() == Some(1) && is_told, "{said}");
+}

@@ -1,0 +1,55 @@
+//! What ran on the processors, for programs: shares with their intervals. Its stacks are for `export`.
+
+use crate::values::seconds;
+use record::Profile;
+use serde_json::{Value, json};
+use stacks::{Portion, Tally};
+
+/// All functions and modules, those that ran most often themselves leading.
+pub(super) fn profile(profile: &Profile) -> Value {
+    let tally = Tally::of(profile);
+    let module = |of: u32| profile.modules.get(of as usize);
+    let share = |count: u64| {
+        let share = tally.share(count);
+        json!({
+            "samples": count,
+            "share": share.map(|share| share.value),
+            "low": share.map(|share| share.low),
+            "high": share.map(|share| share.high),
+        })
+    };
+    let functions = tally.by_own().into_iter().filter_map(|Portion { of, own, total }| {
+        let function = profile.functions.get(of as usize)?;
+        Some(json!({
+            "name": function.name,
+            "module": module(function.module).map(|module| &module.name),
+            "file": function.file,
+            "line": function.line,
+            "own": share(own),
+            "total": share(total),
+        }))
+    });
+    let modules = tally.modules_by_own().into_iter().filter_map(|Portion { of, own, total }| {
+        let module = module(of)?;
+        let nameless = &module.nameless;
+        Some(json!({ "name": module.name, "nameless": nameless, "own": share(own), "total": share(total) }))
+    });
+    json!({
+        "load": profile.load,
+        "place": profile.place,
+        "started_unix_ms": profile.at_unix_ms,
+        "length_seconds": seconds(profile.length),
+        "hz": profile.hz,
+        "processes": profile.processes,
+        "samples": profile.samples,
+        "processor_seconds": seconds(profile.time_of(profile.samples)),
+        "processor_seconds_by_kernel": profile.processor_time.map(seconds),
+        "lost": profile.lost,
+        "other": profile.other,
+        "truncated": profile.truncated,
+        "without_kernel": profile.without_kernel,
+        "requests": profile.requests,
+        "functions": functions.collect::<Vec<_>>(),
+        "modules": modules.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,259 @@
+//! What ran on the processors: the functions with the most time, by themselves and with what they call, and what could not be seen.
+
+use crate::document::{Section, Table, indented};
+use crate::{Text, Tone};
+use record::{Nameless, Profile};
+use stacks::{Portion, Tally};
+use stats::Estimate;
+use units::{Nanos, grouped};
+
+/// Functions in a table.
+const SHOWN: usize = 10;
+/// Longer names are cut in the middle: their beginning says whose they are, their end what they do.
+const LONGEST: usize = 72;
+/// Modules without names that are told of.
+const NAMELESS: usize = 3;
+/// Below this share of the samples what could not be seen changes no figure.
+const LITTLE: f64 = 0.01;
+/// Above this share all of it comes through a function.
+const ALL: f64 = 0.95;
+
+/// What a profile says, under its heading.
+pub(crate) fn section(profile: &Profile) -> Section {
+    let (section, tally) = (Section::named("profile", "What ran on the processors"), Tally::of(profile));
+    let section = section.texts([head(profile)]).texts(unseen(profile, &tally));
+    tables(profile, &tally).into_iter().fold(section, Section::table)
+}
+
+/// The same for a terminal.
+pub(crate) fn lines(profile: &Profile) -> Vec<Text> {
+    let tally = Tally::of(profile);
+    let mut lines = indented([head(profile), Text::empty()]);
+    for table in tables(profile, &tally).iter().filter(|table| !table.is_empty()) {
+        lines.extend(indented([Text::empty().and(Tone::Faint, &table.title)]));
+        lines.extend(table.lines_at(1));
+        lines.push(Text::empty());
+    }
+    let unseen = unseen(profile, &tally);
+    let apart = (!unseen.is_empty()).then(Text::empty);
+    lines.extend(indented(unseen));
+    lines.extend(apart);
+    lines
+}
+
+fn tables(profile: &Profile, tally: &Tally) -> [Table; 3] {
+    [own(profile, tally), total(profile, tally), modules(profile, tally)]
+}
+
+/// How much was seen.
+fn head(profile: &Profile) -> Text {
+    let Profile { samples, length, hz, .. } = profile;
+    let seconds = Nanos::from_millis((length.as_secs_f64() * 10.0).round() as u64 * 100);
+    if *samples == 0 {
+        let text = format!(
+            "nothing of it was on a processor in {seconds}, looked at {hz} times a second: it waited"
+        );
+        return Text::empty().and(Tone::Warn, text);
+    }
+    let time = profile.time_of(*samples);
+    let processors = time.as_secs_f64() / length.as_secs_f64().max(1e-9);
+    let by_kernel =
+        profile.processor_time.map_or(String::new(), |time| format!("; the kernel counts {time}"));
+    Text::empty().and(Tone::Strong, format!("{} samples", grouped(*samples))).then(format!(
+        " in {seconds} at {hz} Hz: {time} of processor time, {processors:.2} processors{by_kernel}"
+    ))
+}
+
+/// `41.2 % (38.7–43.8)`: a share with its interval.
+fn estimate(share: Option<Estimate>) -> String {
+    share.map_or_else(String::new, |Estimate { value, low, high }| {
+        format!("{:.1} % ({:.1}–{:.1})", value * 100.0, low * 100.0, high * 100.0)
+    })
+}
+
+fn percent(estimate: Option<Estimate>) -> String {
+    estimate.map_or_else(String::new, |estimate| format!("{:.1} %", estimate.value * 100.0))
+}
+
+fn own(profile: &Profile, tally: &Tally) -> Table {
+    let mut table = Table::with_text_last(&["function", "itself", "with what it calls", "module"])
+        .titled("by what they do themselves");
+    for Portion { of, own, total } in tally.by_own().into_iter().filter(|portion| portion.own > 0).take(SHOWN)
+    {
+        let (name, module) = named(profile, of);
+        table.row(plain([name, estimate(tally.share(own)), percent(tally.share(total)), module]));
+    }
+    table
+}
+
+/// Without those through which all of it comes, such as `main`: everybody knows that.
+fn total(profile: &Profile, tally: &Tally) -> Table {
+    let mut table = Table::with_text_last(&["function", "with what it calls", "itself", "module"])
+        .titled("with what they call, but for those through which all of it comes");
+    let share = |count: u64| count as f64 / tally.samples.max(1) as f64;
+    let leads = |portion: &Portion| share(portion.total) > ALL && share(portion.own) < LITTLE;
+    for Portion { of, own, total } in tally.by_total().into_iter().filter(|of| !leads(of)).take(SHOWN) {
+        let (name, module) = named(profile, of);
+        table.row(plain([name, estimate(tally.share(total)), percent(tally.share(own)), module]));
+    }
+    table
+}
+
+fn modules(profile: &Profile, tally: &Tally) -> Table {
+    let mut table = Table::new(&["module", "itself", "with what it calls"]).titled("by module");
+    for Portion { of, own, total } in tally.modules_by_own().into_iter().take(SHOWN) {
+        let name = profile.modules.get(of as usize).map_or("", |module| &module.name);
+        table.row(plain([short(name), estimate(tally.share(own)), percent(tally.share(total))]));
+    }
+    table
+}
+
+fn plain<const COLUMNS: usize>(cells: [String; COLUMNS]) -> [(String, Tone); COLUMNS] {
+    cells.map(|cell| (cell, Tone::Plain))
+}
+
+/// Function and module, in words.
+fn named(profile: &Profile, function: u32) -> (String, String) {
+    let Some(function) = profile.functions.get(function as usize) else { return Default::default() };
+    let module = profile.modules.get(function.module as usize).map_or("", |module| &module.name);
+    let place = match (&function.file, function.line) {
+        (Some(file), Some(line)) => format!("{module} ({file}:{line})"),
+        _ => module.to_owned(),
+    };
+    (short(&function.name), place)
+}
+
+fn short(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= LONGEST {
+        return name.to_owned();
+    }
+    let half = LONGEST / 2;
+    letters[..half - 1].iter().chain(&['…']).chain(&letters[letters.len() - half..]).collect()
+}
+
+/// What could not be seen, and what to do for more.
+fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
+    let warn = |text: String| Text::empty().and(Tone::Warn, text);
+    let of_all = |count: u64| count as f64 / tally.samples.max(1) as f64;
+    let mut lines = Vec::new();
+    let mut tell = |count: u64, what: &str| {
+        if of_all(count) >= LITTLE {
+            lines.push(warn(format!("{} of the stacks {what}", percent(tally.share(count)))));
+        }
+    };
+    tell(
+        profile.truncated,
+        "could not be followed to their root: the shares with what is called are too low by as much",
+    );
+    tell(profile.other, "found no room and are in no function: there were too many different ones");
+    if profile.lost > 0 {
+        lines.push(warn(format!(
+            "the kernel dropped {} samples, whose is not known: torment came too late to take them",
+            grouped(profile.lost)
+        )));
+    }
+    if profile.without_kernel {
+        lines.push(warn(
+            "what the kernel does for it was not allowed to be seen, and is in no share: run torment as root, or set \
+             kernel.perf_event_paranoid to 1"
+                .to_owned(),
+        ));
+    }
+    let nameless = tally.modules_by_own().into_iter().filter_map(|portion| {
+        let module = profile.modules.get(portion.of as usize)?;
+        let why = module.nameless.as_ref()?;
+        (of_all(portion.own) >= LITTLE).then(|| Text::plain(more(&module.name, why)))
+    });
+    lines.extend(nameless.take(NAMELESS));
+    lines
+}
+
+/// Why a module's functions have no names, and how they get some.
+fn more(module: &str, why: &Nameless) -> String {
+    match why {
+        Nameless::Stripped { build_id: Some(id) } => format!(
+            "{module} has been stripped of most names; they are in the package of its debug symbols, or by debuginfod-find \
+             debuginfo {id}, to be put to /usr/lib/debug/.build-id"
+        ),
+        Nameless::Stripped { build_id: None } => {
+            format!("{module} has been stripped of its names, and has no build id; build it without stripping (-s)")
+        }
+        Nameless::Unreadable { why } => format!("{module} could not be read: {why}"),
+        Nameless::Generated => {
+            "code that the program made while it ran has no names: start Node.js with --perf-basic-prof, Python with -X perf"
+                .to_owned()
+        }
+        Nameless::Hidden => {
+            "the kernel does not tell the names of its functions (kernel.kptr_restrict); torment as root sees them".to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{CallNode, CodeFunction, CodeModule, StackCount};
+
+    fn profile() -> Profile {
+        let function =
+            |name: &str, module| CodeFunction { name: name.to_owned(), module, file: None, line: None };
+        let module = |name: &str, nameless| CodeModule { name: name.to_owned(), nameless };
+        Profile {
+            length: Nanos::from_secs(10),
+            hz: 99,
+            samples: 1000,
+            processor_time: Some(Nanos::from_millis(10_100)),
+            truncated: 50,
+            lost: 3,
+            threads: vec!["worker-N".to_owned()],
+            modules: vec![
+                module("app", None),
+                module("libx.so", Some(Nameless::Stripped { build_id: None })),
+            ],
+            functions: vec![function("main", 0), function("parse", 0), function("[libx.so]", 1)],
+            calls: vec![CallNode::of(None, 0), CallNode::of(Some(0), 1), CallNode::of(Some(1), 2)],
+            stacks: vec![StackCount(0, 1, 700), StackCount(0, 2, 300)],
+            ..Profile::default()
+        }
+    }
+
+    fn said(profile: &Profile) -> Vec<String> {
+        super::lines(profile).iter().map(|line| line.to_string()).collect()
+    }
+
+    #[test]
+    fn shares_come_with_their_intervals() {
+        let lines = said(&profile());
+        for expected in [
+            "1,000 samples in 10 s at 99 Hz: 10.1 s of processor time, 1.01 processors; the kernel counts 10.1 s",
+            "70.0 % (67.1–72.8)",
+            "30.0 % (27.2–32.9)",
+            "5.0 % of the stacks could not be followed to their root",
+            "the kernel dropped 3 samples",
+            "libx.so has been stripped of its names, and has no build id",
+        ] {
+            assert!(lines.iter().any(|line| line.contains(expected)), "{expected}: {lines:#?}");
+        }
+        let first = lines.iter().position(|line| line.contains("itself")).expect("there is a table");
+        assert!(lines[first + 1].trim_start().starts_with("parse"), "{lines:#?}");
+    }
+
+    #[test]
+    fn of_nothing_there_is_nothing() {
+        let waits = Profile { samples: 0, stacks: Vec::new(), ..profile() };
+        let lines = said(&waits);
+        assert!(
+            lines.iter().any(|line| line.contains("nothing of it was on a processor in 10 s")),
+            "{lines:#?}"
+        );
+        assert!(!lines.iter().any(|line| line.contains('%')), "{lines:#?}");
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        let name = format!("begin{}end", "x".repeat(500));
+        let cut = short(&name);
+        assert!(cut.starts_with("begin") && cut.ends_with("end") && cut.chars().count() == LONGEST, "{cut}");
+    }
+}
