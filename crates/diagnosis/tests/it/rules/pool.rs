@@ -26,6 +26,22 @@ fn a_pool_of_ten() {
     assert!(diagnosis.prediction.is_some_and(|p| p.capacity == Some(Rate(380.0))));
 }
 
+/// "Twice the pool" promised twice the rate of a service whose processors would be full before that.
+#[test]
+fn a_larger_pool_brings_no_more_than_the_processors_do() {
+    let mut busy = pool_of_ten();
+    busy.subjects[0].cpu_ns = ns(1.1);
+    let diagnosis = judge(watched(), vec![calm(), load(300.0, 190.0, 390.0, 1900, busy)]);
+    expect(&diagnosis, Cause::Pool);
+    let prediction = diagnosis.prediction.expect("there is one");
+    let capacity = prediction.capacity.expect("it is reckoned").0;
+    assert!((capacity - 190.0 * 2.0 / 1.1).abs() < 1.0, "{prediction:?}");
+    assert!(
+        prediction.then.starts_with("its processors would be full at about 345/s (1.1 of 2 used now); "),
+        "{prediction:?}"
+    );
+}
+
 /// From the figures that the sentences have: how many are in use, how long each request stays by Little's law, how many wait.
 #[test]
 fn every_place_on_the_way_says_how_full_it_was() {
