@@ -127,6 +127,8 @@ pub struct Freezes {
     pub each: Vec<Freeze>,
     /// Time under load, in which they were looked for.
     pub loaded: Nanos,
+    /// How much of that they took.
+    pub frozen: Nanos,
     /// From the end of one to the end of the next, if that is always the same.
     pub period: Option<Nanos>,
     /// What the target did in them.
@@ -146,14 +148,9 @@ impl Freezes {
         self.each.iter().map(Freeze::length).max().unwrap_or_default()
     }
 
-    /// All of them together.
-    pub fn total(&self) -> Nanos {
-        self.each.iter().fold(Nanos::ZERO, |sum, freeze| sum + freeze.length())
-    }
-
     /// Of the time under load.
     pub fn share(&self) -> Share {
-        Share((self.total().as_secs_f64() / self.loaded.as_secs_f64().max(f64::MIN_POSITIVE)).min(1.0))
+        Share((self.frozen.as_secs_f64() / self.loaded.as_secs_f64().max(f64::MIN_POSITIVE)).min(1.0))
     }
 }
 
@@ -245,6 +242,10 @@ impl Stillness {
             period: period::of(&ends, &looked).map(Nanos::from_secs_f64),
             meanwhile: meanwhile::of(&self.trials, &each),
             loaded: self.trials.iter().fold(Nanos::ZERO, |sum, trial| sum + trial.loaded()),
+            frozen: each.iter().fold(Nanos::ZERO, |sum, freeze| {
+                let to = freeze.to.min(began[&freeze.trial].load);
+                sum + (to.max(freeze.from) - freeze.from)
+            }),
             each,
         })
     }
@@ -298,9 +299,9 @@ impl Trial {
 
     /// Whether a silence is a freeze by itself, or only with others like it; none if it is ordinary.
     fn is_freeze(&self, silence: &Silence) -> Option<bool> {
-        // What is still under way after the load is only waited for.
-        let to = silence.to.min(self.load);
-        let length = (to > silence.from).then(|| to - silence.from)?;
+        // What is still under way after the load is only waited for; but one that began before, and ended, was as long as it was.
+        let to = if silence.freed.is_some() { silence.to } else { silence.to.min(self.load) };
+        let length = (to > silence.from && silence.from < self.load).then(|| to - silence.from)?;
         let place = |at: Nanos| (at.0 / SLICE.0) as usize;
         let (first, last) = (place(silence.from), place(to));
         let near = first.saturating_sub(AROUND)..(last + 1 + AROUND).min(self.seconds.len());

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::condition::cpu as cpu_of;
-use crate::words::number;
+use crate::words::{count, number};
 use record::Arithmetic;
 use record::watch::Window;
 use units::Rate;
@@ -26,6 +26,22 @@ pub(crate) fn idle(window: &Window) -> f64 {
 
 pub(crate) fn host_cpus(window: &Window) -> f64 {
     window.host.as_ref().map_or(1.0, |host| f64::from(host.cpus.max(1)))
+}
+
+/// What is the next limit for a service that is to have so many processors: where the machine has no more, or none is left to make the load,
+/// whoever follows the advice must know before.
+pub(crate) fn then_the_machine(case: &Case<'_>, wanted: f64) -> String {
+    let host = case.bad.all.host.as_ref().map_or(f64::INFINITY, |host| f64::from(host.cpus));
+    match wanted.round() {
+        wanted if wanted > host => {
+            format!("this machine has only {}, so that takes a larger one", count(host, "processor"))
+        }
+        wanted if wanted == host && !case.is_elsewhere() => format!(
+            "that is all {} of this machine, so the load has to come from another one (--on ssh:HOST)",
+            count(host, "processor")
+        ),
+        _ => "the processors of the machine are the next limit".to_owned(),
+    }
 }
 
 /// Ceiling from what a request cost while the target was well.

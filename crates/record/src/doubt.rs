@@ -104,6 +104,8 @@ named! {
         OtherVersion = "other-version",
         /// of different targets,
         OtherTarget = "other-target",
+        /// under different loads,
+        OtherLoad = "other-load",
         /// from different plans,
         OtherPlan = "other-plan",
         /// go on,

@@ -1,5 +1,6 @@
 use crate::experiment::{is_of_several, number_of};
 use crate::remedy::remedy;
+use crate::summary::fell_behind;
 use crate::{Kind, RunView, Text, Tone, Trial};
 use record::{Cause, Caveat, Doubt, Grounds};
 use std::collections::BTreeMap;
@@ -53,11 +54,11 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     worded(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
 }
 
-/// Each in words, those last whose trials count for nothing anyway. Where the verdict is that torment was the limit, it has said what these
-/// would repeat.
+/// Each in words, those last whose trials count for nothing anyway. Where the verdict is that torment was the limit, or fell
+/// behind, it has said what these would repeat.
 pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
     let cause = view.diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause());
-    let ours = view.is_ours() || cause == Some(Cause::Generator);
+    let ours = view.is_ours() || cause == Some(Cause::Generator) || fell_behind(view).is_some();
     let void = |doubt: &Doubt| {
         let voids =
             |trial: &&Trial| trial.judgement.iter().flat_map(|j| &j.invalid).any(|c| c.doubt == *doubt);

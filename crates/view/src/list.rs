@@ -146,7 +146,7 @@ fn came_to(run: &RunSummary, interval: bool) -> (String, Tone) {
         (Some(ended), _) => (limit(run, shortly(&ended), interval), Tone::Warn),
         (None, Some(true)) => match run.stood_still {
             // Who looks for green is to see what the goal does not ask for.
-            Some(still) => (format!("goal met ({}), but it {}", run.goal, stood_still(still)), Tone::Warn),
+            Some(still) => (format!("goal met ({}), but {}", run.goal, stood_still(still)), Tone::Warn),
             None => (format!("goal met ({})", run.goal), Tone::Good),
         },
         (None, Some(false)) => {
@@ -168,7 +168,8 @@ fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
         (Some(lower), upper) => {
             let verb = ended(run).map_or("holds", |ended| holds(&ended, run.held, Some(lower), upper));
             let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| interval);
-            let open = ended(run).map_or("", |ended| open(&ended));
+            let open = ended(run).and_then(|ended| open(&ended, upper, true));
+            let open = open.map(|open| format!(": {open}")).unwrap_or_default();
             let more = if ended(run).is_none() && upper.is_none() { ", perhaps more" } else { "" };
             (
                 format!("{verb} {} {unit}{open}{more}", number(run.held.unwrap_or(lower))),
@@ -185,11 +186,11 @@ fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
     if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
 }
 
-/// `froze 7 times, up to 900 ms`.
+/// `the target froze 7 times, up to 900 ms`.
 fn stood_still(still: StoodStill) -> String {
     let StoodStill { times, longest } = still;
     let most = if times == 1 { " for" } else { ", up to" };
-    format!("{}{most} {}", freezes::times(times as usize), freezes::shown(longest))
+    format!("the target {}{most} {}", freezes::times(times as usize), freezes::shown(longest))
 }
 
 fn ended(run: &RunSummary) -> Option<Ended> {
@@ -222,7 +223,7 @@ fn machine(verdict: &Verdict) -> (String, Tone) {
             (format!("{figures} figures"), Tone::Good)
         }
         Verdict::Sheet { figures, doubtful, cut_short } => {
-            let doubtful = if *doubtful > 0 { format!(", {doubtful} doubtful") } else { String::new() };
+            let doubtful = if *doubtful > 0 { format!(", {doubtful} with caveats") } else { String::new() };
             let short = if *cut_short { ", interrupted" } else { "" };
             (format!("{figures} figures{doubtful}{short}"), Tone::Warn)
         }

@@ -30,6 +30,11 @@ impl TrialState {
         }
     }
 
+    /// Whether it does not count, whatever it was made for.
+    pub(crate) fn is_void(trial: &Trial) -> bool {
+        trial.judgement.as_ref().is_some_and(|judged| !judged.invalid.is_empty())
+    }
+
     /// What the word means.
     pub fn tone(self) -> Tone {
         match self {

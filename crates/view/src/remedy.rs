@@ -15,18 +15,18 @@ pub(crate) fn remedy(view: &RunView, making: Option<&Making>) -> String {
     let cpus = view.started.as_ref().map_or(0, |started| started.machine.cpus);
     let waits = making.is_none_or(|making| making.waited >= WAITS);
     if making.is_some_and(is_of_connections) {
-        "reuse connections (keep-alive): most requests make one of their own, which costs most of that"
+        "reuse connections (keep-alive): most requests open one of their own, which is most of that cost"
             .to_owned()
     } else if !view.fleet.is_empty() {
         "spread the load over more machines (--on)".to_owned()
     } else if (1..=FEW).contains(&cpus) {
         let s = if cpus == 1 { "" } else { "s" };
-        format!("make the load from another machine (--on ssh:HOST): this one has only {cpus} processor{s}")
+        format!("generate the load on another machine (--on ssh:HOST): this one has only {cpus} processor{s}")
     } else if waits {
-        "give torment processors that nothing else uses (--cores), or make the load from another machine (--on ssh:HOST)"
+        "give torment processors that nothing else uses (--cores), or generate the load on another machine (--on ssh:HOST)"
             .to_owned()
     } else {
-        "give torment more processors (--cores), or make the load from more machines (--on ssh:HOST,…)"
+        "give torment more processors (--cores), or generate the load on more machines (--on ssh:HOST,…)"
             .to_owned()
     }
 }

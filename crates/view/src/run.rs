@@ -1,7 +1,7 @@
 mod fold;
 
 use crate::words::on;
-use crate::{Figures, PartFigures, Second, Trial, Words};
+use crate::{Figures, PartFigures, Second, Trial, TrialState, Words, freezes};
 use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
 use record::{
@@ -215,9 +215,16 @@ impl RunView {
         upper.filter(|_| !self.search_ended().is_some_and(Ended::is_at_least))
     }
 
+    /// What the target failed at in a trial that counts, though no limit was found below it.
+    pub(crate) fn fails_anyway(&self) -> Option<f64> {
+        let upper = self.limits.first()?.upper?;
+        let is_it = |trial: &Trial| TrialState::of(trial) == TrialState::Bad && trial.is_at(upper);
+        self.trials.iter().any(is_it).then_some(upper)
+    }
+
     /// Whether torment itself was the limit: then the figures are its own.
     pub(crate) fn is_ours(&self) -> bool {
-        self.search_ended() == Some(&Ended::GeneratorLimit)
+        self.search_ended() == Some(&Ended::GeneratorLimit) && !freezes::held_up(self)
     }
 
     /// The load of `torment run`, done or as far as it came.

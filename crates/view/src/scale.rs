@@ -24,7 +24,6 @@ const DAY: f64 = 86_400.0;
 pub(crate) struct Scale {
     unit: Unit,
     log: bool,
-    mirrored: bool,
     low: f64,
     high: f64,
 }
@@ -38,12 +37,12 @@ impl Scale {
         if low > high {
             (low, high) = (1.0, 10.0);
         }
-        Self { unit: axis.unit, log: axis.log, mirrored: axis.mirrored, low, high }
+        Self { unit: axis.unit, log: axis.log, low, high }
     }
 
     /// One on which all these values stand, with air beside them.
     pub fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
-        let Self { unit, log, mirrored, mut low, mut high } = Self::tight(axis, values);
+        let Self { unit, log, mut low, mut high } = Self::tight(axis, values);
         match (unit, log) {
             (Unit::Share, _) => (low, high) = (-AIR, 1.0 + AIR),
             (_, true) => {
@@ -58,7 +57,7 @@ impl Scale {
                 high += air;
             }
         }
-        Self { unit, log, mirrored, low, high }
+        Self { unit, log, low, high }
     }
 
     /// Its low end and its high one.
@@ -68,19 +67,17 @@ impl Scale {
 
     /// Rows of length one, the middle of the first at zero: it stands at the high end, so many further down the low one.
     pub fn downwards(rows: f64) -> Self {
-        Self { unit: Unit::Count, log: false, mirrored: false, low: rows - 0.5, high: -0.5 }
+        Self { unit: Unit::Count, log: false, low: rows - 0.5, high: -0.5 }
     }
 
-    /// From 0 at the low end to 1 at the high one, of a mirrored one the other way; beyond them at the nearer end. Where both are one
-    /// value, that is in the middle.
+    /// From 0 at the low end to 1 at the high one; beyond them at the nearer end. Where both are one value, that is in the middle.
     pub fn place(&self, value: f64) -> f64 {
         let share = if self.log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
         } else {
             (value - self.low) / (self.high - self.low)
         };
-        let share = if share.is_nan() { 0.5 } else { share.clamp(0.0, 1.0) };
-        if self.mirrored { 1.0 - share } else { share }
+        if share.is_nan() { 0.5 } else { share.clamp(0.0, 1.0) }
     }
 
     /// The values to name, at most so many.
@@ -167,7 +164,7 @@ mod tests {
     use super::*;
 
     fn axis(unit: Unit, log: bool) -> Axis {
-        Axis { name: String::new(), unit, log, mirrored: false }
+        Axis { name: String::new(), unit, log }
     }
 
     fn scale(unit: Unit, log: bool, values: &[f64]) -> Scale {
@@ -215,13 +212,6 @@ mod tests {
             assert!(places.iter().all(|place| (0.0..=1.0).contains(place)), "{values:?}: {places:?}");
             assert!(scale.ticks(6).len() < 20, "{values:?}");
         }
-        let mirrored = Axis { mirrored: true, ..axis(Unit::Ratio, true) };
-        let mirrored = Scale::of(&mirrored, [0.5, 2.0].into_iter());
-        let places = [0.1, 0.5, 1.0, 2.0, 9.0].map(|value| mirrored.place(value));
-        assert!(
-            places.is_sorted_by(|less, more| less >= more) && places[2] == 0.5,
-            "less to the right: {places:?}"
-        );
         let rows = Scale::downwards(4.0);
         assert_eq!([-0.5, 1.5, 3.5].map(|row| rows.place(row)), [1.0, 0.5, 0.0], "the first at the top");
         let linear = scale(Unit::PerSecond, false, &[0.0, 100.0]);

@@ -83,8 +83,7 @@ impl Strays {
                 _ => {}
             }
         }
-        let is_void =
-            |trial: &&Trial| trial.judgement.as_ref().is_some_and(|judged| !judged.invalid.is_empty());
+        let is_void = |trial: &&Trial| TrialState::is_void(trial);
         let beside = |trial: &&Trial| matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery);
         found.undrawn = view.trials.iter().filter(beside).filter(is_void).count();
         let warm = view.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).filter(is_void);
@@ -106,15 +105,15 @@ impl Strays {
         }
         // Beyond a limit that was found, what lies there is said by its shade.
         if good > 0 && view.fails_at().is_none() && view.end.is_some() {
-            said += &format!("; {} beyond the line: too little to count as held", of(good, "good"));
-        }
-        let drawn = void + void_above;
-        if drawn > 0 {
             let why = match view.is_ours() {
-                true => "in which torment fell behind, at the rate asked for",
-                false => "not counted",
+                true => "torment fell behind in others at these rates, so nothing is known to hold there",
+                false => "too little to count as held",
             };
-            said += &format!("; hollow: {}, {why}", of(drawn, "void"));
+            said += &format!("; {} beyond the line: {why}", of(good, "good"));
+        }
+        // How many they are stands above, or with the doubts.
+        if void + void_above > 0 {
+            said += "; hollow: void, not counted";
         }
         if undrawn > 0 {
             let them =
@@ -185,9 +184,15 @@ impl Stood {
         })
     }
 
-    /// `at 1,983 to 1,991`. Who multiplies the rates by the length of the trials gets the requests that are counted.
-    pub fn at(&self) -> String {
+    /// `at 1,983 to 1,991`; `even at 31,490` of a limit below all of them. Who multiplies the rates by the length of the trials gets the
+    /// requests that are counted.
+    pub fn at(&self, held: f64) -> String {
         let (lowest, highest) = (number(self.lowest), number(self.highest));
-        if lowest == highest { format!("at {highest}") } else { format!("at {lowest} to {highest}") }
+        let above = if self.lowest > held * (1.0 + ALIKE) { "even " } else { "" };
+        if lowest == highest {
+            format!("{above}at {highest}")
+        } else {
+            format!("{above}at {lowest} to {highest}")
+        }
     }
 }

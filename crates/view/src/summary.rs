@@ -2,6 +2,7 @@
 //! then why no more, then the figures, then how sure all that is.
 
 mod experiment;
+mod limit;
 mod load;
 mod making;
 mod profile;
@@ -12,8 +13,9 @@ mod working_set;
 
 pub use tasks::limits;
 
+pub(crate) use limit::{between, holds, open};
 pub(crate) use load::figures;
-pub(crate) use search::{between, curve_table, holds, open, ours_way_on, raised_brings, told};
+pub(crate) use search::{above, curve_table, fell_behind, ours_way_on, raised_brings, told};
 pub(crate) use sheet::{conditions_words, machine_words, uses as sheet_use};
 pub(crate) use tasks::{moments, near, rooms};
 

@@ -3,7 +3,7 @@
 
 use crate::watched::amount;
 use crate::words::number;
-use crate::{RunView, Text, Tone, not_observable};
+use crate::{RunView, Text, Tone, freezes, not_observable};
 use record::{Arithmetic, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
 use units::{Rate, Share};
 
@@ -16,8 +16,8 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
         // What torment makes, and what helps, is said above.
         Some(_) if view.is_ours() => Vec::new(),
         Some(diagnosis) if !diagnosis.findings.is_empty() => found(view, diagnosis),
-        Some(diagnosis) => none(diagnosis).into_iter().collect(),
-        None => Vec::new(),
+        Some(diagnosis) => none(diagnosis).into_iter().chain(freezes::way_on(view)).collect(),
+        None => freezes::way_on(view),
     };
     for place in view.places.iter().filter(|place| !place.watched.anyone()) {
         // Beside others only a database is asked from here.
@@ -60,10 +60,13 @@ fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     lines.extend(facts.map(|fact| evidence(fact, diagnosis)));
     lines.extend(rest);
     lines.push(confidence(diagnosis));
-    lines.extend(
-        diagnosis.next.first().map(|next| Text::empty().and(Tone::Faint, "next: ").and(Tone::Strong, next)),
-    );
-    lines.push(expected(view, diagnosis));
+    let froze = freezes::way_on(view);
+    if froze.is_empty() {
+        let next = diagnosis.next.first();
+        lines.extend(next.map(|next| Text::empty().and(Tone::Faint, "next: ").and(Tone::Strong, next)));
+        lines.push(expected(view, diagnosis));
+    }
+    lines.extend(froze);
     lines
 }
 
@@ -131,6 +134,8 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
         NoFinding::NothingMeasured => return None,
     };
     let said = diagnosis.sentences.join(" ");
+    // That nothing gave is said by the words before it.
+    let said = said.trim_start_matches("Nothing gave: ").to_owned();
     let said = if said.is_empty() { usual.to_owned() } else { said };
     Some(Text::empty().and(tone, words).then(format!(": {said}")))
 }

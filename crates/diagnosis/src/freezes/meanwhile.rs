@@ -170,7 +170,8 @@ pub(super) fn of(trials: &[Trial], freezes: &[Freeze]) -> Meanwhile {
 fn said(sign: &Sign, slope: f64, last: &Sight) -> Meanwhile {
     let threads = |count: f64| {
         let whole = count.round().max(1.0);
-        if whole == 1.0 { "a thread".to_owned() } else { format!("{} threads", number(whole)) }
+        let some = if whole == 1.0 { "one".to_owned() } else { number(whole) };
+        format!("{some} of its threads")
     };
     match sign {
         Sign::Stolen => Meanwhile::of(
@@ -202,20 +203,19 @@ fn said(sign: &Sign, slope: f64, last: &Sight) -> Meanwhile {
             "meanwhile its virtual machine had stopped it at a safepoint, not to collect garbage",
         ),
         Sign::Disk(what) => {
-            Meanwhile::of("disk", format!("meanwhile {} of it waited for a disk ({what})", threads(slope)))
+            Meanwhile::of("disk", format!("meanwhile {} waited for a disk ({what})", threads(slope)))
         }
         Sign::Page => {
-            Meanwhile::of("disk", format!("meanwhile {} of it waited for a page of memory", threads(slope)))
+            Meanwhile::of("disk", format!("meanwhile {} waited for a page of memory", threads(slope)))
         }
         Sign::Busy => Meanwhile::of(
             "busy",
-            format!("meanwhile it computed, on {} processors more than usual", number(slope)),
+            format!("meanwhile it computed, on {} more processors than usual", number(slope)),
         ),
         Sign::Waiting(wait, group) => {
             let (who, wait) = (threads(slope), wait.to_string());
-            let several = who != "a thread";
-            let wait = if several { plural(&wait) } else { wait };
-            Meanwhile::of("waiting", format!("meanwhile {who} of {group} {wait}"))
+            let wait = if who.starts_with("one ") { wait } else { plural(&wait) };
+            Meanwhile::of("waiting", format!("meanwhile {who} ({group}) {wait}"))
         }
     }
 }

@@ -272,6 +272,21 @@ fn what_is_ordinary_is_no_freeze() {
     none("after the load", 10.0, &served(&constant(200.0, 10.0), 8, || 0.001, &frozen));
 }
 
+/// The page of a service that froze every ten seconds marked three of its four freezes: of the last one only the 50 ms before the end
+/// of the load had counted.
+#[test]
+fn one_that_lasts_beyond_the_load_is_one_too() {
+    let frozen = [(9.95, 10.95), (19.95, 20.95), (29.95, 30.95), (39.95, 40.95)];
+    let found = freezes(40.0, &served(&constant(200.0, 40.0), 64, || 0.02, &frozen)).expect("four");
+    assert_eq!(found.each.len(), 4, "{found:?}");
+    assert_eq!(found.period.map(|period| period.as_secs_f64().round()), Some(10.0), "{found:?}");
+    assert!(
+        (found.share().0 - 3.05 / 40.0).abs() < 0.005,
+        "only what lies within the load: {:?}",
+        found.share()
+    );
+}
+
 #[test]
 fn a_warm_up_is_not_looked_at() {
     let requests = served(&constant(100.0, 30.0), 64, || 0.001, &[(12.0, 13.0)]);
@@ -343,10 +358,10 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
     let cases: [(&str, &str, Does<'_>); 7] = [
         ("quota", "meanwhile its processor quota was used up (cpu.max of /box: 0.5 processors)", &quota),
         ("collector", "meanwhile its garbage collector had stopped it (Allocation Failure)", &collector),
-        ("busy", "meanwhile it computed, on 0.8 processors more than usual", &busy),
+        ("busy", "meanwhile it computed, on 0.8 more processors than usual", &busy),
         (
             "disk",
-            "meanwhile 4 threads of it waited for a disk (/var/log/x)",
+            "meanwhile 4 of its threads waited for a disk (/var/log/x)",
             &wait(Wait::Disk { what: "/var/log/x".to_owned() }),
         ),
         (
@@ -354,7 +369,7 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
             "meanwhile its threads were stopped (SIGSTOP, a debugger, a freezer or a snapshot)",
             &wait(Wait::Other { what: "stopped".to_owned() }),
         ),
-        ("waiting", "meanwhile 4 threads of worker sleep", &wait(Wait::Sleep)),
+        ("waiting", "meanwhile 4 of its threads (worker) sleep", &wait(Wait::Sleep)),
         ("nothing", "nothing observed explains it", &|_, _| {}),
     ];
     let frozen = every_ten(60.0);

@@ -3,7 +3,7 @@
 use crate::carriers::{Carriers, HAD, ONE_THREAD, of, restless};
 use crate::case::Case;
 use crate::found::{Contrast, Found, fact, source};
-use crate::processors::{by_cost, host_cpus, idle};
+use crate::processors::{by_cost, host_cpus, idle, then_the_machine};
 use crate::way;
 use crate::words::{count, number};
 use record::watch::{SubjectWindow, Wait};
@@ -19,9 +19,9 @@ impl Carriers<'_> {
         // More of them need something to run on.
         let held = case.cpus() < threads + 0.5;
         let more = if held {
-            "it takes more processors, and a process for each"
+            "it needs more processors, and one process for each"
         } else {
-            "it takes more processes, not more threads"
+            "it needs more processes, not more threads"
         };
         let service = case.name();
         let whose = if service == *name { service.to_owned() } else { format!("{service} ({name})") };
@@ -114,7 +114,7 @@ impl Carriers<'_> {
                     (false, false) => format!("twice the {things}"),
                 },
                 Some(Rate(case.bad.load.answered * gain)),
-                "the processors of the machine are the next limit",
+                then_the_machine(case, if held { 2.0 * threads } else { gain * threads }),
             )
             .unless("the thread is idle part of the time in a run that is as slow")
     }

@@ -36,7 +36,7 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
         found = found.evidence(fact(caveat.to_string()).seen(1.0, 1.0, "trials", source::LOAD));
     }
     if own_delay > 0.0 {
-        let text = format!("arrivals were taken up {} late at p99", time(own_delay));
+        let text = format!("torment sent requests {} late at p99", time(own_delay));
         found = found.evidence(fact(text).seen(own_delay * 1e3, DELAY_LEAST * 1e3, "ms", source::LOAD));
     }
     if case.bad.seen() > 0.0 && !case.is_elsewhere() {
@@ -51,8 +51,8 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
     let host = case.bad.all.host.as_ref().map(|host| host.cpus);
     let found = match host {
         // None can be set aside.
-        Some(..=FEW) => found.next("make the load from another machine: --on ssh:HOST"),
-        _ => found.next("give torment processors of its own (--cores), or make the load from another machine (--on ssh:HOST)"),
+        Some(..=FEW) => found.next("generate the load on another machine: --on ssh:HOST"),
+        _ => found.next("give torment processors of its own (--cores), or generate the load on another machine (--on ssh:HOST)"),
     };
     let found =
         if case.is_load { found.next("or ask for a lower rate: below it the figures hold") } else { found };

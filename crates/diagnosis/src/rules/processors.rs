@@ -5,7 +5,7 @@ use crate::carriers::{Carriers, carriers, few, starved};
 use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
-use crate::processors::{FULL, HOST_IDLE, THROTTLED, by_cost, host_cpus, idle};
+use crate::processors::{FULL, HOST_IDLE, THROTTLED, by_cost, host_cpus, idle, then_the_machine};
 use crate::way::used as used_there;
 use crate::words::{count, number};
 use record::watch::Window;
@@ -217,8 +217,12 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
             .predicts(
                 "twice the processors",
                 Some(Rate(2.0 * case.bad.load.answered)),
-                "a lock or a pool is the next limit; if the rate does not rise, processors were not the \
-                 cause",
+                match then_the_machine(case, 2.0 * cpus) {
+                    ends if 2.0 * cpus >= host => ends,
+                    _ => "a lock or a pool is the next limit; if the rate does not rise, processors were not the \
+                          cause"
+                        .to_owned(),
+                },
             )
             .unless(format!("the service uses less than {} of its processors and is as slow", Share(FULL))),
     )

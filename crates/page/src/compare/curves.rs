@@ -60,7 +60,7 @@ mod tests {
     use view::document::{Axis, Document, Front, Point, SCHEMA, Section, Timeline};
 
     fn run(id: &str, points: &[(f64, f64)], form: Form) -> Run {
-        let axis = |name: &str, unit| Axis { name: name.to_owned(), unit, log: false, mirrored: false };
+        let axis = |name: &str, unit| Axis { name: name.to_owned(), unit, log: false };
         let series = |name: &str, role| Series {
             name: name.to_owned(),
             role,

@@ -4,11 +4,11 @@ use super::plain;
 use view::document::{Doubt, Piece, Table, Text};
 use view::{Measure, RunComparison, Tone};
 
-/// What came of each run but the first, and what was changed for that.
+/// What came of each run but the first, what was changed for that, and the way on.
 pub(super) fn verdict(compared: &RunComparison) -> Vec<Text> {
     let one = |verdict: &view::RunVerdict| Text::empty().and(verdict.standing.tone(), &verdict.words);
     let changed = compared.changed().map(|changed| Text::labelled("changed", changed.to_string()));
-    compared.verdicts.iter().map(one).chain(changed).collect()
+    compared.verdicts.iter().map(one).chain(changed).chain(compared.way_on()).collect()
 }
 
 pub(super) fn doubts(compared: &RunComparison) -> Vec<Doubt> {
@@ -69,7 +69,7 @@ mod tests {
         RunComparison {
             runs: vec![run("before"), run("after")],
             doubts: vec![
-                record::Caveat::new(record::Doubt::OtherPlan, "from “before” to “after”: rate 5 → 6"),
+                record::Caveat::new(record::Doubt::OtherPlan, "from “before” to “after”: seed 5 → 6"),
                 record::Caveat::new(record::Doubt::SingleRuns, "one run of each"),
             ],
             measures: vec![measure],
@@ -82,7 +82,11 @@ mod tests {
     fn figures_have_their_interval() {
         let compared = compared();
         let said: Vec<String> = verdict(&compared).iter().map(ToString::to_string).collect();
-        assert_eq!(said, ["after is slower", "changed: from “before” to “after”: rate 5 → 6"]);
+        assert_eq!(said[..2], ["after is slower", "changed: from “before” to “after”: seed 5 → 6"]);
+        assert!(
+            said[2].starts_with("next: before you rely on it") && said[3].starts_with("expect: "),
+            "{said:?}"
+        );
         let doubts: Vec<String> = doubts(&compared).into_iter().map(|doubt| doubt.text).collect();
         assert_eq!(doubts, ["one run of each"], "what was changed by intention is no doubt");
         let table = table(&compared);

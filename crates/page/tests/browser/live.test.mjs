@@ -94,6 +94,10 @@ test('the history: found, put in order, compared', async () => {
   assert.match(plain(await rows().nth(1).innerText()), /cut short/);
   await shot(page, 'history');
   assert.deepEqual(await findings(page), []);
+  // A limit that is only known to be higher had a bar to the end of its axis, which was read as doubt, or as headroom.
+  const pictures = page.locator('svg.limit');
+  assert.equal(await pictures.locator('.more').count(), 1);
+  assert.equal(await pictures.locator('.interval').count(), (await pictures.count()) - 1);
 
   const filter = page.getByRole('searchbox');
   await filter.fill('goal machine:laptop');

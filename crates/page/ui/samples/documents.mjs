@@ -31,7 +31,7 @@ function chance(seed) {
 
 const piece = (text, tone = 'plain') => ({ text, tone });
 const text = (...pieces) => pieces.map((one) => (typeof one === 'string' ? piece(one) : piece(...one)));
-const axis = (name, unit, log = false) => ({ name, unit, log, mirrored: false });
+const axis = (name, unit, log = false) => ({ name, unit, log });
 const time = axis('time', 'time');
 const point = (x, y, more = {}) => ({ x, y, low: null, high: null, label: '', tone: 'plain', ...more });
 const chart = (id, title, form, x, y, series, more = {}) => ({

@@ -105,8 +105,6 @@ export interface Axis {
   name: string;
   unit: Unit;
   log: boolean;
-  /** It runs from right to left: less lies further to the right. */
-  mirrored: boolean;
 }
 
 export interface Point {

@@ -24,6 +24,7 @@ const VERDICTS = ['met', 'not-met', 'undecided', 'not-trustworthy', 'not-recover
 /** What the colour of a verdict says. */
 const TONES = [
   ['good', 'green: goal met, or limit found'],
+  ['plain', 'uncoloured: no limit up to the highest rate allowed'],
   ['warn', 'amber: less certain, or with a warning'],
   ['bad', 'red: goal not met, or failed'],
 ] as const;
@@ -188,6 +189,7 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
                 {means}
               </span>
             ))}
+            <span class="of-limit">limit: a tick in its 95 % interval, ▸ if it is at least that</span>
           </span>
         </>
       ) : (

@@ -13,19 +13,22 @@ const HEIGHT = 16;
 /** What lies at an end of the axis is seen whole. */
 const SIDE = 3;
 
-/** The interval as a bar, with its middle; an end that is not known runs off the axis. */
+/** The limit as a tick within its interval. Of one that is only known to be higher there is no interval: an arrow says so, for a bar up to the
+ * end of the axis would look like its doubt, or like room that is left. */
 export function LimitPicture({ limit, axis, words }: { limit: Limit; axis: Range; words: string }): JSX.Element {
   const [from, to] = axis;
   const at = (value: number) => SIDE + Math.min(1, Math.max(0, (value - from) / (to - from))) * (WIDTH - 2 * SIDE);
-  const left = limit.lower === null ? 0 : at(limit.lower);
-  const right = limit.upper === null ? WIDTH : at(limit.upper);
+  const { lower, upper } = limit;
   const centre = middle(limit);
+  const [left, right] = [at(lower ?? from), at(upper ?? centre ?? from)];
+  const tick = centre === null ? null : at(centre);
   return (
     <>
       <svg class="limit" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words}>
         <line class="axis" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
-        <rect class="interval" x={left} y="4" width={Math.max(1, right - left)} height={HEIGHT - 8} />
-        {centre !== null && <line class="middle" x1={at(centre)} x2={at(centre)} y1="1" y2={HEIGHT - 1} />}
+        {upper !== null && <rect class="interval" x={left} y="4" width={Math.max(1, right - left)} height={HEIGHT - 8} />}
+        {tick !== null && <line class="middle" x1={tick} x2={tick} y1="1" y2={HEIGHT - 1} />}
+        {tick !== null && upper === null && <path class="more" d={`M${Math.min(tick + 2, WIDTH - 5)} ${HEIGHT / 2 - 4}l5 4l-5 4z`} />}
       </svg>
       <span class="scale" aria-hidden="true">{formatTick(to, 'count')}</span>
     </>

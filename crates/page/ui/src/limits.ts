@@ -72,8 +72,8 @@ export function limitChart(runs: readonly Listed[]): Chart {
     title: `the limit of ${target} over time`,
     note: changes.length > 0 ? 'Dashed lines: the first run at another commit.' : '',
     form: 'points',
-    x: { name: 'started', unit: 'date', log: false, mirrored: false },
-    y: { name: `limit, ${unit}`, unit: unit.endsWith('/s') ? 'per_second' : 'count', log: false, mirrored: false },
+    x: { name: 'started', unit: 'date', log: false },
+    y: { name: `limit, ${unit}`, unit: unit.endsWith('/s') ? 'per_second' : 'count', log: false },
     series: [{ name: 'limit and its interval', role: { nth: 0 }, column: null, points }],
     bounds: changes.map((run) => ({
       name: changes.length > NAMED ? '' : commit(run),

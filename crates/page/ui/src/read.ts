@@ -222,7 +222,7 @@ function readChart(value: unknown): Chart {
 
 function readAxis(value: unknown): Axis {
   const from = object(value);
-  return { name: string(from.name), unit: oneOf(UNITS, from.unit, 'count'), log: from.log === true, mirrored: from.mirrored === true };
+  return { name: string(from.name), unit: oneOf(UNITS, from.unit, 'count'), log: from.log === true };
 }
 
 function readSeries(value: unknown): Series {

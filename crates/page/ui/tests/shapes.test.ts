@@ -5,7 +5,7 @@ import type { Chart, Point, Series, Tone } from '../src/document';
 const point = (tone: Tone, label = 'trial'): Point => ({ x: 1, y: 1, low: null, high: null, label, tone });
 const series = (...points: Point[]): Series => ({ name: '', role: 'good', column: null, points });
 const chart = (...all: Series[]): Chart => {
-  const axis = { name: '', unit: 'count' as const, log: false, mirrored: false };
+  const axis = { name: '', unit: 'count' as const, log: false };
   return { id: '', title: '', note: '', form: 'points', x: axis, y: axis, series: all, bounds: [], bands: [], rows: [], heat: null, marks: [], hollow: '' };
 };
 

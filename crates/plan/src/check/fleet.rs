@@ -35,7 +35,7 @@ impl Draft {
         refuse(
             says(Key::Workers) && on.is_none(),
             Key::Workers,
-            "how many make the load is asked where --on, or on in [fleet], says from where: here, join or k8s",
+            "how many generate the load is asked where --on, or on in [fleet], says from where: here, join or k8s",
         )?;
         refuse(
             says(Key::Workers) && on.as_ref().is_some_and(is_hosts),

@@ -382,7 +382,7 @@ impl Each for Series {
 noun! { Own, of "torment" {
         cpu_ns: Sum Ns, "cpu", "processor time of torment";
         loops_cpu_ns: Sum Ns, "loops_cpu", "of it that of the load's loops" => "torment_own_cpu_seconds_total" part "loops",
-            "Processor time of torment: loops make the load, watch looks at the target, rest is all else.";
+            "Processor time of torment: loops generate the load, watch looks at the target, rest is all else.";
         loops_run_delay_ns: Sum Ns, "loops_ready", "time that torment's loops were ready and waited for a processor"
             => "torment_own_run_delay_seconds_total";
         watch_cpu_ns: Sum Ns, "watch_cpu", "processor time of the watch" => "torment_own_cpu_seconds_total" part "watch";

@@ -6,7 +6,7 @@ use clap::Args;
 use plan::{Command, Draft, Error, GivenAt, Plan, ReadFile};
 
 /// What is started is on this machine: pods load what is in their cluster.
-const ON: &str = "Make the loads from several processes: here, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST, or such as \
+const ON: &str = "Generate the loads from several processes: here, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST, or such as \
                   are started by others: join, join:HOST:PORT";
 
 /// Try hypotheses about a service: would this change help?

@@ -17,7 +17,7 @@ const UNSAID: Nanos = Nanos::from_secs(6 * 3600);
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Fleet")]
 pub struct WorkersArgs {
-    /// Make the load from several processes: `here`, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST,
+    /// Generate the load from several processes: `here`, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST,
     /// or such as are started by others: join, join:HOST:PORT; or pods, by your own kubectl: k8s, k8s:CONTEXT/NAMESPACE
     #[arg(long, value_name = "WHERE")]
     on: Option<String>,

@@ -1,8 +1,9 @@
 //! Why a difference between runs may come of something else.
 
 use super::compared::Compared;
-use super::measure::Run;
+use super::measure::{Run, other_load};
 use super::settings::plans;
+use super::spread::Spread;
 use crate::{RunView, caveats, fleet};
 use record::{Caveat, Doubt, Machine};
 use units::Bytes;
@@ -47,6 +48,9 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
             let text = format!("from {of} to {title}: target {} → {}", first.target, other.target);
             note(Doubt::OtherTarget, text);
         }
+        if let Some(words) = other_load(runs[0], (view, &Spread::default())) {
+            note(Doubt::OtherLoad, format!("from {of} to {title}: {words}"));
+        }
         if let Some(words) = plans(&first.plan, &other.plan, other.target != first.target) {
             note(Doubt::OtherPlan, format!("from {of} to {title}: {words}"));
         }
@@ -75,8 +79,7 @@ pub(super) fn doubts(runs: &[Run<'_>], compared: &[Compared]) -> Vec<Caveat> {
         }
     }
     if runs.len() > 1 {
-        let text = "one run of each: the intervals are of these runs, and leave out how much two runs of the same \
-                    differ; `torment try` repeats them and measures that";
+        let text = "one run of each: the intervals leave out how much two runs of the same setup differ";
         note(Doubt::SingleRuns, text.to_owned());
     }
     all

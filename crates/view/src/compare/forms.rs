@@ -173,7 +173,7 @@ impl RunComparison {
 fn cell(measure: &Measure, index: usize) -> String {
     let mut text = measure.figure_words(index);
     if let Some(difference) = measure.differences[index] {
-        let said = format!("{} {}", measure.difference_words(&difference), difference.standing.said());
+        let said = format!("{} {}", measure.difference_words(&difference), measure.means(&difference).0);
         if !said.trim().is_empty() {
             text += &format!(", {}", said.trim());
         }

@@ -1,6 +1,6 @@
 //! What is compared of two runs, and when a difference is one.
 
-use super::settings::rates_differ;
+use super::settings::rates;
 use super::spread::{SHARE, Spread, load};
 use crate::sheet::value;
 use crate::words::number;
@@ -71,11 +71,6 @@ units::named! {
 }
 
 impl Standing {
-    /// Its name where a reader sees it; nothing where nothing follows.
-    pub(super) fn said(self) -> &'static str {
-        if self == Self::Unknown { "" } else { self.name() }
-    }
-
     /// How it is to be seen.
     pub fn tone(self) -> Tone {
         match self {
@@ -122,8 +117,9 @@ impl Figure {
 /// A run and its seconds.
 pub(super) type Run<'a> = (&'a RunView, &'a Spread);
 
-/// All that at least one of the runs has.
+/// All that at least one of the runs has. Of a run with another load than the first nothing is judged.
 pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
+    let other_loads: Vec<bool> = runs.iter().map(|run| other_load(runs[0], *run).is_some()).collect();
     let is_search = runs.iter().any(|(view, _)| view.kind() == Kind::Search);
     let of = if is_search { format!(" at {} of its limit", Share(SHARE)) } else { String::new() };
     let mut all = Vec::new();
@@ -133,7 +129,15 @@ pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
             if figures.iter().any(Option::is_some) {
                 let mut measure =
                     Measure { id, title, unit, less_is_better, decides, figures, differences: Vec::new() };
-                measure.differences = (0..runs.len()).map(|run| measure.difference(run, noise)).collect();
+                let difference = |run: usize| {
+                    let found = measure.difference(run, noise)?;
+                    Some(if other_loads[run] {
+                        Difference { standing: Standing::Unknown, ..found }
+                    } else {
+                        found
+                    })
+                };
+                measure.differences = (0..runs.len()).map(difference).collect();
                 all.push(measure);
             }
         };
@@ -162,8 +166,7 @@ pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
         }),
         _ => None,
     };
-    // Where more was asked for, more is answered: that is no merit.
-    add("goodput", text("goodput"), Unit::PerSecond, false, !other_rates(runs), &goodput);
+    add("goodput", text("goodput"), Unit::PerSecond, false, true, &goodput);
     let lost = |(view, spread): Run<'_>| {
         // Of a load whose queue grows nothing may be lost yet: what it loses in the long run is its verdict, and so it is here.
         let judged = load(view).filter(|_| view.kind() == Kind::Load)?.judgement;
@@ -179,11 +182,10 @@ pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
     all
 }
 
-/// Whether any of the runs was asked for another rate than the first.
-fn other_rates(runs: &[Run<'_>]) -> bool {
-    let plan = |(view, _): &Run<'_>| view.started.as_ref().map(|started| started.plan.clone());
-    let plans: Vec<String> = runs.iter().filter_map(plan).collect();
-    plans.iter().any(|plan| rates_differ(&plans[0], plan))
+/// How the load of a run differs from that of the first, if it does: what differs then may be no merit and no fault of the target.
+pub(super) fn other_load(first: Run<'_>, other: Run<'_>) -> Option<String> {
+    let [first, other] = [first, other].map(|(view, _)| view.started.as_ref().map(|started| &started.plan));
+    rates(first?, other?)
 }
 
 /// Whether a load met its goal, as 1 or 0.
@@ -278,9 +280,7 @@ impl Measure {
             let inverse = Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low };
             if self.less_is_better { ratio } else { inverse }
         };
-        let judged = self.id != "goodput" || self.decides;
-        let interval_judged = interval.filter(|_| judged);
-        let standing = interval_judged.map_or(Standing::Unknown, |ratio| Standing::of(harm(ratio), noise));
+        let standing = interval.map_or(Standing::Unknown, |ratio| Standing::of(harm(ratio), noise));
         Some(Difference { by: other.value / first.value, interval, standing })
     }
 
@@ -317,9 +317,20 @@ impl Measure {
         }
     }
 
+    /// Whether a run's figure, and the ends of its interval, are near enough to the first one's to be told in percents.
+    pub(super) fn is_near(&self, run: usize) -> bool {
+        self.differences[run].filter(|difference| self.is_multiple() && difference.by.is_finite()).is_none_or(
+            |difference| {
+                let ends = difference.interval.iter().flat_map(|of| [of.low, of.high]);
+                ends.chain([difference.by]).all(|factor| (0.5..2.0).contains(&factor))
+            },
+        )
+    }
+
     /// A run's figure against the first one's, and what that makes, with how sure that is:
-    /// `limit 1,800/s against 2,200/s (−18 %; 95 % interval −20 % to −16 %)`, or without: `response p99 41 ms against 2 ms (×20)`.
-    pub(super) fn change_words(&self, run: usize, sure: bool) -> String {
+    /// `limit 1,800/s against 2,200/s (−18 %; 95 % interval −20 % to −16 %)`, or without: `response p99 41 ms against 2 ms (×20)`. In percents or
+    /// as factors: all in a sentence in one form.
+    pub(super) fn change_words(&self, run: usize, sure: bool, percents: bool) -> String {
         let Some((difference, (first, other))) =
             self.differences[run].zip(self.figures[0].zip(self.figures[run]))
         else {
@@ -338,28 +349,34 @@ impl Measure {
         if !self.is_multiple() {
             return format!("{against}, {}", self.difference_words(&difference));
         }
-        let ends: Vec<f64> = interval.iter().flat_map(|of| [of.low, of.high]).collect();
-        // All in one form.
-        let is_near = ends.iter().chain([&by]).all(|factor| (0.5..2.0).contains(factor));
         let words = |factor: f64| match factor {
             _ if factor.is_infinite() => "?".to_owned(),
-            _ if is_near => changed_by(factor),
+            _ if percents => changed_by(factor),
             _ => format!("×{}", number(factor)),
         };
-        match ends.as_slice() {
-            [low, high] if sure => {
-                format!("{against} ({}; 95 % interval {} to {})", words(by), words(*low), words(*high))
+        match interval.filter(|_| sure) {
+            Some(of) => {
+                format!("{against} ({}; 95 % interval {} to {})", words(by), words(of.low), words(of.high))
             }
-            _ => format!("{against} ({})", words(by)),
+            None => format!("{against} ({})", words(by)),
+        }
+    }
+
+    /// What a difference means, as a reader sees it: nothing where nothing follows, and no judgement of what only explains.
+    pub(super) fn means(&self, difference: &Difference) -> (&'static str, Tone) {
+        match difference.standing {
+            Standing::Unknown => ("", Tone::Faint),
+            _ if !self.decides => ("not judged", Tone::Faint),
+            standing => (standing.name(), standing.tone()),
         }
     }
 
     /// By how much a run differs, in words: `×1.8 (1.5–2.1)`, `+0.4 % (0.1 %–0.7 %)`.
     pub fn difference_words(&self, difference: &Difference) -> String {
         if self.id == "goal" {
-            return match difference.standing {
-                Standing::Worse => "no longer met".to_owned(),
-                Standing::Better => "now met".to_owned(),
+            return match difference.by {
+                less if less < 0.0 => "no longer met".to_owned(),
+                more if more > 0.0 => "now met".to_owned(),
                 _ => String::new(),
             };
         }

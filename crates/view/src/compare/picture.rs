@@ -6,6 +6,7 @@ use super::runs::RunComparison;
 use crate::Tone;
 use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
 use crate::page::{DOWN, UP};
+use record::Doubt;
 
 impl RunComparison {
     /// One for what is better if there is more of it, one for what is better if there is less, which runs from right to left: in both
@@ -39,17 +40,22 @@ impl RunComparison {
             _ => format!("how they differ from {against} ({direction})"),
         };
         let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
-        let x = format!("times as much{}", if less_is_better { DOWN } else { UP });
-        let x = (x.as_str(), Unit::Ratio);
-        let chart = Chart::of(id, title, Form::Intervals, x, ("", Unit::Count))
+        // Of another load nothing is better or worse, and no mark may stand in a zone that says so.
+        let judged = !self.doubts.iter().any(|doubt| doubt.doubt == Doubt::OtherLoad);
+        let better = if less_is_better { DOWN } else { UP };
+        let (x, note) = match judged {
+            true => (format!("times as much{better}"), "the zone that it lies in entirely is the answer"),
+            false => ("times as much".to_owned(), "their loads differ, so nothing is judged"),
+        };
+        let note = format!("line: the 95 % interval of a difference; {note}");
+        let chart = Chart::of(id, title, Form::Intervals, (&x, Unit::Ratio), ("", Unit::Count))
             .log_x()
-            .note("line: the 95 % interval of a difference; the zone that it lies in entirely is the answer")
-            .band(below.0, None, Some(low), below.1)
+            .note(note)
+            .band(below.0, None, Some(low).filter(|_| judged), below.1)
             .band("no difference", Some(low), Some(high), Tone::Faint)
-            .band(above.0, Some(high), None, above.1)
+            .band(above.0, Some(high).filter(|_| judged), None, above.1)
             .upright("the same", Some(1.0), Tone::Faint)
             .points("difference", Role::Achieved, points);
-        let chart = if less_is_better { chart.mirrored() } else { chart };
         Chart { rows, ..chart }
     }
 }
@@ -66,8 +72,7 @@ fn point(measure: &Measure, difference: &Difference) -> Option<Point> {
         x: difference.by,
         low: interval.and_then(|interval| end(interval.low)),
         high: interval.and_then(|interval| end(interval.high)),
-        // What only explains is neither good nor bad.
-        tone: if measure.decides { difference.standing.tone() } else { Tone::Faint },
+        tone: measure.means(difference).1,
         ..Point::default()
     })
 }
@@ -75,14 +80,14 @@ fn point(measure: &Measure, difference: &Difference) -> Option<Point> {
 /// What a difference means; by how much, where no mark shows it.
 fn word(measure: &Measure, difference: &Difference, is_drawn: bool) -> Piece {
     let by = if is_drawn { String::new() } else { measure.difference_words(difference) };
+    let (means, tone) = measure.means(difference);
     let said = match difference.standing {
         _ if measure.id == "goal" && !by.is_empty() => "",
         Standing::Unknown if is_drawn && difference.interval.is_some() => "other load",
         Standing::Unknown if is_drawn => "no interval",
-        standing => standing.said(),
+        _ => means,
     };
     let text = [by.as_str(), said].join(" ").trim().to_owned();
-    let tone = if measure.decides { difference.standing.tone() } else { Tone::Faint };
     Piece { text, tone }
 }
 
@@ -168,7 +173,7 @@ mod tests {
             ("better", true),
             "less of it"
         );
-        assert!(less.x.mirrored && !more.x.mirrored, "what is better lies to the right in both");
+        assert!(less.x.name.ends_with("better to the left"), "{}", less.x.name);
         let said = |chart: &Chart| {
             let words = chart.rows.iter().map(|row| format!("{}: {}", row.name, row.word.text));
             words.collect::<Vec<_>>()
@@ -179,6 +184,22 @@ mod tests {
         assert_eq!((more.series[0].points.len(), point.row()), (1, 1), "a goal is no multiple");
         assert_eq!((point.low, point.high), (Some(1.1), None), "an end that is open is none");
         assert_eq!(less.series[0].points[1].tone, Tone::Faint, "what only explains is no judgement");
+    }
+
+    /// A load of 1,900/s was compared with one of 1,500/s: its goodput, called "other load", lay in the green zone of what is better.
+    #[test]
+    fn of_another_load_nothing_is_drawn_as_better() {
+        let goodput = difference(1.27, Some((1.26, 1.28)), Standing::Unknown);
+        let mut compared = compared(
+            &["before", "after"],
+            vec![measure("goodput", record::Unit::PerSecond, false, &[goodput])],
+        );
+        compared.doubts.push(record::Caveat::new(Doubt::OtherLoad, "rate 1500 → 1900"));
+        let pictures = compared.pictures();
+        let [chart] = pictures.as_slice() else { panic!("{pictures:?}") };
+        let names: Vec<&str> = chart.bands.iter().map(|band| band.name.as_str()).collect();
+        assert_eq!((names, chart.rows[0].word.text.as_str()), (vec!["no difference"], "other load"));
+        assert!(chart.note.ends_with("nothing is judged"), "{}", chart.note);
     }
 
     #[test]

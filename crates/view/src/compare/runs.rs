@@ -2,9 +2,9 @@
 
 use super::compared::Compared;
 use super::doubts::doubts;
-use super::measure::{Measure, Run, Standing, measures};
+use super::measure::{Measure, Run, Standing, measures, other_load};
 use super::spread::Spread;
-use crate::{Kind, RunView};
+use crate::{Kind, RunView, Text};
 use record::{Caveat, Doubt};
 
 /// More runs than this nobody compares at a glance.
@@ -79,15 +79,20 @@ pub fn compare_runs(runs: &[(&RunView, &Spread)], noise: f64) -> Result<RunCompa
     let measures = measures(runs, noise);
     let void = |run: usize| (!is_trustworthy(runs[run].0)).then(|| compared[run].called());
     let verdicts = (1..runs.len())
-        .map(|run| match void(run).or_else(|| void(0)) {
-            Some(void) => RunVerdict {
-                standing: Standing::Undecided,
-                words: format!(
-                    "{}: undecided: {void} is not trustworthy; see its caveats, and repeat it",
-                    compared[run].called()
-                ),
-            },
-            None => verdict(&compared[run].called(), run, &measures, noise),
+        .map(|run| {
+            let called = compared[run].called();
+            let undecided =
+                |why: String| RunVerdict { standing: Standing::Undecided, words: format!("{called}{why}") };
+            match (void(run).or_else(|| void(0)), other_load(runs[0], runs[run])) {
+                (Some(void), _) => undecided(format!(
+                    ": undecided: {void} is not trustworthy; see its caveats, and repeat it"
+                )),
+                (None, Some(load)) => undecided(format!(
+                    " had another load ({load}), so neither is better{}",
+                    beside(run, &measures)
+                )),
+                (None, None) => verdict(&called, run, &measures, noise),
+            }
         })
         .collect();
     Ok(RunComparison { doubts: doubts(runs, &compared), runs: compared, measures, verdicts, noise })
@@ -116,6 +121,19 @@ const SAID: usize = 3;
 /// And so many of what does not decide.
 const ASIDE: usize = 1;
 
+/// What a reader looks for first in runs that nothing follows from.
+fn beside(run: usize, measures: &[Measure]) -> String {
+    let changed = |measure: &&Measure| {
+        measure.id == "response_p99"
+            || (measure.id == "goal"
+                && measure.differences[run].is_some_and(|difference| difference.by != 0.0))
+    };
+    let said =
+        measures.iter().filter(changed).map(|measure| measure.change_words(run, false, measure.is_near(run)));
+    let said = said.collect::<Vec<_>>().join(", ");
+    if said.is_empty() { said } else { format!(": {said}") }
+}
+
 fn verdict(title: &str, run: usize, measures: &[Measure], noise: f64) -> RunVerdict {
     let found = |standing: Standing| -> Vec<&Measure> {
         let differs = |measure: &&Measure| measure.differences[run].is_some_and(|d| d.standing == standing);
@@ -123,10 +141,12 @@ fn verdict(title: &str, run: usize, measures: &[Measure], noise: f64) -> RunVerd
     };
     let (worse, better) = (found(Standing::Worse), found(Standing::Better));
     let undecided = [found(Standing::Undecided), found(Standing::Unknown)].concat();
+    let percents = measures.iter().filter(|measure| measure.decides).all(|measure| measure.is_near(run));
     let is_known = |measure: &&Measure| measure.differences[run].is_some_and(|d| d.interval.is_some());
     let list = |of: &[&Measure], most: usize, sure: bool| {
         let first = of.iter().position(is_known).filter(|_| sure);
-        let words = |(nth, measure): (usize, &&Measure)| measure.change_words(run, Some(nth) == first);
+        let words =
+            |(nth, measure): (usize, &&Measure)| measure.change_words(run, Some(nth) == first, percents);
         let shown = of.iter().take(most).enumerate().map(words).collect::<Vec<_>>().join(", ");
         let more = of.len().saturating_sub(most);
         if more > 0 { format!("{shown} and {more} more") } else { shown }
@@ -137,8 +157,10 @@ fn verdict(title: &str, run: usize, measures: &[Measure], noise: f64) -> RunVerd
     let beyond = units::Share(noise);
     let same = found(Standing::Same);
     // That limits are the same is told with them: who compares searches asks for nothing else.
-    let limit =
-        same.iter().find(|measure| measure.id == "capacity").map(|measure| measure.change_words(run, true));
+    let limit = same
+        .iter()
+        .find(|measure| measure.id == "capacity")
+        .map(|measure| measure.change_words(run, true, percents));
     let (standing, words) = if let Some(leading) = worse.first() {
         let word = adjective(leading.id, true);
         let words = format!("{word}: {}{}", list(&worse, SAID, true), also("but better", &better));
@@ -172,6 +194,8 @@ fn adjective(measure: &str, worse: bool) -> &'static str {
     }
 }
 
+/// What is said of each run at the top: with what its load was, a verdict begins.
+const TOLD: Doubt = Doubt::OtherLoad;
 /// What is said of runs that differ because somebody wanted to see what that does.
 const WANTED: [Doubt; 2] = [Doubt::OtherTarget, Doubt::OtherPlan];
 
@@ -183,7 +207,32 @@ impl RunComparison {
 
     /// Why the comparison may be none, the gravest reason first.
     pub fn doubted(&self) -> impl Iterator<Item = &Caveat> {
-        self.doubts.iter().filter(|doubt| !WANTED.contains(&doubt.doubt))
+        self.doubts.iter().filter(|doubt| doubt.doubt != TOLD && !WANTED.contains(&doubt.doubt))
+    }
+
+    /// What to do next, by what came of it, and what that should bring; nothing where nothing is compared.
+    pub fn way_on(&self) -> Vec<Text> {
+        let next =
+            |next: &str, expect: &str| vec![Text::labelled("next", next), Text::labelled("expect", expect)];
+        if self.verdicts.is_empty() {
+            return Vec::new();
+        }
+        if self.doubts.iter().any(|doubt| doubt.doubt == TOLD) {
+            return next(
+                "repeat one of them at the load of the other, and compare again",
+                "at the same load, any difference left is the target's own",
+            );
+        }
+        match self.standing() {
+            Standing::Undecided | Standing::Unknown => next(
+                "repeat both for longer (-d, of a search --budget), or let torment try repeat them",
+                "four times the load halves an interval",
+            ),
+            Standing::Better | Standing::Worse | Standing::Same => next(
+                "before you rely on it, let torment try repeat both: it measures how much runs of the same setup differ",
+                "the same, unless runs of one setup differ by as much",
+            ),
+        }
     }
 
     /// Of all runs but the first: worse if one is, else undecided if one is, else the same, or better.

@@ -6,10 +6,12 @@ const SETTINGS: usize = 4;
 const TARGET: &str = "target.url";
 const RATES: [&str; 2] = ["load.rate", "load.stages"];
 
-/// The settings by which two plans differ: `rate 1800 → 2200`; without the target's address, if that is told already.
+/// The settings by which two plans differ: `seed 1 → 2`; without the rates, with which a verdict begins, and without the target's address, if
+/// that is told already.
 pub(super) fn plans(first: &str, other: &str, target_is_told: bool) -> Option<String> {
     let all = differing(first, other);
-    let all: Vec<&Differs> = all.iter().filter(|(key, _)| !(target_is_told && key == TARGET)).collect();
+    let is_told = |key: &str| RATES.contains(&key) || (target_is_told && key == TARGET);
+    let all: Vec<&Differs> = all.iter().filter(|(key, _)| !is_told(key)).collect();
     let name = |key: &str| key.rsplit_once('.').map_or(key, |(_, name)| name).to_owned();
     let alone = |key: &str| all.iter().filter(|(other, _)| name(other) == name(key)).count() == 1;
     let said = all
@@ -39,9 +41,13 @@ fn differing(first: &str, other: &str) -> Vec<Differs> {
         .collect()
 }
 
-/// Whether two plans ask for other rates: then what is answered differs by what was asked.
-pub(super) fn rates_differ(first: &str, other: &str) -> bool {
-    differing(first, other).iter().any(|(key, _)| RATES.contains(&key.as_str()))
+/// How the rates differ that two plans ask for, if they do: then what is measured may differ by what was asked. `rate 1500 → 1900`.
+pub(super) fn rates(first: &str, other: &str) -> Option<String> {
+    let all = differing(first, other);
+    let rates = all.iter().filter(|(key, _)| RATES.contains(&key.as_str()));
+    let said = rates.map(|(key, words)| format!("{} {words}", key.trim_start_matches("load.")));
+    let said = said.collect::<Vec<_>>().join(", ");
+    (!said.is_empty()).then_some(said)
 }
 
 /// A key with its tables before it, and its value.
@@ -108,11 +114,14 @@ mod tests {
             Some("command launch --blocks 3 → launch --blocks 4")
         );
         let load = |rate: u32| format!("[load]\nrate = {rate}\narrivals = \"even\"\n");
-        assert!(rates_differ(&load(5), &load(6)) && !rates_differ(&load(5), &load(5)));
-        assert!(
-            !rates_differ("[load]\nconnections = 4\n", "[load]\nconnections = 8\n"),
-            "as many as it answers"
+        assert_eq!(rates(&load(5), &load(6)).as_deref(), Some("rate 5 → 6"));
+        assert_eq!(
+            (rates(&load(5), &load(5)), plans(&load(5), &load(6), false)),
+            (None, None),
+            "it is told once"
         );
+        let connections = "[load]\nconnections = 4\n";
+        assert_eq!(rates(connections, &connections.replace('4', "8")), None, "as many as it answers");
         let many: String = (0..9).map(|n| format!("a{n} = 1\n")).collect();
         assert!(plans("", &many, false).expect("they differ").ends_with(" and 5 more"));
     }

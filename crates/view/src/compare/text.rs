@@ -3,7 +3,7 @@
 use super::compared::Compared;
 use super::measure::Measure;
 use super::runs::RunComparison;
-use crate::document::Table;
+use crate::document::{Table, indented};
 use crate::sheet::wrapped;
 use crate::{Text, Tone};
 use record::Doubt;
@@ -26,6 +26,7 @@ impl RunComparison {
         for verdict in &self.verdicts {
             lines.push(Text::plain("  ").and(verdict.standing.tone(), &verdict.words));
         }
+        lines.extend(indented(self.way_on()));
         if !self.verdicts.is_empty() {
             lines.push(Text::empty());
         }
@@ -98,13 +99,11 @@ fn cells(measure: &Measure, index: usize, run: &Compared) -> Vec<(String, Tone)>
     };
     let (difference, word, tone) = match &measure.differences[index] {
         Some(difference) => {
-            let standing = difference.standing;
-            (measure.difference_words(difference), standing.said(), standing.tone())
+            let (means, tone) = measure.means(difference);
+            (measure.difference_words(difference), means, tone)
         }
         None => (String::new(), "", Tone::Plain),
     };
-    // What only explains is not to draw the eye.
-    let tone = if measure.decides { tone } else { Tone::Faint };
     vec![
         (format!("  {}", run.title), Tone::Plain),
         (measured, Tone::Plain),

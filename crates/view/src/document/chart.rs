@@ -69,10 +69,6 @@ pub struct Axis {
     pub unit: Unit,
     /// Equal steps are equal factors.
     pub log: bool,
-    /// It runs from right to left, so that what is better with less of it is better to the right, too. Only of x, and with
-    /// [`Form::Intervals`].
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub mirrored: bool,
 }
 
 /// Units that the page knows how to write.
@@ -242,7 +238,7 @@ impl Row {
 
 impl Axis {
     fn of(name: &str, unit: Unit) -> Self {
-        Self { name: name.to_owned(), unit, log: false, mirrored: false }
+        Self { name: name.to_owned(), unit, log: false }
     }
 }
 
@@ -289,12 +285,6 @@ impl Chart {
 
     pub(crate) fn log_x(mut self) -> Self {
         self.x.log = true;
-        self
-    }
-
-    /// Less lies further to the right.
-    pub(crate) fn mirrored(mut self) -> Self {
-        self.x.mirrored = true;
         self
     }
 

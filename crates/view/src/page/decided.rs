@@ -2,7 +2,7 @@
 
 use crate::RunView;
 use crate::document::{Text, Tone};
-use crate::experiment::{Names, Row, answer_word, figure, median, ratio, rows, value};
+use crate::experiment::{Names, Row, answer_word, factor, figure, median, ratio, rows, value};
 use crate::words::quoted;
 use record::Answer;
 
@@ -57,7 +57,8 @@ pub(super) fn next(view: &RunView) -> Option<Text> {
     (!said.is_empty()).then(|| Text::labelled("next", said.join("; ")))
 }
 
-/// What to expect of what is adopted: what its starts gave, beside those of what it was compared with.
+/// What to expect of what is adopted: as many times what it was compared with as the headline says. The median of its own starts may differ from
+/// that, for the ratio is within blocks.
 pub(super) fn brings(view: &RunView) -> Option<Text> {
     let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
     view.end.as_ref()?;
@@ -65,15 +66,13 @@ pub(super) fn brings(view: &RunView) -> Option<Text> {
     let said = said.filter_map(|row| {
         changed(&names, &row)?;
         let (probe, measure) = (row.asked.probe, row.asked.measure);
-        let gave = |raised: bool| {
-            let (arm, _) = row.asked.contrast.iter().find(|(_, w)| *w != 0.0 && (*w > 0.0) == raised)?;
-            let taken = names.taken(*arm, probe).filter(|taken| names.is_at_load(taken));
-            let mut figures: Vec<f64> = taken.filter_map(|taken| figure(taken, measure)).collect();
-            median(&mut figures).map(|figure| value(measure, figure))
-        };
-        Some(format!("{} of {} instead of {}", names.measured(probe, measure), gave(true)?, gave(false)?))
+        let (arm, _) = row.asked.contrast.iter().find(|(_, weight)| *weight < 0.0)?;
+        let taken = names.taken(*arm, probe).filter(|taken| names.is_at_load(taken));
+        let mut figures: Vec<f64> = taken.filter_map(|taken| figure(taken, measure)).collect();
+        let (before, times) = (median(&mut figures)?, row.judged.ratio.as_ref()?.value);
+        let (after, before) = (value(measure, before * times), value(measure, before));
+        Some(format!("{} of about {after} ({before} × {})", names.measured(probe, measure), factor(times)))
     });
     let said: Vec<String> = said.collect();
-    (!said.is_empty())
-        .then(|| Text::labelled("expect", format!("{} (median of its starts)", said.join("; "))))
+    (!said.is_empty()).then(|| Text::labelled("expect", said.join("; ")))
 }

@@ -5,7 +5,7 @@ use super::{again, chain, decided, pictures, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::Names;
 use crate::reason::TrialState;
-use crate::summary::{headline, machine_words, nothing, ours_way_on, raised_brings, sheet_use};
+use crate::summary::{above, headline, machine_words, nothing, ours_way_on, raised_brings, sheet_use};
 use crate::words::{number, quoted};
 use crate::{Kind, RunView, Trial, Words, caveats, experiment, explain, freezes, hiccups, sheet, verdict};
 use plan::Objective;
@@ -28,7 +28,7 @@ pub(super) fn of(pages: &Pages) -> Front {
         chain.clear();
     }
     // Where torment was the limit, that the target froze is all there is to know of it.
-    if run.is_ours() && run.freezes().is_some_and(|found| found.each.len() > 1) {
+    if run.is_ours() && freezes::recur(run) {
         verdict.extend(freezes::line(run));
     }
     verdict.extend(way_on(run));
@@ -124,13 +124,8 @@ fn both(view: &RunView) -> Vec<Text> {
         .as_ref()
         .and_then(|end| Some(Text::empty().and(Tone::Bad, "error: ").then(end.error.as_ref()?)))
         .or_else(|| if view.is_ours() { lines.next() } else { None })
-        .or_else(|| {
-            // That requests wait somewhere inside says less than that all of it stood still.
-            let inside = view.diagnosis.as_ref().is_some_and(|found| found.cause() == Some(Cause::Inside));
-            // Once is a hiccup.
-            let again = view.freezes().is_some_and(|found| found.each.len() > 1);
-            if inside && again { freezes::line(view) } else { None }
-        })
+        .or_else(|| if freezes::decide(view).is_some() { above(view) } else { None })
+        .or_else(|| freezes::line(view).filter(|_| freezes::lead(view)))
         .or_else(|| {
             let found = view.diagnosis.as_ref()?;
             if found.findings.is_empty() { None } else { verdict::sentences(found).into_iter().next() }
@@ -154,9 +149,12 @@ fn way_on(view: &RunView) -> Vec<Text> {
         Kind::Sheet => return sheet_use(view).into_iter().collect(),
         _ => {}
     }
+    let froze = freezes::way_on(view);
+    if !froze.is_empty() {
+        return froze;
+    }
     let Some(found) = view.diagnosis.as_ref().filter(|found| !found.findings.is_empty()) else {
-        let asked = || view.diagnosis.as_ref().and_then(|found| explain::next(found).next());
-        let next = freezes::next(view).or_else(asked);
+        let next = view.diagnosis.as_ref().and_then(|found| explain::next(found).next());
         return next.into_iter().flat_map(|next| [next, verdict::measured(view)]).collect();
     };
     explain::next(found).take(1).chain([verdict::expected(view, found)]).collect()
@@ -184,14 +182,18 @@ fn slow_counts(view: &RunView) -> Option<Text> {
         Kind::Load if met(view) == Some(true) => ("response time", format!("p99 is {}", p99(&view.load()?)?)),
         Kind::Search => {
             let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
-            let within = |low: f64, high: f64| {
+            let within = |low: f64, high: f64, state: TrialState| {
                 let there = move |trial: &&Trial| {
                     trial.rate.is_some_and(|r| (low * held..=high * held).contains(&r.0))
                 };
-                view.trials.iter().filter(|trial| TrialState::of(trial) == TrialState::Good).filter(there)
+                view.trials.iter().filter(move |trial| TrialState::of(trial) == state).filter(there)
             };
-            let near = within(NEAR.0, NEAR.1).filter_map(p99).max()?;
-            let easy = within(EASY.0, EASY.1)
+            let near = within(NEAR.0, NEAR.1, TrialState::Good).filter_map(p99).max()?;
+            // Who sees a bad mark there would find the figure wrong.
+            let bad = within(NEAR.0, NEAR.1, TrialState::Bad).filter_map(p99).max();
+            let bad = bad.filter(|bad| bad.0 > 2 * near.0);
+            let bad = bad.map(|bad| format!(" in good trials, {bad} in bad ones")).unwrap_or_default();
+            let easy = within(EASY.0, EASY.1, TrialState::Good)
                 .filter_map(|trial| Some((trial, p99(trial)?)))
                 .max_by_key(|(_, p99)| *p99);
             match easy {
@@ -202,7 +204,8 @@ fn slow_counts(view: &RunView) -> Option<Text> {
                     } else {
                         String::new()
                     };
-                    let there = format!("p99 is {easy} there{why}, and up to {near} near {}/s", number(held));
+                    let there =
+                        format!("p99 is {easy} there{why}, and up to {near} near {}/s{bad}", number(held));
                     match view.fails_at() {
                         Some(_) => ("plan for", format!("{rate} at most, 80 % of that: {there}")),
                         // Where no limit was reached nothing is to be kept away from it.

@@ -47,7 +47,12 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         return vec![Text::empty().and(Tone::Bad, "no verdict")];
     };
     let mut line = match met {
-        Some(true) => Text::empty().and(Tone::Good, "goal met").then(format!(": {goal}")),
+        Some(true) => match freezes::but(view) {
+            Some(but) => {
+                Text::empty().and(Tone::Warn, "goal met").then(format!(": {goal}")).and(Tone::Warn, but)
+            }
+            None => Text::empty().and(Tone::Good, "goal met").then(format!(": {goal}")),
+        },
         Some(false) => Text::empty().and(Tone::Bad, "goal not met").then(format!(": {goal}")),
         None => Text::empty()
             .and(Tone::Warn, "not trustworthy")

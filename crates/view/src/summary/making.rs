@@ -33,7 +33,7 @@ pub(super) fn lines(view: &RunView, making: &Making, held: Option<f64>) -> Vec<T
     };
     let limit = Text::empty().and(Tone::Warn, "torment fell behind").then(fell);
     let spends = Text::plain(format!(
-        "a {each} costs torment {user} in its own code and {kernel} in the kernel; its loops were busy {} of the time, and waited for a processor {}",
+        "each {each} costs torment {user} in its own code and {kernel} in the kernel; its loops were busy {} of the time, and waited for a processor {}",
         Share(worked),
         Share(waited)
     ));
@@ -52,7 +52,7 @@ pub(super) fn brings(view: &RunView, making: Option<&Making>) -> Text {
     let rate = number(rounded(Rate(1.0 / each.as_secs_f64())).0);
     let (unit, one) = (view.words().unit(), view.words().arrival());
     let text = format!(
-        "with a processor of its own torment sends at least {rate} {unit} ({each} a {one}), until the target gives"
+        "with a processor to itself torment sends at least {rate} {unit} ({each} per {one}), unless the target saturates first"
     );
     Text::labelled("expect", text)
 }

@@ -1,7 +1,10 @@
-use super::{LITTLE, how_sure, making, unfinished};
+use super::limit::{self, at_bound, moves};
+use super::{how_sure, making, unfinished};
 use crate::document::{Table, indented};
+use crate::experiment::number_of;
 use crate::reason::what_to_check;
-use crate::strays::{Stood, good_at, measured_well};
+use crate::remedy::remedy;
+use crate::strays::{Stood, judged};
 use crate::words::number;
 use crate::{RunView, Text, Tone, Trial, TrialState, Words, fleet, freezes, hiccups, verdict, why_bad};
 use record::{
@@ -11,10 +14,6 @@ use record::{
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
 
-/// Two rates whose quotient is below this are alike to a reader.
-const ALIKE: f64 = 1.01;
-/// An interval wider than this part of its upper end is no figure to quote.
-const WIDE: f64 = 0.1;
 /// A warm-up that made a target so much quicker is worth a line.
 const QUICKER: f64 = 1.2;
 
@@ -26,7 +25,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         let mut head = headline(view, strict, ended).into_iter();
         lines.extend(background.as_ref().map(|lost| lost_anyway(view.words(), lost)));
         lines.extend(head.next());
-        lines.extend(above(view, strict, ended));
+        lines.extend(above(view));
         lines.extend(sinks(strict, *overloaded));
         lines.extend(second(view.words().arrivals(), &view.limits));
         lines.extend(warm(view.words(), *warmed_up));
@@ -41,7 +40,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     } else {
         lines.extend(unfinished(view).or_else(|| Some(Text::empty().and(Tone::Bad, "no verdict"))));
         lines.extend(known(view.words().raised(), strict));
-        lines.extend(above(view, strict, &Ended::Interrupted));
+        lines.extend(above(view));
         lines.extend(freezes::line(view));
         lines.extend(verdict_apart(view));
         lines.extend(told(view));
@@ -57,7 +56,7 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
         Some(Verdict::Limits { ended, background, warmed_up, overloaded, .. }) => {
             let lost = background.as_ref().map(|lost| lost_anyway(view.words(), lost));
             let head = lost.into_iter().chain(headline(view, strict, ended));
-            let above = above(view, strict, ended);
+            let above = above(view);
             let half = second(view.words().arrivals(), &view.limits);
             let rest = warm(view.words(), *warmed_up).into_iter().chain(freezes::line(view));
             head.chain(above).chain(sinks(strict, *overloaded)).chain(half).chain(rest).collect()
@@ -65,7 +64,7 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
         _ if view.end.is_some() => vec![Text::empty().and(Tone::Bad, "no verdict")],
         _ => {
             let known = known(view.words().raised(), strict).into_iter().chain(unfinished(view));
-            let above = above(view, strict, &Ended::Interrupted);
+            let above = above(view);
             known.chain(above).chain(freezes::line(view)).collect()
         }
     }
@@ -103,26 +102,13 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
     let held = strict.and_then(|l| l.held.or(l.lower));
     let raised = view.words().raised();
     let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
-    let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
-    let verb = strict.map_or("holds", |l| holds(ended, l.held, l.lower, l.upper));
-    let open = open(ended);
-    let holds = |tone| {
-        let Some((limit, held)) = strict.zip(held) else {
+    let holds = |tone| match strict.zip(held) {
+        Some((limit, held)) => limit::told(view, limit, held, ended, tone),
+        None => {
             let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
-            return Text::empty().and(tone, format!("no {raised} was shown to hold{open}"));
-        };
-        let but = open.replacen(": ", "; ", 1);
-        let line = match weight(view, limit) {
-            Weight::Little(due) => {
-                let only = format!(": only {} at {} {unit}{but}", view.words().count(due), number(held));
-                return Text::empty().and(Tone::Warn, "too little to say").then(only);
-            }
-            Weight::Weak => {
-                Text::empty().and(Tone::Warn, format!("weak: {verb} {} {unit}{of}{but}", number(held)))
-            }
-            Weight::Full => Text::empty().and(tone, format!("{verb} {} {unit}{of}{open}", number(held))),
-        };
-        line.then(evidence(view, limit, ended))
+            let open = limit::open(ended, None, view.is_ours()).map(|open| format!(": {open}"));
+            Text::empty().and(tone, format!("no {raised} was shown to hold{}", open.unwrap_or_default()))
+        }
     };
     let note = |text: String| Text::plain(text);
     match ended {
@@ -136,6 +122,7 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
             note("time ran out before the bounds were close enough; raise --budget".to_owned()),
         ],
         Ended::Noisy => vec![holds(Tone::Strong), note(noise(view, strict))],
+        Ended::GeneratorLimit if !view.is_ours() => vec![holds(Tone::Warn)],
         Ended::GeneratorLimit if let Some(making) = generator(view) => {
             let mut lines = vec![holds(Tone::Warn)];
             lines.extend(making::lines(view, making, held));
@@ -178,88 +165,43 @@ fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> 
     }
 }
 
-/// How a limit is told: who reads the number alone must not take it for more than it is.
-pub(crate) fn holds(
-    ended: &Ended,
-    held: Option<f64>,
-    lower: Option<f64>,
-    upper: Option<f64>,
-) -> &'static str {
-    match (ended, lower, upper) {
-        (ended, ..) if ended.is_at_least() => "at least",
-        (Ended::NonStationary, ..) => "holds about",
-        (Ended::Converged, ..) | (_, None, _) | (_, _, None) => "holds",
-        (_, Some(lower), Some(upper)) => match held {
-            _ if upper - lower <= WIDE * upper => "holds",
-            Some(held) if held > lower * ALIKE => "holds about",
-            _ => "holds at least",
-        },
-    }
-}
-
-/// Between what and what a limit lies; none if it was not found, or not both are known.
-pub(crate) fn between(ended: Option<&Ended>, lower: Option<f64>, upper: Option<f64>) -> Option<String> {
-    let found = !ended.is_some_and(Ended::is_at_least);
-    let (lower, upper) = lower.zip(upper).filter(|_| found)?;
-    Some(format!("between {} and {}", number(lower), number(upper)))
-}
-
-/// What is to be said of a limit that was not found, behind the number: read alone it would be taken for one of the target.
-pub(crate) fn open(ended: &Ended) -> &'static str {
-    match ended {
-        Ended::MaxReached => ": no limit found",
-        Ended::GeneratorLimit => ": torment, not the target, was the limit",
-        Ended::FleetFailed => ": workers were lost before a limit was found",
-        _ => "",
-    }
-}
-
-/// One trial that is shorter than this is a moment, and no load.
-const MOMENT: Nanos = Nanos::from_secs(5);
-
-/// How much stands behind what holds.
-enum Weight {
-    /// So few requests that nothing is to be said.
-    Little(u64),
-    /// A single short trial.
-    Weak,
-    Full,
-}
-
-fn weight(view: &RunView, limit: &Limit) -> Weight {
-    let (trials, (due, _)) = at_bound(view, limit);
-    let short = || {
-        let good =
-            limit.lower.into_iter().flat_map(|lower| measured_well(view).filter(move |t| t.is_at(lower)));
-        good.map(|trial| trial.loaded).max().is_some_and(|longest| longest < MOMENT)
-    };
-    match trials {
-        0 => Weight::Full,
-        _ if due < LITTLE => Weight::Little(due),
-        1 if limit.held.is_none() && short() => Weight::Weak,
-        _ => Weight::Full,
-    }
-}
-
-/// What to do where the limit was not reached.
+/// What to do where the limit was not reached. A torment that fell behind here would do so further up, too.
 fn raise(view: &RunView) -> Option<Text> {
     let held = view.limits.first().and_then(|limit| limit.lower)?;
-    let text =
-        format!("raise the highest {} allowed: --max {:.0}", view.words().raised(), (held * RAISED).ceil());
+    let max = (held * RAISED).ceil();
+    let text = match fell_behind(view) {
+        Some(trials) => format!(
+            "torment fell behind in {}, so {}; then raise --max to {max:.0}",
+            number_of(trials, "trial"),
+            remedy(view, None)
+        ),
+        None => format!("raise the highest {} allowed: --max {max:.0}", view.words().raised()),
+    };
     Some(Text::labelled("next", text))
 }
+
+/// In how many trials torment fell behind below the highest rate allowed, where these are too many to go on with.
+pub(crate) fn fell_behind(view: &RunView) -> Option<usize> {
+    let late = |trial: &&Trial| {
+        trial.judgement.iter().flat_map(|judged| &judged.invalid).any(|caveat| caveat.doubt.is_generator())
+    };
+    let late = view.trials.iter().filter(late).count();
+    let many = late * MANY >= judged(view).count();
+    (late > 0 && many && view.search_ended() == Some(&Ended::MaxReached)).then_some(late)
+}
+
+/// One void trial of so many is too many.
+const MANY: usize = 4;
 
 /// So many times the highest rate is where to look next.
 const RAISED: f64 = 4.0;
 
 /// What that should bring.
 pub(crate) fn raised_brings(view: &RunView) -> Option<Text> {
-    (view.search_ended() == Some(&Ended::MaxReached)).then(|| {
-        Text::labelled(
-            "expect",
-            "no estimate: nothing gave up to here, so only a search that goes higher can tell",
-        )
-    })
+    let raised = view.words().raised();
+    let text =
+        format!("no estimate: the target held every {raised} tried; a search with a higher --max shows more");
+    (view.search_ended() == Some(&Ended::MaxReached)).then(|| Text::labelled("expect", text))
 }
 
 /// What helps where torment was the limit, and what that should bring.
@@ -277,60 +219,6 @@ fn generator(view: &RunView) -> Option<&Making> {
         Verdict::Limits { generator, .. } => generator.as_ref(),
         _ => None,
     }
-}
-
-/// Between what and what, from how many trials: ` (between …; 3 clean trials of 10 s, …)`.
-fn evidence(view: &RunView, limit: &Limit, ended: &Ended) -> String {
-    let fails =
-        limit.upper.filter(|_| limit.lower.is_none()).map(|upper| format!("fails at {}", number(upper)));
-    // Of a limit that was estimated it is the 95 % interval.
-    let sure = if limit.held.is_some() { "95 % sure: " } else { "" };
-    let between =
-        between(Some(ended), limit.lower, limit.upper).map(|between| format!("{sure}{between}")).or(fails);
-    let length =
-        limit.lower.and_then(|lower| length_at(view, lower)).map(|t| format!(" of {t}")).unwrap_or_default();
-    let stood = Stood::of(view, limit);
-    let trials = match stood {
-        // What nine in ten hold one may fail: that none of the others' requests was bad would not be seen in the picture.
-        Some(stood) if stood.bad > 0 => {
-            let (at, all) = (stood.at(), stood.good + stood.bad);
-            let hold = if moves(&view.limits).is_some() { "" } else { "nine in ten trials hold it: " };
-            Some(format!("{hold}{} of {all}{length} {at} did", stood.good))
-        }
-        Some(stood) => Some(clean(
-            view.words(),
-            stood.good as u64,
-            &length,
-            &format!(" {}", stood.at()),
-            (stood.due, stood.lost),
-        )),
-        None if limit.good_trials > 0 => {
-            let at = if limit.held.is_some() { " near it" } else { "" };
-            let (trials, counted) = at_bound(view, limit);
-            Some(clean(view.words(), trials, &length, at, counted))
-        }
-        None => None,
-    };
-    let parts: Vec<String> = between.into_iter().chain(trials).collect();
-    if parts.is_empty() { String::new() } else { format!("   ({})", parts.join("; ")) }
-}
-
-/// How many good trials stand for a bound, with how many requests were due in them and how many of those were bad: short looks at it, which
-/// are seen in the picture, count too.
-fn at_bound(view: &RunView, limit: &Limit) -> (u64, (u64, u64)) {
-    let counted = (u64::from(limit.good_trials), (limit.lower_due, limit.lower_bad));
-    let drawn = limit.lower.filter(|_| limit.held.is_none()).map(|lower| good_at(view, lower));
-    drawn.filter(|drawn| drawn.0 > counted.0).unwrap_or(counted)
-}
-
-/// Good trials in words, with how many requests were due in them and how many of those were bad.
-fn clean(words: Words, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
-    let s = if trials == 1 { "" } else { "s" };
-    let (clean, bad) = match lost {
-        0 => ("clean", "none bad".to_owned()),
-        n => ("good", format!("{} bad", grouped(n))),
-    };
-    format!("{trials} {clean} trial{s}{length}{at}, {}, {bad}", words.count(due))
 }
 
 /// What is lost at any rate.
@@ -366,25 +254,6 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
     )
 }
 
-/// What half of the trials hold, if that is another rate than what nine of ten hold.
-fn moves(limits: &[Limit]) -> Option<&Limit> {
-    let (most, half) = (limits.first()?.held?, limits.get(1)?.held?);
-    (half > most * ALIKE).then(|| &limits[1])
-}
-
-/// How long the good trials at a rate lasted, if all lasted the same to the second. Of a limit that was estimated, those at any rate.
-fn length_at(view: &RunView, rate: f64) -> Option<Nanos> {
-    let seconds = |t: &Trial| t.loaded.as_secs_f64().round() as u64;
-    let estimated = view.limits.first().is_some_and(|limit| limit.held.is_some());
-    let good = measured_well(view);
-    if estimated {
-        return good.map(seconds).max().map(Nanos::from_secs);
-    }
-    let mut at = good.filter(|t| t.is_at(rate)).map(seconds);
-    let first = at.next()?;
-    at.all(|next| next == first).then(|| Nanos::from_secs(first))
-}
-
 fn known(raised: &str, strict: Option<&Limit>) -> Option<Text> {
     let limit = strict?;
     let unit = &limit.unit;
@@ -411,17 +280,22 @@ fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
         .then(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
 }
 
-/// Why no more: what the last bad trial at the upper bound did wrong, or at the next rate above.
-fn above(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Option<Text> {
+/// Why no more: what the last bad trial at the upper bound did wrong, or at the next rate above; or that it is bad where the target froze.
+pub(crate) fn above(view: &RunView) -> Option<Text> {
+    let ended = view.search_ended().unwrap_or(&Ended::Interrupted);
     if *ended == Ended::TargetFails {
         return None;
     }
-    let upper = strict?.held.or(strict?.upper)?;
+    let strict = view.limits.first()?;
+    let upper = strict.held.or(strict.upper)?;
+    let words = if *ended == Ended::BelowMin { "there" } else { "above that" };
+    if let Some(froze) = freezes::decide(view) {
+        return Some(Text::plain(format!("{words} ")).and(Tone::Strong, froze));
+    }
     let bad = view.trials.iter().rev().filter(|t| TrialState::of(t) == TrialState::Bad);
     let bad = bad.filter(|t| t.is_at(upper) || t.rate.is_some_and(|r| r.0 > upper));
     let rate = |t: &&Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
     let why = why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)?;
-    let words = if *ended == Ended::BelowMin { "there" } else { "above that" };
     Some(Text::plain(format!("{words} ")).and(Tone::Strong, why))
 }
 

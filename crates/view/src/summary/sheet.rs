@@ -61,7 +61,9 @@ fn headline(view: &RunView, how: &str) -> Text {
         Some(Verdict::Sheet { cut_short: true, .. }) => {
             headline.and(Tone::Warn, ", interrupted before all were measured")
         }
-        _ if doubtful > 0 => headline.and(Tone::Warn, format!(", {} of them doubtful", grouped(doubtful))),
+        _ if doubtful > 0 => {
+            headline.and(Tone::Warn, format!(", {} of them with caveats", grouped(doubtful)))
+        }
         _ => headline.then(format!(", {how}")),
     }
 }

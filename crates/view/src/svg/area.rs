@@ -50,10 +50,8 @@ impl Area<'_> {
     /// From where to where a band reaches.
     pub(super) fn across(&self, band: &Band) -> (f64, f64) {
         let Frame { left, right, .. } = self.frame;
-        let (least, most) = if self.chart.x.mirrored { (right, left) } else { (left, right) };
-        let ends = [band.from.map_or(least, |at| self.at_x(at)), band.to.map_or(most, |at| self.at_x(at))];
-        let from = ends[0].min(ends[1]);
-        (from, ends[0].max(ends[1]).max((from + LEAST).min(right)))
+        let from = band.from.map_or(left, |at| self.at_x(at));
+        (from, band.to.map_or(right, |at| self.at_x(at)).max((from + LEAST).min(right)))
     }
 
     pub(super) fn axes(&self, out: &mut String) {

@@ -352,7 +352,7 @@ fn list_of_every_kind() {
     check("list.txt", &text(&list_lines(&runs, None)));
     let froze =
         text(&list_lines(&[RunSummary { stood_still: Some(still(12, 3_210)), ..search("noisy") }], None));
-    assert!(froze.contains("2,017; its capacity varies; froze 12 times, up to 3.2 s)"), "{froze}");
+    assert!(froze.contains("2,017; its capacity varies; the target froze 12 times, up to 3.2 s)"), "{froze}");
     check("list-empty.txt", &text(&list_lines(&[], None)));
     let widest = list_lines(&runs, None)[20].width();
     assert!(text(&list_lines(&runs, Some(widest))).contains("could be noise"));

@@ -102,6 +102,9 @@ fn a_loop_with_one_processor_needs_both() {
         let prediction = diagnosis.prediction.expect("there is one");
         let times = prediction.capacity.zip(prediction.from).map(|(gives, from)| gives.0 / from.0);
         assert_eq!(times, Some(2.0), "{prediction:?}");
+        // Whoever follows it has no processor left to make the load with.
+        let ends = "that is all 2 processors of this machine, so the load has to come from another one";
+        assert!(prediction.then.starts_with(ends), "{prediction:?}");
         let next = diagnosis.next.join("; ");
         assert!(next.contains("add processors and processes together: uvicorn --workers 2"), "{next}");
     }

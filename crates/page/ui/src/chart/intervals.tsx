@@ -167,7 +167,7 @@ function outline(tone: Tone): string {
 
 function Mark({
   point,
-  place: { at, least, most },
+  place: { at, end },
   y,
   colour,
   log,
@@ -178,14 +178,14 @@ function Mark({
   colour: string;
   log: boolean;
 }): JSX.Element {
-  const ends = [point.low, point.high].map((end) => (end === null || (log && end <= 0) ? null : at(end)));
+  const ends = [point.low, point.high].map((value) => (value === null || (log && value <= 0) ? null : at(value)));
   const [low, high] = ends;
   // An end that is open runs off the picture.
   const drawn = low !== null || high !== null;
   return (
     <g stroke={colour} fill={colour}>
-      {drawn && <line x1={low ?? least} x2={high ?? most} y1={y} y2={y} stroke-width="3" stroke-dasharray={low === null || high === null ? '6 3' : undefined} />}
-      {ends.map((end, i) => end !== null && <line key={i} x1={end} x2={end} y1={y - 5} y2={y + 5} stroke-width="1.5" />)}
+      {drawn && <line x1={low ?? end(null, false)} x2={high ?? end(null, true)} y1={y} y2={y} stroke-width="3" stroke-dasharray={low === null || high === null ? '6 3' : undefined} />}
+      {ends.map((x, i) => x !== null && <line key={i} x1={x} x2={x} y1={y - 5} y2={y + 5} stroke-width="1.5" />)}
       <path d={outline(point.tone)} transform={`translate(${at(point.x)} ${y}) scale(1.25)`} stroke-width={point.tone === 'bad' ? 2 : 0} />
     </g>
   );
@@ -231,9 +231,6 @@ interface Places {
   at: (value: number) => number;
   /** Where a band ends: one that is open at the edge. */
   end: (value: number | null, most: boolean) => number;
-  /** The edges that the least and the most lie at. */
-  least: number;
-  most: number;
   ticks: number[];
 }
 
@@ -258,15 +255,10 @@ function scale(chart: Chart, points: Point[], width: number): Places {
   const side = 24;
   const share = (value: number) =>
     log ? Math.log(Math.max(value, min) / min) / Math.log(max / min) : (value - min) / (max - min);
-  const rightwards = (value: number) => side + Math.min(1, Math.max(0, share(value))) * (width - 2 * side);
-  const { mirrored } = chart.x;
-  const at = mirrored ? (value: number) => width - rightwards(value) : rightwards;
-  const [least, most] = mirrored ? [width, 0] : [0, width];
+  const at = (value: number) => side + Math.min(1, Math.max(0, share(value))) * (width - 2 * side);
   return {
     at,
-    end: (value, isMost) => (value === null ? (isMost ? most : least) : at(value)),
-    least,
-    most,
+    end: (value, isMost) => (value === null ? (isMost ? width : 0) : at(value)),
     ticks: ticks(unit, log, min, max, Math.max(2, Math.floor((width - 2 * side) / 80))),
   };
 }

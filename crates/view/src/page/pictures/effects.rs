@@ -12,9 +12,9 @@ use record::{Answer, Judged, Standing, Visit};
 const ESTIMATE: f64 = -0.2;
 const STARTS: (f64, f64) = (0.04, 0.4);
 
-/// Better lies to the right in all pictures: an axis whose numbers fall towards it has to say so.
+/// Where better lies: numbers rise to the right in all pictures.
 pub(crate) const UP: &str = "; better to the right";
-pub(crate) const DOWN: &str = ", falling to the right; better to the right";
+pub(crate) const DOWN: &str = "; better to the left";
 
 /// One for each direction and each smallest effect worth having: what lies in the same stretches stands together.
 pub(super) fn of(view: &RunView) -> Vec<Chart> {
@@ -73,7 +73,6 @@ fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) 
     let to = format!("{to}{}", if more_is_better { UP } else { DOWN });
     let x = (to.as_str(), Unit::Ratio);
     let chart = Chart::of(id, title, Form::Intervals, x, ("", Unit::Count)).log_x().note(note).hollow("void");
-    let chart = if more_is_better { chart } else { chart.mirrored() };
     let (low, high) = (1.0 / (1.0 + effect), 1.0 + effect);
     let chart = chart
         .band(below.0, None, Some(low), below.1)
@@ -158,6 +157,8 @@ impl Compared<'_> {
         let note = self.note([Some(format!("{} once more", self.names.arm(0)))]);
         let word = |judged: &Judged| match judged.answer {
             Answer::Better | Answer::Worse => Piece::of("differs, but is the same", Tone::Bad),
+            // Beside a hypothesis without a difference it would be counted as another one.
+            Answer::NoDifference => Piece::of("as it should be", Tone::Faint),
             answer => Piece::of(answer_in_full(answer), answer_word(answer).1),
         };
         let word = judged.map(word).unwrap_or_default();
@@ -192,7 +193,7 @@ impl Compared<'_> {
     }
 
     fn gave(&self, arm: usize) -> Option<String> {
-        gave(self.names, arm, self.probe).map(|cause| format!("gave first: {cause}"))
+        gave(self.names, arm, self.probe).map(|cause| format!("limited by {cause}"))
     }
 
     /// What is measured, where that is not the same in all rows, and what else there is.

@@ -129,8 +129,13 @@ fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
     ];
     assert_eq!(rows, expected);
     let note = &capacity.rows[2].note;
-    assert!(note.starts_with("VIRTUAL_THREADS false → true · gave first: "), "{note}");
-    assert!(!capacity.x.mirrored && p99.x.mirrored, "in both the better lies to the right");
+    assert!(note.starts_with("VIRTUAL_THREADS false → true · limited by "), "{note}");
+    let better = |chart: &Chart| {
+        chart.bands.iter().find(|band| band.name == "better").map(|band| (band.from, band.to))
+    };
+    assert!(matches!(better(capacity), Some((Some(_), None))), "{:?}", capacity.bands);
+    assert!(matches!(better(p99), Some((None, Some(_)))), "less is better: {:?}", p99.bands);
+    assert!(p99.x.name.ends_with("better to the left"), "{}", p99.x.name);
     let [estimates, starts] = capacity.series.as_slice() else { panic!("{:?}", capacity.series) };
     let found: Vec<_> = estimates.points.iter().map(|point| (point.y.round(), point.x, point.low)).collect();
     assert_eq!(found, [(1.0, 1.2, Some(1.12)), (2.0, 1.24, Some(1.15)), (3.0, 0.81, Some(0.76))]);
@@ -151,7 +156,7 @@ fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
     assert_eq!(bands(capacity), [named("worse", None), named("no difference", low), named("better", high)]);
     assert_eq!(bands(p99), [named("better", None), named("no difference", low), named("worse", high)]);
     let words: Vec<&str> = p99.rows.iter().map(|row| row.word.text.as_str()).collect();
-    assert_eq!(words, ["", "no difference that matters", "undecided"]);
+    assert_eq!(words, ["", "as it should be", "undecided"]);
 
     // Before anything is judged the starts are there; before any start nothing is.
     let front = Pages::of(&experiment().pilot().run.events).front();
@@ -169,7 +174,7 @@ fn the_picture_of_an_experiment_is_an_image() {
     for said in [
         "<title>“virtual threads”, ×1.24 (×1.15–×1.34), better</title>",
         "<title>“virtual threads”, block 4, void, ×",
-        ">no difference that matters<",
+        ">as it should be<",
         ">undecided<",
         ">×0.8<",
         ">small: each start, hollow: void<",

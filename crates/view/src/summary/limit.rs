@@ -1,0 +1,178 @@
+//! How a limit is told: who reads the number alone must not take it for more than it is.
+
+use super::LITTLE;
+use crate::strays::{Stood, good_at, measured_well};
+use crate::words::number;
+use crate::{RunView, Text, Tone, Trial, Words};
+use record::{Ended, Limit};
+use units::{Nanos, grouped};
+
+/// Two rates whose quotient is below this are alike to a reader.
+const ALIKE: f64 = 1.01;
+/// An interval wider than this part of its upper end is no figure to quote.
+const WIDE: f64 = 0.1;
+
+/// What holds, from a search that ended so.
+pub(super) fn told(view: &RunView, limit: &Limit, held: f64, ended: &Ended, tone: Tone) -> Text {
+    let verb = holds(ended, limit.held, limit.lower, limit.upper);
+    let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
+    let unit = &limit.unit;
+    let open = open(ended, view.fails_anyway(), view.is_ours());
+    let behind = |mark: &str| open.as_ref().map(|open| format!("{mark} {open}")).unwrap_or_default();
+    let line = match weight(view, limit) {
+        Weight::Little(due) => {
+            let only =
+                format!(": only {} at {} {unit}{}", view.words().count(due), number(held), behind(";"));
+            return Text::empty().and(Tone::Warn, "too little to say").then(only);
+        }
+        Weight::Weak => {
+            Text::empty().and(Tone::Warn, format!("weak: {verb} {} {unit}{of}{}", number(held), behind(";")))
+        }
+        Weight::Full => Text::empty().and(tone, format!("{verb} {} {unit}{of}{}", number(held), behind(":"))),
+    };
+    line.then(evidence(view, limit, held, ended))
+}
+
+/// How a limit is told: who reads the number alone must not take it for more than it is.
+pub(crate) fn holds(
+    ended: &Ended,
+    held: Option<f64>,
+    lower: Option<f64>,
+    upper: Option<f64>,
+) -> &'static str {
+    match (ended, lower, upper) {
+        (ended, ..) if ended.is_at_least() => "at least",
+        (Ended::NonStationary, ..) => "holds about",
+        (Ended::Converged, ..) | (_, None, _) | (_, _, None) => "holds",
+        (_, Some(lower), Some(upper)) => match held {
+            _ if upper - lower <= WIDE * upper => "holds",
+            Some(held) if held > lower * ALIKE => "holds about",
+            _ => "holds at least",
+        },
+    }
+}
+
+/// Between what and what a limit lies; none if it was not found, or not both are known.
+pub(crate) fn between(ended: Option<&Ended>, lower: Option<f64>, upper: Option<f64>) -> Option<String> {
+    let found = !ended.is_some_and(Ended::is_at_least);
+    let (lower, upper) = lower.zip(upper).filter(|_| found)?;
+    Some(format!("between {} and {}", number(lower), number(upper)))
+}
+
+/// What is to be said of a limit that was not found, behind the number: read alone it would be taken for one of the target. `ours`: torment
+/// fell behind by itself, and not only where the target stood still.
+pub(crate) fn open(ended: &Ended, upper: Option<f64>, ours: bool) -> Option<String> {
+    let fails = upper.map(|upper| format!("fails at {}", number(upper)));
+    Some(match (ended, fails) {
+        (Ended::MaxReached, _) => "no limit found".to_owned(),
+        (Ended::GeneratorLimit, None) if ours => "torment, not the target, was the limit".to_owned(),
+        (Ended::GeneratorLimit, Some(fails)) if ours => format!("{fails}, torment fell behind in between"),
+        (Ended::GeneratorLimit, Some(fails)) => format!("{fails}, in between {HELD_UP}"),
+        (Ended::GeneratorLimit, None) => format!("above that {HELD_UP}"),
+        (Ended::FleetFailed, _) => "workers were lost before a limit was found".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Where it was not torment's own fault.
+const HELD_UP: &str = "torment fell behind whenever the target froze";
+
+/// One trial that is shorter than this is a moment, and no load.
+const MOMENT: Nanos = Nanos::from_secs(5);
+
+/// How much stands behind what holds.
+enum Weight {
+    /// So few requests that nothing is to be said.
+    Little(u64),
+    /// A single short trial.
+    Weak,
+    Full,
+}
+
+fn weight(view: &RunView, limit: &Limit) -> Weight {
+    let (trials, (due, _)) = at_bound(view, limit);
+    let short = || {
+        let good =
+            limit.lower.into_iter().flat_map(|lower| measured_well(view).filter(move |t| t.is_at(lower)));
+        good.map(|trial| trial.loaded).max().is_some_and(|longest| longest < MOMENT)
+    };
+    match trials {
+        0 => Weight::Full,
+        _ if due < LITTLE => Weight::Little(due),
+        1 if limit.held.is_none() && short() => Weight::Weak,
+        _ => Weight::Full,
+    }
+}
+
+/// Between what and what, from how many trials: ` (between …; 3 clean trials of 10 s, …)`.
+fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &Ended) -> String {
+    let fails =
+        limit.upper.filter(|_| limit.lower.is_none()).map(|upper| format!("fails at {}", number(upper)));
+    // Of a limit that was estimated it is the 95 % interval.
+    let sure = if limit.held.is_some() { "95 % sure: " } else { "" };
+    let between =
+        between(Some(ended), limit.lower, limit.upper).map(|between| format!("{sure}{between}")).or(fails);
+    let length =
+        limit.lower.and_then(|lower| length_at(view, lower)).map(|t| format!(" of {t}")).unwrap_or_default();
+    let stood = Stood::of(view, limit);
+    let trials = match stood {
+        // What nine in ten hold one may fail: that none of the others' requests was bad would not be seen in the picture.
+        Some(stood) if stood.bad > 0 => {
+            let (at, all) = (stood.at(held), stood.good + stood.bad);
+            let hold = if moves(&view.limits).is_some() { "" } else { "nine in ten trials hold it: " };
+            Some(format!("{hold}{} of {all}{length} {at} did", stood.good))
+        }
+        Some(stood) => Some(clean(
+            view.words(),
+            stood.good as u64,
+            &length,
+            &format!(" {}", stood.at(held)),
+            (stood.due, stood.lost),
+        )),
+        None if limit.good_trials > 0 => {
+            let at = if limit.held.is_some() { " near it" } else { "" };
+            let (trials, counted) = at_bound(view, limit);
+            Some(clean(view.words(), trials, &length, at, counted))
+        }
+        None => None,
+    };
+    let parts: Vec<String> = between.into_iter().chain(trials).collect();
+    if parts.is_empty() { String::new() } else { format!("   ({})", parts.join("; ")) }
+}
+
+/// How many good trials stand for a bound, with how many requests were due in them and how many of those were bad: short looks at it, which
+/// are seen in the picture, count too.
+pub(super) fn at_bound(view: &RunView, limit: &Limit) -> (u64, (u64, u64)) {
+    let counted = (u64::from(limit.good_trials), (limit.lower_due, limit.lower_bad));
+    let drawn = limit.lower.filter(|_| limit.held.is_none()).map(|lower| good_at(view, lower));
+    drawn.filter(|drawn| drawn.0 > counted.0).unwrap_or(counted)
+}
+
+/// Good trials in words, with how many requests were due in them and how many of those were bad.
+fn clean(words: Words, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
+    let s = if trials == 1 { "" } else { "s" };
+    let (clean, bad) = match lost {
+        0 => ("clean", "none bad".to_owned()),
+        n => ("good", format!("{} bad", grouped(n))),
+    };
+    format!("{trials} {clean} trial{s}{length}{at}, {}, {bad}", words.count(due))
+}
+
+/// What half of the trials hold, if that is another rate than what nine of ten hold.
+pub(super) fn moves(limits: &[Limit]) -> Option<&Limit> {
+    let (most, half) = (limits.first()?.held?, limits.get(1)?.held?);
+    (half > most * ALIKE).then(|| &limits[1])
+}
+
+/// How long the good trials at a rate lasted, if all lasted the same to the second. Of a limit that was estimated, those at any rate.
+fn length_at(view: &RunView, rate: f64) -> Option<Nanos> {
+    let seconds = |t: &Trial| t.loaded.as_secs_f64().round() as u64;
+    let estimated = view.limits.first().is_some_and(|limit| limit.held.is_some());
+    let good = measured_well(view);
+    if estimated {
+        return good.map(seconds).max().map(Nanos::from_secs);
+    }
+    let mut at = good.filter(|t| t.is_at(rate)).map(seconds);
+    let first = at.next()?;
+    at.all(|next| next == first).then(|| Nanos::from_secs(first))
+}

@@ -1,0 +1,77 @@
+//! A search whose target froze.
+
+use crate::hand::{Load, Run, pair};
+use crate::page::kit::{document, good, words};
+use record::{Ended, Making, Outcome};
+use torment_view::Tone;
+use torment_view::document::Front;
+use torment_view::page::Pages;
+use units::Nanos;
+
+fn front(run: &Run) -> Front {
+    document(&Pages::of(&run.events)).front
+}
+
+/// It froze from the third second on, for one.
+fn froze(load: Load) -> Load {
+    load.still(3_000, 1_000)
+}
+
+fn void(load: Load) -> Load {
+    load.void("generator-late", "the generator was late by 40 ms at p99")
+}
+
+/// A search ended by torment, which is not said to be the limit by itself.
+fn ended_by_torment(run: Run, upper: Option<f64>) -> Front {
+    let cost = Nanos::from_micros(4);
+    let making = Making { most: 1_990.0, user: cost, kernel: cost, worked: 0.1, waited: 0.4, connects: 0.0 };
+    front(&run.made(Ended::GeneratorLimit, pair(Some(1984.0), upper), Vec::new(), Some(making)))
+}
+
+/// A service that froze for a second in every ten held 320/s in one trial and failed at 540/s in another, and no line said why.
+#[test]
+fn trials_that_are_bad_where_the_target_froze_are_explained_by_that() {
+    let bad = || froze(good(2022.0).bad(Outcome::Unfinished, 300));
+    let run = |calm: Load| Run::start("find").trial(calm.clone()).trial(calm).trial(bad()).trial(bad());
+    let limits = || pair(Some(1984.0), Some(2022.0));
+    let said = words(&front(&run(good(1984.0)).found(Ended::Converged, limits(), Vec::new())));
+    let cost = "a freeze of 1 s at 2,022/s leaves 2,022 requests waiting; what it did then could not be seen";
+    assert_eq!(said[1], format!("above that the target froze in every bad trial (2): {cost}"), "{said:?}");
+    assert!(said[2].starts_with("next: look into the target's log at those moments"), "{said:?}");
+    assert!(said[3].starts_with("expect: without the freezes no answer is held up for 1 s"), "{said:?}");
+    // Where good trials are frozen as often, it is not that.
+    let said = words(&front(&run(froze(good(1984.0))).found(Ended::Converged, limits(), Vec::new())));
+    assert!(!said.iter().any(|line| line.contains("every bad trial")), "{said:?}");
+}
+
+/// Where the target froze in each trial in which torment was late, torment is not the limit.
+#[test]
+fn who_falls_behind_only_in_freezes_is_not_the_limit() {
+    let run = |late: Load| {
+        Run::start("find").trial(good(1984.0)).trial(void(froze(good(2100.0)))).trial(void(late))
+    };
+    let said = words(&ended_by_torment(run(froze(good(2200.0))), None));
+    let headline = "at least 1,984 requests/s: above that torment fell behind whenever the target froze";
+    assert!(said[0].starts_with(headline), "{said:?}");
+    assert!(said.iter().any(|line| line.starts_with("next: look into the target's log")), "{said:?}");
+    let said = words(&ended_by_torment(run(good(2200.0)), None));
+    assert!(
+        said[0].starts_with("at least 1,984 requests/s: torment, not the target, was the limit"),
+        "{said:?}"
+    );
+}
+
+/// Whatever torment could not do, a trial that counts and is bad is the target's own.
+#[test]
+fn what_fails_all_the_same_is_told_and_drawn() {
+    let bad = good(4000.0).grows(900.0);
+    let run = Run::start("find").trial(good(1984.0)).trial(bad).trial(void(good(2500.0)));
+    let front = ended_by_torment(run, Some(4000.0));
+    let said = words(&front);
+    assert!(
+        said[0].starts_with("at least 1,984 requests/s: fails at 4,000, torment fell behind in between"),
+        "{said:?}"
+    );
+    let bands: Vec<_> = front.pictures[0].bands.iter().map(|band| (band.from, band.to, band.tone)).collect();
+    assert_eq!(bands, [(Some(1984.0), Some(4000.0), Tone::Faint), (Some(4000.0), None, Tone::Bad)]);
+}
