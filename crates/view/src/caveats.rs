@@ -1,6 +1,6 @@
 use crate::experiment::{is_of_several, number_of};
 use crate::remedy::remedy;
-use crate::summary::fell_behind;
+use crate::strays::fell_behind;
 use crate::{Kind, RunView, Text, Tone, Trial};
 use record::{Cause, Caveat, Doubt, Grounds};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 use crate::experiment::number_of;
 use crate::words::number;
 use crate::{RunView, Trial, TrialState, Words};
-use record::{Limit, Purpose};
+use record::{Ended, Limit, Purpose};
 
 /// Rates are the same to a reader if they differ by less than this share.
 const ALIKE: f64 = 0.0005;
@@ -196,3 +196,16 @@ impl Stood {
         }
     }
 }
+
+/// In how many trials torment fell behind below the highest rate allowed, where these are too many to go on with.
+pub(crate) fn fell_behind(view: &RunView) -> Option<usize> {
+    let late = |trial: &&Trial| {
+        trial.judgement.iter().flat_map(|judged| &judged.invalid).any(|caveat| caveat.doubt.is_generator())
+    };
+    let late = view.trials.iter().filter(late).count();
+    let many = late * MANY >= judged(view).count();
+    (late > 0 && many && view.search_ended() == Some(&Ended::MaxReached)).then_some(late)
+}
+
+/// One void trial of so many is too many.
+const MANY: usize = 4;

@@ -4,7 +4,7 @@ use crate::document::{Table, indented};
 use crate::experiment::number_of;
 use crate::reason::what_to_check;
 use crate::remedy::remedy;
-use crate::strays::{Stood, judged};
+use crate::strays::{Stood, fell_behind};
 use crate::words::number;
 use crate::{RunView, Text, Tone, Trial, TrialState, Words, fleet, freezes, hiccups, verdict, why_bad};
 use record::{
@@ -179,19 +179,6 @@ fn raise(view: &RunView) -> Option<Text> {
     };
     Some(Text::labelled("next", text))
 }
-
-/// In how many trials torment fell behind below the highest rate allowed, where these are too many to go on with.
-pub(crate) fn fell_behind(view: &RunView) -> Option<usize> {
-    let late = |trial: &&Trial| {
-        trial.judgement.iter().flat_map(|judged| &judged.invalid).any(|caveat| caveat.doubt.is_generator())
-    };
-    let late = view.trials.iter().filter(late).count();
-    let many = late * MANY >= judged(view).count();
-    (late > 0 && many && view.search_ended() == Some(&Ended::MaxReached)).then_some(late)
-}
-
-/// One void trial of so many is too many.
-const MANY: usize = 4;
 
 /// So many times the highest rate is where to look next.
 const RAISED: f64 = 4.0;
