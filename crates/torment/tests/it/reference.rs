@@ -1,5 +1,5 @@
 //! Pages of the manual that are made from the code, so that they cannot go stale. `TORMENT_BLESS=1 cargo test -p torment-cli
-//! --test reference` writes them anew.
+//! --test it reference` writes them anew.
 
 use crate::program::{Place, repository};
 use record::Cause;
