@@ -7,13 +7,13 @@ use super::attach::{Attached, attach};
 use super::folder::Folder;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// For each question and its answer. The first recording of a machine loads a few hundred classes, which takes seconds where
-/// the processors are full.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// For each question and its answer. The first recording of a machine loads a few hundred classes, which has taken 18 s where the processors
+/// were wanted ten times over.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How much longer than asked for a recording lasts that nobody stops.
 const SLACK: Duration = Duration::from_secs(60);
 /// Of what a recording holds; the recorder keeps it below by removing the oldest of its files, each of which has 12 MB.
@@ -52,7 +52,7 @@ impl JvmRecording {
     ///
     /// # Errors
     /// If the machine cannot be asked, has no Flight Recorder, or starts no recording: why, as a sentence that goes on from its name.
-    /// Blocks for a second or less where processors are free, and for twenty at most for each of four steps.
+    /// Blocks for a second or less where processors are free, and for thirty at most for each of four steps.
     pub fn start(pid: u32, longest: Duration) -> Result<Self, String> {
         Self::lasting(pid, longest + SLACK)
     }
@@ -62,7 +62,7 @@ impl JvmRecording {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let jvm = attach(pid, Instant::now() + PATIENCE)?;
         let before = match repository(&ask(&jvm, "JFR.configure")?) {
-            Some(path) => Some(Repository::open(pid, &path, None)?.files()?),
+            Some(path) => Repository::open(pid, &path, None)?.present()?,
             None => None,
         };
         let name = format!("torment-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
@@ -166,6 +166,14 @@ impl Repository {
             path.trim_end_matches('/').rsplit_once('/').ok_or("its recordings have no folder")?;
         let parent = Folder::of(pid, parent).map_err(|error| cannot(path, &error))?;
         Ok(Self { parent, name: name.to_owned(), before })
+    }
+
+    /// The names of its files; none if it is not there: the recorder names the last that it had, and makes another when it needs one.
+    fn present(&self) -> Result<Option<BTreeSet<String>>, String> {
+        match self.parent.stat(&self.name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            _ => self.files().map(Some),
+        }
     }
 
     /// The names of its files.

@@ -79,6 +79,10 @@ fn a_recording_says_what_is_known_to_be_so() {
         let flight = read(&recorded(program.pid(), Duration::from_secs(8)));
         assert_eq!(repositories(program.pid()), Vec::<String>::new());
 
+        // The recorder still names the folder that has gone.
+        assert!(!read(&recorded(program.pid(), Duration::from_secs(1))).samples.is_empty());
+        assert_eq!(repositories(program.pid()), Vec::<String>::new());
+
         let innermost = counted(&flight, "burner-", |frames| method(&flight, &frames[0]));
         assert_seven_in_ten(&java, &innermost, ["Burns.seventy", "Burns.thirty"]);
         assert_eq!(flight.sample_period_ns(), Some(10_000_000));
