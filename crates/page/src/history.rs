@@ -208,7 +208,7 @@ pub(crate) mod tests {
         assert_eq!(super::line(&ours)["limit"]["upper"], Value::Null, "that is no limit of the target's");
         assert_eq!(
             super::line(&ours)["verdict"],
-            json!("at least 1,991 requests/s: torment, not the target, was the limit")
+            json!("at least 1,991 requests/s: fails at 2,010, torment fell behind in between")
         );
         // The two intervals are further apart than the noise.
         assert_eq!(told["before"], json!({ "id": "z", "text": "−10 %, sure", "tone": "bad" }));
