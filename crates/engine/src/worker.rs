@@ -26,7 +26,7 @@ use crate::source::Source;
 use crate::stream::Inbox;
 use holding::Hold;
 use pool::Pool;
-use record::Outcome;
+use record::{Outcome, SteadyResponse};
 use rustix::event::epoll;
 use silence::Hush;
 pub(crate) use silence::LastWord;
@@ -102,6 +102,7 @@ struct Present {
     /// The load was ended before its time: nobody thinks any longer.
     stopped: bool,
     heard: LastWord,
+    steady: SteadyResponse,
 }
 
 impl Present {
@@ -275,6 +276,7 @@ impl Worker {
                         thinking: BinaryHeap::new(),
                         stopped: false,
                         heard,
+                        steady: SteadyResponse::default(),
                     });
                     self.unsettled = true;
                 }
@@ -306,6 +308,10 @@ impl Worker {
         let bytes = std::mem::take(&mut self.inbox.count);
         present.recorder.received(bytes);
         while let Some(slice) = present.recorder.cut(now, open) {
+            present.steady.take(&slice, present.trial.load_ends);
+            if present.recorder.slice_ends() > present.trial.load_ends {
+                present.heard.drains(present.steady.drain(present.trial.drain));
+            }
             self.pool.bad |= slice.outcomes.bad() > 0;
             self.teller.tell(Report::Slice(Box::new(slice)));
         }

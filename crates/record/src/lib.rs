@@ -21,6 +21,7 @@ mod probe;
 mod profile;
 mod silence;
 mod slice;
+mod steady;
 mod texts;
 mod trial;
 mod verdict;
@@ -49,6 +50,7 @@ pub use profile::{
 };
 pub use silence::{CatchUp, SILENCE, Silence, WAITED_FOR, freed_within};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
+pub use steady::SteadyResponse;
 pub use trial::{Purpose, Recovery, TrialResult};
 pub use verdict::{Background, CurvePoint, Ended, Limit, Making, Verdict, WarmedUp};
 

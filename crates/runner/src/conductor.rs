@@ -7,7 +7,8 @@ use engine::{Carrier, Endpoint, Engine, HeldConnections, Holder, Job, Moment, Of
 use noticed::noticed;
 use plan::{Plan, Target};
 use record::{
-    CatchUp, Caveat, Doubt, Event, Grounds, Judgement, Purpose, Recovery, Slice, TrialResult, Verdict,
+    CatchUp, Caveat, Doubt, Event, Grounds, Judgement, Purpose, Recovery, Slice, SteadyResponse, TrialResult,
+    Verdict,
 };
 use schedule::Schedule;
 use std::cell::RefCell;
@@ -206,7 +207,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         let (witness, stop) = (RefCell::new(&mut self.witness), self.stop);
         let (mut looked, mut over) = (load.purpose == Purpose::Recovery, false);
         let (mut begun, mut gave_up, mut answered) = (false, false, 0);
-        let mut catch_up = CatchUp::default();
+        let (mut catch_up, mut steady) = (CatchUp::default(), SteadyResponse::default());
         let counted = self.engine.trial(
             &load.offer,
             load.drain,
@@ -219,6 +220,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             &mut |slice| {
                 let over = slice.silences.iter().filter(|silence| silence.freed.is_some());
                 catch_up = over.map(CatchUp::after).fold(catch_up, CatchUp::and);
+                steady.take(slice, load.duration.unwrap_or(Nanos::MAX));
                 answered += slice.answered_within(load.duration.unwrap_or(Nanos::MAX));
                 let mut witness = witness.borrow_mut();
                 witness.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
@@ -263,12 +265,13 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             None => Recovery::Not(RECOVERY_LIMIT),
         };
         let planned = load.duration.unwrap_or(counted.loaded);
+        let drain = if gave_up { load.drain } else { steady.drain(load.drain) };
         let result = TrialResult {
             purpose: load.purpose,
             rate: load.rate.unwrap_or_else(|| Rate::of(counted.total.due, counted.loaded)),
             planned,
             loaded: counted.loaded,
-            drain: catch_up.drain(load.drain, counted.loaded),
+            drain: catch_up.drain(drain, counted.loaded),
             hopeless: gave_up,
             caveats: noticed(&counted),
             recovery,

@@ -79,6 +79,11 @@ impl Bounds {
         }
     }
 
+    /// The levels below this rate.
+    pub fn below(&self, rate: f64) -> Self {
+        Self { levels: self.levels.iter().filter(|level| level.rate < rate).cloned().collect() }
+    }
+
     /// The trials at a level.
     pub fn at(&self, rate: f64) -> &[TrialAtLevel] {
         self.levels.iter().find(|l| (l.rate / rate - 1.0).abs() < SAME).map_or(&[], |l| &l.trials)

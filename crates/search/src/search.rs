@@ -82,6 +82,9 @@ pub struct Search {
     failure: Option<Failure>,
     /// Time under load when the target had been warmed up.
     warm: Nanos,
+    /// What the last warm-up in a closed loop came to, requests per second, and whether the one before it came to as much.
+    warm_goodput: Option<f64>,
+    as_warm: bool,
     /// Whether it turns away what is too much: a closed loop would only be turned away the faster.
     refuses: bool,
     /// All warm-ups together.
@@ -134,6 +137,8 @@ impl Search {
             loss: Loss::Unseen,
             failure: None,
             warm: Nanos::ZERO,
+            warm_goodput: None,
+            as_warm: false,
             refuses: false,
             warmed_up: WarmedUp { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
             measured: Nanos::ZERO,

@@ -18,6 +18,8 @@ pub(crate) struct Heard {
     /// trial began.
     longest: AtomicU64,
     answered_by: AtomicU64,
+    /// How long this trial drains, in nanoseconds, by how slow its answers are all the time.
+    steady: AtomicU64,
 }
 
 pub(crate) type LastWord = Arc<Heard>;
@@ -30,7 +32,7 @@ impl Heard {
         let least = if goes_on { WAITED_FOR } else { Nanos::ZERO };
         let told = |of: &AtomicU64| Nanos(of.load(Ordering::Relaxed));
         let catch_up = CatchUp { longest: told(&self.longest), answered_by: told(&self.answered_by) };
-        catch_up.drain(drain, Nanos(ends - start)).max(least)
+        catch_up.drain(drain.max(told(&self.steady)), Nanos(ends - start)).max(least)
     }
 
     /// A silence has ended.
@@ -40,10 +42,16 @@ impl Heard {
         self.answered_by.fetch_max(catch_up.answered_by.0, Ordering::Relaxed);
     }
 
+    /// By how slow the answers of one loop are all the time, the load drains so long.
+    pub fn drains(&self, steady: Nanos) {
+        self.steady.fetch_max(steady.0, Ordering::Relaxed);
+    }
+
     /// A trial begins.
     pub fn begin(&self) {
         self.longest.store(0, Ordering::Relaxed);
         self.answered_by.store(0, Ordering::Relaxed);
+        self.steady.store(0, Ordering::Relaxed);
     }
 }
 

@@ -49,7 +49,7 @@ fn print_table(seeds: u64, only: Option<u64>) {
 fn line(row: &Row, found: &[Found]) -> String {
     let (truth, unit) = match row.truth {
         Truth::Capacity(c) => (format!("{c}/s"), c),
-        Truth::Between(low, high) => (format!("{low} to {high}/s"), 2000.0),
+        Truth::Between(low, high) => (format!("{low} to {high}/s"), row.system.capacity().unwrap_or(high)),
         Truth::Warm(c) => (format!("{c}/s when warm"), c),
         Truth::Fading(c) => (format!("{c}/s, falling"), c),
         Truth::Held(most, half) => (format!("{most:.0} and {half:.0}/s"), most),

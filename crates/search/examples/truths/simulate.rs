@@ -3,7 +3,7 @@
 //! First come, first served, without preemption: when a request arrives, the moment it will be done is
 //! already certain, so a heap of the moments at which servers become free is the whole queue.
 
-use record::{CatchUp, Failure, Outcome, Recovery, Silence, Slice, TrialResult};
+use record::{CatchUp, Failure, Outcome, Recovery, Silence, Slice, SteadyResponse, TrialResult};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use torment_search::{Proposal, Search};
@@ -67,6 +67,10 @@ pub enum Trait {
     Shared(f64, f64, f64),
     /// Slower by half after so many requests.
     Fills(f64),
+    /// Two workers, each with half of the servers and a queue of its own: a request goes to the worker that took its connection, which is
+    /// the one that became idle last, and if none is idle a new one. One of the workers takes more of them than the other, up to nine of
+    /// ten. Connections idle for so many seconds are closed.
+    Kept(f64),
     /// The generator makes at most so many requests a second.
     Lags(f64),
 }
@@ -86,6 +90,14 @@ pub struct System {
     pub special: Option<Trait>,
     /// When a request is given up.
     pub timeout: Nanos,
+}
+
+impl System {
+    /// What its servers can do if nothing else is the matter, requests a second; none if they are without end.
+    pub fn capacity(&self) -> Option<f64> {
+        let (Service::Fixed(seconds) | Service::Exponential(seconds)) = self.service;
+        self.servers.map(|servers| servers as f64 / seconds)
+    }
 }
 
 #[derive(Clone)]
@@ -114,6 +126,8 @@ pub struct Target {
     random: Dice,
     now: u64,
     free: BinaryHeap<Reverse<u64>>,
+    /// Of a target that keeps connections: until when each is taken, and by which worker.
+    connections: Vec<(u64, usize)>,
     behind: BinaryHeap<Reverse<u64>>,
     served: u64,
     broken: bool,
@@ -137,14 +151,19 @@ impl Target {
         let idle = |n: usize| (0..n).map(|_| Reverse(0)).collect();
         let behind = match system.special {
             Some(Trait::Behind(n, _)) => idle(n),
+            Some(Trait::Kept(_)) => idle(system.servers.unwrap_or(0) / 2),
             _ => BinaryHeap::new(),
         };
-        let free = idle(system.servers.unwrap_or(0));
+        let free = match system.special {
+            Some(Trait::Kept(_)) => idle(system.servers.unwrap_or(0) / 2),
+            _ => idle(system.servers.unwrap_or(0)),
+        };
         Self {
             system,
             random,
             now: 0,
             free,
+            connections: Vec::new(),
             behind,
             served: 0,
             broken: false,
@@ -230,9 +249,31 @@ impl Target {
         }
     }
 
+    /// The same, of a worker that keeps connections.
+    fn serve_kept(&mut self, at: u64, idle: u64) -> u64 {
+        self.connections.retain(|(free, _)| *free + idle > at);
+        let warm = self.connections.iter_mut().filter(|(free, _)| *free <= at).max_by_key(|(free, _)| *free);
+        let worker = warm.as_ref().map_or_else(
+            || usize::from(self.random.uniform() <= 0.5 + 0.4 * self.offset),
+            |(_, worker)| *worker,
+        );
+        let servers = if worker == 0 { &mut self.free } else { &mut self.behind };
+        let start = at.max(servers.pop().expect("a server for each place in the heap").0);
+        let done = start + (self.random.service(self.system.service) * 1e9) as u64;
+        servers.push(Reverse(done));
+        match warm {
+            Some(connection) => connection.0 = done,
+            None => self.connections.push((done, worker)),
+        }
+        done
+    }
+
     /// When a request that arrives `at` will be done.
     fn serve(&mut self, at: u64) -> u64 {
         self.served += 1;
+        if let Some(Trait::Kept(idle)) = self.system.special {
+            return self.serve_kept(at, (idle * 1e9) as u64);
+        }
         let mut start = at;
         if self.system.servers.is_some() {
             start = start.max(self.free.pop().expect("a server for each place in the heap").0);
@@ -271,7 +312,7 @@ impl Target {
         while due < p.duration.0 as f64 {
             let at = due as u64;
             if at >= second {
-                decide(&mut total, &mut open, second, &mut heard);
+                decide(&mut total, &mut open, second, p.duration, &mut heard);
                 total.outstanding = held.blocks(second);
                 total.silences = heard.longest.into_iter().collect();
                 if search.hopeless(&total) {
@@ -281,7 +322,7 @@ impl Target {
                 second += SECOND;
                 continue;
             }
-            decide(&mut total, &mut open, at, &mut heard);
+            decide(&mut total, &mut open, at, p.duration, &mut heard);
             total.due += 1;
             let mut taken = at;
             if let Some(Trait::Lags(most)) = self.system.special {
@@ -330,13 +371,15 @@ impl Target {
             open.push(Reverse((end, at, taken, index(outcome))));
         }
         // As the engine does: the drain lasts at least as long as the target was silent, with some air, and a silence is waited for.
+        heard.second_is(stop, p.duration);
+        let drain = if gave_up { drain } else { heard.steady.drain(drain) };
         let mut last = stop + drain.0;
         while let Some(Reverse((end, _, taken, _))) = open.peek().copied() {
             let silent = heard.last < stop && last.saturating_sub(heard.last.max(taken)) >= record::SILENCE.0;
             if end > last && !(silent && end <= stop + record::WAITED_FOR.0) {
                 break;
             }
-            decide(&mut total, &mut open, end, &mut heard);
+            decide(&mut total, &mut open, end, p.duration, &mut heard);
             last = last.max(end).max(stop + heard.catch_up.drain(drain, Nanos(stop)).0);
         }
         let drain = Nanos(last - stop);
@@ -436,9 +479,20 @@ struct Heard {
     catch_up: CatchUp,
     /// The last silence; until when those who waited in it are counted.
     ended: Option<(Silence, u64)>,
+    /// The answers of this second, and how slow those before were.
+    second: Slice,
+    steady: SteadyResponse,
 }
 
 impl Heard {
+    /// The seconds of a load of `load` that are over by then count.
+    fn second_is(&mut self, at: u64, load: Nanos) {
+        while u64::from(self.second.index) < at / SECOND {
+            self.steady.take(&self.second, load);
+            self.second = Slice { index: self.second.index + 1, ..Slice::default() };
+        }
+    }
+
     /// A request that was sent at `sent` is answered.
     fn answer(&mut self, at: u64, sent: u64) {
         let from = self.last.max(sent);
@@ -460,13 +514,21 @@ impl Heard {
 }
 
 /// Decides everything that ends up to `until`.
-fn decide(total: &mut Slice, open: &mut BinaryHeap<Reverse<Open>>, until: u64, heard: &mut Heard) {
+fn decide(
+    total: &mut Slice,
+    open: &mut BinaryHeap<Reverse<Open>>,
+    until: u64,
+    load: Nanos,
+    heard: &mut Heard,
+) {
     while let Some(Reverse((end, at, taken, outcome))) = open.peek().copied() {
         if end > until {
             return;
         }
         open.pop();
         heard.answer(end, taken);
+        heard.second_is(end, load);
+        heard.second.response.record(Nanos(end - at));
         close(total, end, at, taken, Outcome::ALL[usize::from(outcome)]);
     }
 }

@@ -339,6 +339,17 @@ pub fn rows() -> Vec<Row> {
                 Truth::Held(1855.0, 1910.0),
             )
         },
+        Row {
+            asked: Some(0.6),
+            ..row(
+                "2 workers of 8 servers of 100 ms, one of which takes more of the connections",
+                Even,
+                sixteen,
+                Fixed(0.1),
+                Some(Trait::Kept(2.0)),
+                Truth::Between(128.0, 161.0),
+            )
+        },
         row(
             "16 servers of 8 ms, slower by half after 500,000 requests",
             Even,

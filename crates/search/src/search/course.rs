@@ -153,6 +153,8 @@ impl Search {
             (Some(_), Some((_, level))) => {
                 // What it does while it is never idle is nearly all that it can do.
                 let goodput = 1.0 / level.value;
+                let before = self.warm_goodput.replace(goodput);
+                self.as_warm = before.is_some_and(|before| goodput.ln() - before.ln() < WARMER);
                 self.estimate = Some(goodput);
                 self.calm = rounded((goodput * CALM).clamp(self.range().floor, self.range().top));
                 self.phase = Phase::Calm { frozen: 0 };
@@ -217,7 +219,8 @@ impl Search {
         let before = self.estimate.replace(now).unwrap_or(f64::INFINITY);
         self.doubt = kept.map_or(0.0, |k| k.doubt);
         self.phase = Phase::Narrow;
-        if now > before * FASTER && self.rewarms < REWARMS_MOST {
+        // Where warming up again brought nothing, it is no cold target that does more in the open than in a closed loop.
+        if now > before * FASTER && !self.as_warm && self.rewarms < REWARMS_MOST {
             self.rewarms += 1;
             self.warm_up(now);
         }

@@ -16,9 +16,9 @@ impl Search {
             if let Some(limit) = self.held.limit(goal, self.range().top).filter(|_| self.estimates()) {
                 return limit;
             }
-            let (now, before) = (self.bounds.limit(goal), self.expired.limit(goal));
-            let suggested = before.lower.filter(|l| now.lower.is_none() && now.upper.is_none_or(|u| *l < u));
-            match suggested {
+            let now = self.bounds.limit(goal);
+            let before = self.expired.below(now.upper.unwrap_or(f64::INFINITY)).limit(goal);
+            match before.lower.filter(|_| now.lower.is_none()) {
                 Some(_) => Limit {
                     upper: now.upper,
                     bad_trials: now.bad_trials,
