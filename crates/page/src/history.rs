@@ -106,7 +106,8 @@ pub(crate) fn state(state: State) -> view::document::State {
 pub(crate) mod tests {
     use super::*;
     use record::Event;
-    use store::Before;
+    use store::{Before, StoodStill};
+    use units::Nanos;
 
     fn begun(id: &str, command: &str, target: &str) -> Event {
         serde_json::from_value(json!({
@@ -209,6 +210,16 @@ pub(crate) mod tests {
         assert_eq!(
             super::line(&ours)["verdict"],
             json!("at least 1,991 requests/s: fails at 2,010, torment fell behind in between")
+        );
+        let open = RunSummary { upper: None, ..ours };
+        let said = |run: &RunSummary| super::line(run)["verdict"].clone();
+        assert_eq!(said(&open), "at least 1,991 requests/s: torment, not the target, was the limit");
+        // Whether it was the freezes that made torment late is known to the page of the run alone.
+        let stood_still = Some(StoodStill { times: 2, longest: Nanos::from_millis(900) });
+        let froze = RunSummary { stood_still, ..open };
+        assert_eq!(
+            said(&froze),
+            "at least 1,991 requests/s: above that torment fell behind (the target froze twice, up to 900 ms)"
         );
         // The two intervals are further apart than the noise.
         assert_eq!(told["before"], json!({ "id": "z", "text": "−10 %, sure", "tone": "bad" }));

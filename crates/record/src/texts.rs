@@ -84,18 +84,41 @@ fn of_slice(slice: &mut Slice, with: With<'_>) {
 }
 
 fn of_caveats(caveats: &mut [Caveat], with: With<'_>) {
-    for grounds in caveats.iter_mut().filter_map(|caveat| caveat.grounds.as_mut()) {
-        let grounds = if let Grounds::OfMember { grounds, .. } = grounds { &mut **grounds } else { grounds };
-        match grounds {
-            Grounds::Text(text)
-            | Grounds::NotReset { why: text, .. }
-            | Grounds::Lost(LostMember { why: text, .. }) => with(text),
-            Grounds::Held { refused: Some(why), .. } | Grounds::NotAnswered { most: Some(why), .. } => {
-                why.each_text(with);
-            }
-            // Figures.
-            _ => {}
+    caveats
+        .iter_mut()
+        .filter_map(|caveat| caveat.grounds.as_mut())
+        .for_each(|grounds| of_grounds(grounds, with));
+}
+
+fn of_grounds(grounds: &mut Grounds, with: With<'_>) {
+    match grounds {
+        Grounds::OfMember { grounds, .. } => of_grounds(grounds, with),
+        Grounds::Text(text)
+        | Grounds::NoRoom { why: text, .. }
+        | Grounds::NotReset { why: text, .. }
+        | Grounds::Lost(LostMember { why: text, .. }) => with(text),
+        Grounds::Held { refused: why, .. } | Grounds::NotAnswered { most: why, .. } => {
+            why.iter_mut().for_each(|why| why.each_text(with));
         }
+        // Figures, and names of machines from the plan.
+        Grounds::Unsent { .. }
+        | Grounds::Late { .. }
+        | Grounds::Due { .. }
+        | Grounds::Sent { .. }
+        | Grounds::Differ { .. }
+        | Grounds::Lacking { .. }
+        | Grounds::Busy { .. }
+        | Grounds::Stolen { .. }
+        | Grounds::Crowded { .. }
+        | Grounds::NoMore { .. }
+        | Grounds::FewFiles { .. }
+        | Grounds::FewPorts { .. }
+        | Grounds::Uneven { .. }
+        | Grounds::Beside { .. }
+        | Grounds::Unlike { .. }
+        | Grounds::Missed { .. }
+        | Grounds::NoLimit { .. }
+        | Grounds::Short { .. } => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! Two machines, or one at two times: which is faster at what, and by how much. Below it: loads and searches.
 
 mod compared;
+mod difference;
 mod doubts;
 mod forms;
 mod junit;
@@ -12,8 +13,10 @@ mod spread;
 mod text;
 
 pub use compared::Compared;
-pub use measure::{Difference, Figure as RunFigure, Measure, NOISE, Standing};
-pub(crate) use measure::{changed_by, limit_figure, limits_differ};
+pub use difference::{Difference, NOISE, Standing};
+pub(crate) use difference::{changed_by, limits_differ};
+pub(crate) use measure::limit_figure;
+pub use measure::{Figure as RunFigure, Measure};
 pub use runs::{MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
 pub use spread::Spread;
 

@@ -168,7 +168,9 @@ fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
         (Some(lower), upper) => {
             let verb = ended(run).map_or("holds", |ended| holds(&ended, run.held, Some(lower), upper));
             let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| interval);
-            let open = ended(run).and_then(|ended| open(&ended, upper, true));
+            // A row does not tell in which trials the target froze.
+            let ours = run.stood_still.is_none().then_some(true);
+            let open = ended(run).and_then(|ended| open(&ended, upper, ours));
             let open = open.map(|open| format!(": {open}")).unwrap_or_default();
             let more = if ended(run).is_none() && upper.is_none() { ", perhaps more" } else { "" };
             (

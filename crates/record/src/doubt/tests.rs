@@ -119,6 +119,7 @@ fn the_words_of_others_in_it_can_be_hidden() {
     for grounds in [
         Grounds::Text(why()),
         Grounds::NotReset { trial: 3, why: why() },
+        Grounds::NoRoom { wanted: 9, there: 3, why: why() },
         Grounds::Held { asked: 9, made: 4, stood: 4, refused: Some(Failure::Connect(why())) },
         Grounds::NotAnswered { bad: 1, due: 9, most: Some(Failure::Check(why())) },
     ] {

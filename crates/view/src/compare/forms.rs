@@ -1,6 +1,7 @@
 //! A comparison for programs, spreadsheets and pull requests.
 
-use super::measure::{Difference, Measure, Standing};
+use super::difference::{Difference, Standing};
+use super::measure::Measure;
 use super::runs::RunComparison;
 use crate::Grid;
 use crate::markdown::escaped;

@@ -1,6 +1,6 @@
 //! A comparison as the test report that build servers read.
 
-use super::measure::Standing;
+use super::difference::Standing;
 use super::runs::RunComparison;
 use crate::words::xml;
 use std::fmt::Write;

@@ -1,7 +1,8 @@
 //! How runs differ from the first, as a picture: every difference with its interval, beside the stretch that does not matter.
 
 use super::compared::Compared;
-use super::measure::{Difference, Measure, Standing};
+use super::difference::{Difference, Standing};
+use super::measure::Measure;
 use super::runs::RunComparison;
 use crate::Tone;
 use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};

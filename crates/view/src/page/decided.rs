@@ -2,7 +2,7 @@
 
 use crate::RunView;
 use crate::document::{Text, Tone};
-use crate::experiment::{Names, Row, answer_word, factor, figure, median, ratio, rows, value};
+use crate::experiment::{Names, Row, answer_word, figure, median, ratio, rows, value};
 use crate::words::quoted;
 use record::Answer;
 
@@ -57,8 +57,8 @@ pub(super) fn next(view: &RunView) -> Option<Text> {
     (!said.is_empty()).then(|| Text::labelled("next", said.join("; ")))
 }
 
-/// What to expect of what is adopted: as many times what it was compared with as the headline says. The median of its own starts may differ from
-/// that, for the ratio is within blocks.
+/// What to expect of what is adopted: as many times what it was compared with as the headline says, no finer than that is known. The median of
+/// its own starts may differ, for the ratio is within blocks.
 pub(super) fn brings(view: &RunView) -> Option<Text> {
     let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
     view.end.as_ref()?;
@@ -69,10 +69,39 @@ pub(super) fn brings(view: &RunView) -> Option<Text> {
         let (arm, _) = row.asked.contrast.iter().find(|(_, weight)| *weight < 0.0)?;
         let taken = names.taken(*arm, probe).filter(|taken| names.is_at_load(taken));
         let mut figures: Vec<f64> = taken.filter_map(|taken| figure(taken, measure)).collect();
-        let (before, times) = (median(&mut figures)?, row.judged.ratio.as_ref()?.value);
-        let (after, before) = (value(measure, before * times), value(measure, before));
-        Some(format!("{} of about {after} ({before} × {})", names.measured(probe, measure), factor(times)))
+        let (before, times) = (median(&mut figures)?, row.judged.ratio.as_ref()?);
+        let after = as_known(before * times.value, before * (times.high - times.low) / 2.0);
+        let (after, before) = (value(measure, after), value(measure, before));
+        Some(format!("{} of about {after}, where it was {before}", names.measured(probe, measure)))
     });
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| Text::labelled("expect", said.join("; ")))
+}
+
+/// Without the digits that half of its doubt makes meaningless: 953 ± 34 is 950.
+fn as_known(figure: f64, doubt: f64) -> f64 {
+    if doubt <= 0.0 || !doubt.is_finite() {
+        return figure;
+    }
+    let step = 10_f64.powi((doubt / 2.0).log10().floor() as i32);
+    (figure / step).round() * step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "481/s × 1.98" came to "about 953/s".
+    #[test]
+    fn what_is_expected_is_said_no_finer_than_it_is_known() {
+        for (figure, doubt, said) in [
+            (953.0, 34.0, 950.0),
+            (260.4, 20.0, 260.0),
+            (953.0, 113.0, 950.0),
+            (0.0273, 0.0028, 0.027),
+            (1234.0, 0.0, 1234.0),
+        ] {
+            assert!((as_known(figure, doubt) - said).abs() < 1e-9, "{figure}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ pub(super) fn told(view: &RunView, limit: &Limit, held: f64, ended: &Ended, tone
     let verb = holds(ended, limit.held, limit.lower, limit.upper);
     let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
     let unit = &limit.unit;
-    let open = open(ended, view.fails_anyway(), view.is_ours());
+    let open = open(ended, view.fails_anyway(), Some(view.is_ours()));
     let behind = |mark: &str| open.as_ref().map(|open| format!("{mark} {open}")).unwrap_or_default();
     let line = match weight(view, limit) {
         Weight::Little(due) => {
@@ -60,15 +60,20 @@ pub(crate) fn between(ended: Option<&Ended>, lower: Option<f64>, upper: Option<f
 }
 
 /// What is to be said of a limit that was not found, behind the number: read alone it would be taken for one of the target. `ours`: torment
-/// fell behind by itself, and not only where the target stood still.
-pub(crate) fn open(ended: &Ended, upper: Option<f64>, ours: bool) -> Option<String> {
+/// fell behind by itself, and not only where the target stood still; none where that is not known.
+pub(crate) fn open(ended: &Ended, upper: Option<f64>, ours: Option<bool>) -> Option<String> {
     let fails = upper.map(|upper| format!("fails at {}", number(upper)));
     Some(match (ended, fails) {
         (Ended::MaxReached, _) => "no limit found".to_owned(),
-        (Ended::GeneratorLimit, None) if ours => "torment, not the target, was the limit".to_owned(),
-        (Ended::GeneratorLimit, Some(fails)) if ours => format!("{fails}, torment fell behind in between"),
-        (Ended::GeneratorLimit, Some(fails)) => format!("{fails}, in between {HELD_UP}"),
-        (Ended::GeneratorLimit, None) => format!("above that {HELD_UP}"),
+        (Ended::GeneratorLimit, Some(fails)) => match ours {
+            Some(false) => format!("{fails}, in between {HELD_UP}"),
+            _ => format!("{fails}, torment fell behind in between"),
+        },
+        (Ended::GeneratorLimit, None) => match ours {
+            Some(true) => "torment, not the target, was the limit".to_owned(),
+            Some(false) => format!("above that {HELD_UP}"),
+            None => "above that torment fell behind".to_owned(),
+        },
         (Ended::FleetFailed, _) => "workers were lost before a limit was found".to_owned(),
         _ => return None,
     })

@@ -1,0 +1,196 @@
+//! What holds, how far the search came, and what to do where it came to no limit.
+
+use super::percent;
+use crate::experiment::number_of;
+use crate::reason::what_to_check;
+use crate::remedy::remedy;
+use crate::strays::fell_behind;
+use crate::summary::{limit, making};
+use crate::words::number;
+use crate::{RunView, Text, Tone};
+use record::{Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Recovery, Verdict};
+use std::collections::BTreeMap;
+use units::{Nanos, grouped};
+
+/// What holds, and how far the search came.
+pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> {
+    let held = strict.and_then(|l| l.held.or(l.lower));
+    let raised = view.words().raised();
+    let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
+    let holds = |tone| match strict.zip(held) {
+        Some((limit, held)) => limit::told(view, limit, held, ended, tone),
+        None => {
+            let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
+            let open = limit::open(ended, None, Some(view.is_ours())).map(|open| format!(": {open}"));
+            Text::empty().and(tone, format!("no {raised} was shown to hold{}", open.unwrap_or_default()))
+        }
+    };
+    let note = |text: String| Text::plain(text);
+    match ended {
+        Ended::Converged => vec![holds(Tone::Good)],
+        Ended::MaxReached => {
+            std::iter::once(holds(Tone::Strong)).chain(raise(view)).chain(raised_brings(view)).collect()
+        }
+        Ended::BelowMin => vec![below_min(strict, &unit, raised)],
+        Ended::BudgetSpent => vec![
+            holds(Tone::Strong),
+            note("time ran out before the bounds were close enough; raise --budget".to_owned()),
+        ],
+        Ended::Noisy => vec![holds(Tone::Strong), note(noise(view, strict))],
+        Ended::GeneratorLimit if !view.is_ours() => vec![holds(Tone::Warn)],
+        Ended::GeneratorLimit if let Some(making) = generator(view) => {
+            let mut lines = vec![holds(Tone::Warn)];
+            lines.extend(making::lines(view, making, held));
+            lines
+        }
+        Ended::GeneratorLimit => {
+            let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
+            let why = why.map(|why| Text::plain(why.to_string()));
+            std::iter::once(holds(Tone::Warn)).chain(why).chain(ours_way_on(view)).collect()
+        }
+        Ended::NonStationary => vec![
+            holds(Tone::Strong),
+            Text::empty()
+                .and(Tone::Warn, "the target kept changing, so no bound held")
+                .then(": let it warm up longer, and look for jobs, caches or neighbours that come and go"),
+        ],
+        Ended::NotRecovered => {
+            let waited = view.trials.iter().rev().find_map(|t| match t.recovery {
+                Recovery::Not(limit) => Some(format!(" within {limit}")),
+                _ => None,
+            });
+            vec![
+                holds(Tone::Strong),
+                Text::empty()
+                    .and(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
+                    .then(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
+            ]
+        }
+        Ended::Interrupted => known(raised, strict)
+            .into_iter()
+            .chain([Text::empty().and(Tone::Warn, "interrupted").then(": that is what is known so far")])
+            .collect(),
+        Ended::TargetFails => target_fails(view),
+        Ended::FleetFailed => vec![
+            holds(Tone::Warn),
+            Text::empty()
+                .and(Tone::Bad, "workers of the fleet were lost again and again")
+                .then(": each is told below, with why"),
+        ],
+    }
+}
+
+/// What to do where the limit was not reached. A torment that fell behind here would do so further up, too.
+fn raise(view: &RunView) -> Option<Text> {
+    let held = view.limits.first().and_then(|limit| limit.lower)?;
+    let max = (held * RAISED).ceil();
+    let text = match fell_behind(view) {
+        Some(trials) => format!(
+            "torment fell behind in {}, so {}; then raise --max to {max:.0}",
+            number_of(trials, "trial"),
+            remedy(view, None)
+        ),
+        None => format!("raise the highest {} allowed: --max {max:.0}", view.words().raised()),
+    };
+    Some(Text::labelled("next", text))
+}
+
+/// So many times the highest rate is where to look next.
+const RAISED: f64 = 4.0;
+
+/// What that should bring.
+pub(crate) fn raised_brings(view: &RunView) -> Option<Text> {
+    let raised = view.words().raised();
+    let text =
+        format!("no estimate: the target held every {raised} tried; a search with a higher --max shows more");
+    (view.search_ended() == Some(&Ended::MaxReached)).then(|| Text::labelled("expect", text))
+}
+
+/// What helps where torment was the limit, and what that should bring.
+pub(crate) fn ours_way_on(view: &RunView) -> Vec<Text> {
+    if !view.is_ours() {
+        return Vec::new();
+    }
+    let making = generator(view);
+    vec![making::next(view, making), making::brings(view, making)]
+}
+
+/// What the generator made, if it was the limit.
+fn generator(view: &RunView) -> Option<&Making> {
+    match view.end.as_ref()?.verdict.as_ref()? {
+        Verdict::Limits { generator, .. } => generator.as_ref(),
+        _ => None,
+    }
+}
+
+/// How well a limit is known that was as well known as the target's noise allowed, and what more time would buy.
+fn noise(view: &RunView, limit: Option<&Limit>) -> String {
+    let bounds = limit.and_then(|limit| limit.lower.zip(limit.upper));
+    let known = match bounds {
+        Some((lower, upper)) => format!("known to ±{}", percent((upper - lower) / (upper + lower))),
+        None => "not known better".to_owned(),
+    };
+    let more = Nanos::from_secs((4.0 * view.loaded().as_secs_f64() / 60.0).ceil() as u64 * 60);
+    format!(
+        "its capacity varies, so the limit is {known}; halving that takes four times as long: --budget {more}"
+    )
+}
+
+pub(super) fn known(raised: &str, strict: Option<&Limit>) -> Option<Text> {
+    let limit = strict?;
+    let unit = &limit.unit;
+    let text = match (limit.lower, limit.upper) {
+        (Some(lower), Some(upper)) => {
+            let rest = match limit.held {
+                Some(_) => format!(" so far (between {} and {})", number(lower), number(upper)),
+                None => format!(", fails at {}; the limit lies between", number(upper)),
+            };
+            let held = number(limit.held.unwrap_or(lower));
+            return Some(Text::empty().and(Tone::Strong, format!("holds {held} {unit}")).then(rest));
+        }
+        (Some(lower), None) => format!("holds {} {unit}, perhaps more", number(lower)),
+        (None, Some(upper)) => format!("fails at {} {unit}; no {raised} was shown to hold", number(upper)),
+        (None, None) => format!("no {raised} was tried long enough to say anything"),
+    };
+    Some(Text::empty().and(Tone::Strong, text))
+}
+
+fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
+    let upper = strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", number(u))).unwrap_or_default();
+    Text::empty()
+        .and(Tone::Bad, format!("does not hold even{upper}"))
+        .then(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
+}
+
+/// Only errors came back: which, how often, and what to look at.
+fn target_fails(view: &RunView) -> Vec<Text> {
+    let (mut outcomes, mut due) = (Outcomes::default(), 0);
+    let mut failures: BTreeMap<&Failure, u64> = BTreeMap::new();
+    for trial in &view.trials {
+        outcomes.merge(&trial.figures.outcomes);
+        due += trial.figures.due;
+        for (failure, count) in &trial.figures.failures {
+            *failures.entry(failure).or_default() += count;
+        }
+    }
+    let head = Text::empty()
+        .and(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
+        .then(": there is no limit to find");
+    let worst = failures.iter().max_by_key(|(_, count)| **count);
+    let (what, check) = match worst {
+        Some((failure, count)) if outcomes.failed >= outcomes.timeout => (
+            format!("{}: {} of {}", failure, grouped(*count), view.words().count(due)),
+            what_to_check(failure),
+        ),
+        _ if outcomes.timeout > 0 => (
+            format!(
+                "no complete answer in time: {} of {}",
+                grouped(outcomes.get(Outcome::Timeout)),
+                view.words().count(due)
+            ),
+            "check the address, raise --timeout, or look with --once at how long one request takes",
+        ),
+        _ => return vec![head],
+    };
+    vec![head, Text::empty().and(Tone::Strong, what), Text::plain(check)]
+}
