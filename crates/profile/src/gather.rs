@@ -109,6 +109,8 @@ impl Gathering {
 
     /// Takes what comes until it is asked to stop, and then what has come until then.
     pub fn watch(&mut self, opened: &mut Opened, stop: &AtomicBool) {
+        // Where the target takes all processors, samples would be lost. Where it is not allowed, more of them may be.
+        let _ = sys::real_time();
         loop {
             let ends = stop.load(Ordering::SeqCst);
             self.look(opened);

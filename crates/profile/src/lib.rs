@@ -2,7 +2,7 @@
 //! of their functions.
 //!
 //! [`start`] opens what samples; from then on a thread takes what the kernel has seen, unwinds it and counts it, until
-//! [`Sampling::end`] gives the names. Nothing is attached to the processes or changed in them, and nothing outlives this process: the
+//! [`Sampling::end`]; [`Sampled::named`] finds the names. Nothing is attached to the processes or changed in them, and nothing outlives this process: the
 //! kernel ends the events with it.
 //!
 //! What is read of others, their programs, libraries and maps of generated code, is never trusted: whatever the bytes are, it
@@ -73,21 +73,37 @@ pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
     Ok(Sampling { stop, thread: Some(thread), hz, at_unix_ms, began, pids, before })
 }
 
+/// What was seen, still without names.
+pub struct Sampled {
+    gather: Gathering,
+    /// What else is said of it.
+    about: Profile,
+}
+
+impl Sampled {
+    /// With names, which takes longer than the sampling was allowed to: files are read for them.
+    pub fn named(self) -> Profile {
+        let Profile { at_unix_ms, length, hz, processor_time, without_kernel, .. } = self.about;
+        Profile { at_unix_ms, length, hz, processor_time, without_kernel, ..finish::named(self.gather) }
+    }
+}
+
 impl Sampling {
-    /// What was seen, with names.
-    pub fn end(mut self) -> Profile {
+    /// Ends it. None if its thread has panicked.
+    pub fn end(mut self) -> Option<Sampled> {
         let length = Nanos::from(self.began.elapsed());
         let after = ticks(&self.pids);
-        let Some((gather, kernel)) = self.stop() else { return Profile::default() };
+        let (gather, kernel) = self.stop()?;
         let ticks = after.zip(self.before).map(|(after, before)| after.saturating_sub(before));
-        Profile {
+        let about = Profile {
             at_unix_ms: self.at_unix_ms,
             length,
             hz: self.hz,
             processor_time: ticks.map(|ticks| Nanos(ticks * tick_ns())),
             without_kernel: !kernel,
-            ..finish::named(gather)
-        }
+            ..Profile::default()
+        };
+        Some(Sampled { gather, about })
     }
 
     fn stop(&mut self) -> Option<(Gathering, bool)> {

@@ -7,8 +7,10 @@ use sys::{SampleEvent, SampleForm, SampleRing, SampledTask};
 const STACK_BYTES: u32 = 32 << 10;
 /// Where the user may lock little memory.
 const LITTLE_STACK_BYTES: u32 = 16 << 10;
-/// Bytes of the ring of one processor: two thirds of a second of samples at 99 Hz.
+/// Bytes of the ring of one processor: two thirds of a second of samples at 99 Hz; at more, as many times as large, up to a bound.
 const RING_BYTES: usize = 2 << 20;
+const RING_HZ: u32 = 100;
+const MOST_TIMES: usize = 8;
 /// The kernel has no more (`NR_CPUS`).
 const MOST_PROCESSORS: u32 = 8192;
 const EACCES: i32 = 13;
@@ -66,7 +68,7 @@ fn everywhere(form: SampleForm) -> Result<Vec<SampleRing>, Error> {
     for processor in processors() {
         match SampleEvent::open(SampledTask::Any, processor, form) {
             Err(why) if why.raw_os_error() == Some(ENODEV) => {}
-            event => rings.push(ring(event.map_err(|why| Error::of(0, why))?)?),
+            event => rings.push(ring(event.map_err(|why| Error::of(0, why))?, form.hz)?),
         }
     }
     Ok(rings)
@@ -90,7 +92,7 @@ fn threads(pids: &[u32], form: SampleForm) -> Result<Opened, Error> {
                     Err(why) => return Err(Error::of(*pid, why)),
                 };
                 match &own {
-                    None => own = Some(ring(event)?),
+                    None => own = Some(ring(event, form.hz)?),
                     Some(ring) => {
                         ring.also_of(&event)
                             .map_err(|why| Error::Lacking { what: "samples find no room", why })?;
@@ -108,8 +110,9 @@ fn threads(pids: &[u32], form: SampleForm) -> Result<Opened, Error> {
 }
 
 /// A ring as large as this user may lock.
-fn ring(event: SampleEvent) -> Result<SampleRing, Error> {
-    let mut pages = RING_BYTES / rustix::param::page_size();
+fn ring(event: SampleEvent, hz: u32) -> Result<SampleRing, Error> {
+    let times = (hz.div_ceil(RING_HZ) as usize).next_power_of_two().min(MOST_TIMES);
+    let mut pages = RING_BYTES * times / rustix::param::page_size();
     let mut event = event;
     loop {
         event = match SampleRing::new(event, pages) {

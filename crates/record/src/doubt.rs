@@ -64,6 +64,8 @@ named! {
         NonStationary = "non-stationary",
         /// A start made no load.
         NoLoad = "no-load",
+        /// No profile could be made of the target.
+        NotProfiled = "not-profiled",
         /// Requests of a load were not answered.
         NotAnswered = "not-answered",
         /// Two starts of the same arm differ.

@@ -73,8 +73,6 @@ pub enum LoadSide {
     Well,
     /// It does not.
     Above,
-    /// The limit was not looked for.
-    Unknown,
 }
 
 /// A process whose samples are in a profile.

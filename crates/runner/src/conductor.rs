@@ -7,8 +7,8 @@ use engine::{Carrier, Endpoint, Engine, HeldConnections, Holder, Job, Moment, Of
 use noticed::noticed;
 use plan::{Plan, Target};
 use record::{
-    CatchUp, Caveat, Doubt, Event, Grounds, Judgement, Purpose, Recovery, Slice, SteadyResponse, TrialResult,
-    Verdict,
+    CatchUp, Caveat, Doubt, Event, Grounds, Judgement, LoadSide, ProfiledLoad, Purpose, Recovery, Slice,
+    SteadyResponse, TrialResult, Verdict,
 };
 use schedule::Schedule;
 use std::cell::RefCell;
@@ -111,7 +111,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         stop: &'a Stop,
         circumstances: Circumstances<'a>,
     ) -> Self {
-        let Circumstances { reset, costs, watchers, .. } = circumstances;
+        let Circumstances { reset, costs, watchers, profile, .. } = circumstances;
         let Ready { carrier, endpoint, connections, caveats } = ready;
         let mut witness = Witness::new(sink);
         if let Some(costs) = costs {
@@ -120,6 +120,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         for caveat in caveats {
             witness.event(&Event::Doubt { caveat });
         }
+        profile.into_iter().for_each(|hz| witness.profile_at(hz));
         witness.watch(&plan.watch, &endpoint, watchers);
         let pauses = plan.longest_pauses();
         Self { reset, connections_limit: connections, pauses, ..Self::with(carrier, witness, stop) }
@@ -216,6 +217,9 @@ impl<'a, C: Carrier> Conductor<'a, C> {
                 let mut witness = witness.borrow_mut();
                 witness.begin(number);
                 witness.event(&began(at));
+                if load.purpose == Purpose::Load {
+                    witness.sample();
+                }
             },
             &mut |slice| {
                 let over = slice.silences.iter().filter(|silence| silence.freed.is_some());
@@ -305,6 +309,9 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             self.baseline = Some(self.baseline.map_or(median, |b| b.min(median)));
         }
         self.witness.hear_out();
+        let side = if judgement.good { LoadSide::Well } else { LoadSide::Above };
+        let rate = Some(done.result.rate);
+        self.witness.sampled(ProfiledLoad { side, rate }, done.answered);
         self.witness.event(&Event::TrialDone {
             trial: done.number,
             result: Box::new(done.result),

@@ -60,7 +60,7 @@ pub fn connections(
     let title = Title { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
     recorded(id::new_id(), title, version, None, sink, |sink| {
         setup::started(&asked.plan, sink, stop, |plan, sink, reset| {
-            let Around { costs, fleet, watchers } = around;
+            let Around { costs, fleet, watchers, .. } = around;
             let mut fleet = fleet.map(|asked| Fleet::of(asked, plan, stop)).transpose()?;
             let fleet = fleet.as_mut();
             let circumstances = Circumstances { reset, costs, fleet, ..Circumstances::default() };

@@ -157,7 +157,7 @@ impl Run {
         let conduct = move || {
             let fleet = FleetAsked::Join { workers, most: workers, entrance };
             let costs = costs.and_then(|costs| serde_json::from_str(&costs).ok());
-            let around = Around { costs: costs.as_ref(), fleet: Some(&fleet), watchers: None };
+            let around = Around { costs: costs.as_ref(), fleet: Some(&fleet), ..Around::default() };
             let outcome = crate::conduct(&parcel.plan, around, &version, &mut telling, &stop);
             telling.told().over = Some((outcome.exit_code, outcome.error.map(|why| why.to_string())));
         };

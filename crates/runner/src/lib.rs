@@ -153,6 +153,8 @@ pub struct Around<'a> {
     pub fleet: Option<&'a FleetAsked>,
     /// Who watches the target; none: this process.
     pub watchers: Option<&'a WatchersAsked>,
+    /// Samples a second at each processor while the load lasts; none: no profile is made.
+    pub profile: Option<u32>,
 }
 
 /// Carries the plan out, from the first event to the last. Every run that began ends with
@@ -160,11 +162,11 @@ pub struct Around<'a> {
 pub fn conduct(plan: &Plan, around: Around<'_>, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
     recorded(id::new_id(), Title::of(plan), version, None, sink, |sink| {
         setup::started(plan, sink, stop, |plan, sink, reset| {
-            let Around { costs, fleet, watchers } = around;
+            let Around { costs, fleet, watchers, profile } = around;
             let mut fleet = fleet.map(|asked| Fleet::of(asked, plan, stop)).transpose()?;
             let fleet = fleet.as_mut();
             let circumstances =
-                Circumstances { reset, curve: true, costs, fleet, ..Circumstances::default() };
+                Circumstances { reset, curve: true, costs, fleet, profile, ..Circumstances::default() };
             measure(plan, watchers, sink, stop, circumstances)
         })
     })
@@ -289,6 +291,8 @@ pub(crate) struct Circumstances<'a> {
     pub fleet: Option<&'a mut Fleet>,
     /// Who watches the target, if not this process.
     pub watchers: Option<Watchers>,
+    /// As in [`Around`].
+    pub profile: Option<u32>,
     /// What becomes of what is open at its end.
     pub after: After,
 }

@@ -1,9 +1,11 @@
 //! `torment profile`: which code runs.
 
 use crate::{Error, Outcome, Sink, Stop, Title, exit, id, recorded};
+use ::profile::{Sampled, Sampling};
 use plan::Secrets;
 use procfs::Stat;
-use record::{Event, Profile, RunKind, Verdict};
+use record::watch::{Role, Watched};
+use record::{Event, Profile, ProfiledLoad, RunKind, Verdict};
 use stacks::Tally;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,7 +46,8 @@ pub fn profile(asked: &Profiled, version: &str, sink: &mut dyn Sink, stop: &Stop
         while Instant::now() < until && !stop.asked() && lives() {
             thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
         }
-        let profile = sampling.end();
+        let sampled = sampling.end().ok_or_else(|| Error::Machine("the sampler failed".to_owned()))?;
+        let profile = sampled.named();
         let verdict = verdict(&profile);
         let code = match profile.samples {
             _ if stop.asked() => exit::INTERRUPTED,
@@ -54,6 +57,54 @@ pub fn profile(asked: &Profiled, version: &str, sink: &mut dyn Sink, stop: &Stop
         sink.event(&Event::Profiled { profile: Box::new(profile) });
         Ok((verdict, code))
     })
+}
+
+/// Samples who is watched while a load lasts.
+#[derive(Default)]
+pub(crate) struct Beside {
+    hz: u32,
+    pids: Vec<u32>,
+    sampling: Option<Sampling>,
+    sampled: Option<Sampled>,
+}
+
+impl Beside {
+    /// So often.
+    pub fn at(hz: u32) -> Self {
+        Self { hz, ..Self::default() }
+    }
+
+    /// Whom, from the next load on.
+    pub fn sees(&mut self, watched: &Watched) {
+        let service = watched.subjects.iter().filter(|subject| subject.role == Role::Service);
+        self.pids = service.map(|subject| subject.pid).filter(|pid| *pid > 0).collect();
+    }
+
+    /// A load begins. That nobody can be sampled ends no run.
+    ///
+    /// # Errors
+    /// In words, if nothing is sampled.
+    pub fn begin(&mut self) -> Result<(), String> {
+        (self.sampling, self.sampled) = (None, None);
+        if self.pids.is_empty() {
+            return Err("no process of the target was found on this machine".to_owned());
+        }
+        self.sampling = Some(::profile::start(&self.pids, self.hz).map_err(|why| why.to_string())?);
+        Ok(())
+    }
+
+    /// It is over.
+    pub fn end(&mut self) {
+        if let Some(sampling) = self.sampling.take() {
+            self.sampled = sampling.end();
+        }
+    }
+
+    /// What was seen, of a load that the target held or did not.
+    pub fn told(&mut self, load: ProfiledLoad, requests: u64) -> Option<Profile> {
+        let profile = self.sampled.take()?.named();
+        Some(Profile { load: Some(load), requests: Some(requests), ..profile })
+    }
 }
 
 fn verdict(profile: &Profile) -> Verdict {

@@ -3,11 +3,12 @@
 
 use crate::Sink;
 use crate::fleet::Watchers;
+use crate::profile::Beside;
 use diagnosis::Recording;
 use engine::Endpoint;
 use observe::{Watch, Where};
 use record::watch::{Missing, Sighting, Watched};
-use record::{Cause, Event, NoFinding, Verdict};
+use record::{Cause, Caveat, Doubt, Event, Grounds, NoFinding, ProfiledLoad, Verdict};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,8 @@ pub(crate) struct Witness<'a> {
     awaited: Option<Instant>,
     /// Where the service is a Java virtual machine.
     java_at: BTreeSet<String>,
+    /// Samples the target, if that was asked for.
+    beside: Option<Beside>,
 }
 
 impl<'a> Witness<'a> {
@@ -45,6 +48,27 @@ impl<'a> Witness<'a> {
             looked_for: Vec::new(),
             awaited: None,
             java_at: BTreeSet::new(),
+            beside: None,
+        }
+    }
+
+    /// Who samples the target at its loads, so many times a second.
+    pub fn profile_at(&mut self, hz: u32) {
+        self.beside = Some(Beside::at(hz));
+    }
+
+    /// A load begins that is to be sampled.
+    pub fn sample(&mut self) {
+        if let Some(Err(why)) = self.beside.as_mut().map(Beside::begin) {
+            let grounds = Grounds::Text(format!("the target is not profiled: {why}"));
+            self.event(&Event::Doubt { caveat: Caveat::on(Doubt::NotProfiled, grounds) });
+        }
+    }
+
+    /// What was sampled of a load that is judged.
+    pub fn sampled(&mut self, load: ProfiledLoad, requests: u64) {
+        if let Some(profile) = self.beside.as_mut().and_then(|beside| beside.told(load, requests)) {
+            self.event(&Event::Profiled { profile: Box::new(profile) });
         }
     }
 
@@ -103,6 +127,7 @@ impl<'a> Witness<'a> {
 
     /// Its load is over.
     pub fn end(&mut self) {
+        self.beside.iter_mut().for_each(Beside::end);
         self.watchers.iter_mut().for_each(Watchers::end);
         if let Some(watch) = &self.watch {
             watch.end();
@@ -128,6 +153,9 @@ impl<'a> Witness<'a> {
         for (place, seen) in seen {
             let event = match seen {
                 Sighting::Watched(watched) => {
+                    if place.is_empty() {
+                        self.beside.iter_mut().for_each(|beside| beside.sees(&watched));
+                    }
                     let is_java = watched.subjects.first().is_some_and(|subject| subject.java.is_some());
                     if is_java && watched.lost.is_none() {
                         self.java_at.insert(place.clone());

@@ -1,5 +1,9 @@
 use record::Profile;
 use stats::{Estimate, binomial};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// As good as all of something.
+const NEARLY_ALL: f64 = 0.95;
 
 /// How often something was seen, of a profile's samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,6 +14,8 @@ pub struct Portion {
     pub own: u64,
     /// It ran, or whatever it called did; a function that calls itself counts once.
     pub total: u64,
+    /// Of `total`, the most that was in one of those that it calls directly, and that (nearly) nobody else calls.
+    pub through: u64,
 }
 
 /// How often each function and each module was seen.
@@ -23,18 +29,38 @@ pub struct Tally {
     pub samples: u64,
 }
 
+impl Portion {
+    /// Whether it only leads to another function, to which it is the only way: all that is to be said of it is to be said of that one.
+    pub fn leads(&self) -> bool {
+        self.through as f64 > NEARLY_ALL * self.total as f64
+    }
+}
+
 impl Tally {
     /// Counts a profile's stacks.
     pub fn of(profile: &Profile) -> Self {
         let (mut functions, mut modules) =
             (Counter::of(profile.functions.len()), Counter::of(profile.modules.len()));
+        let mut called: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         for stack in &profile.stacks {
             functions.next(stack.2);
             modules.next(stack.2);
+            let (mut callee, mut calls) = (None, BTreeSet::new());
             for function in profile.frames(*stack) {
                 functions.saw(function);
                 modules.saw(profile.functions[function as usize].module);
+                calls.extend(
+                    callee.replace(function).filter(|callee| *callee != function).map(|to| (function, to)),
+                );
             }
+            calls.into_iter().for_each(|call| *called.entry(call).or_default() += stack.2);
+        }
+        for ((caller, callee), samples) in called {
+            if (samples as f64) < NEARLY_ALL * functions.portions[callee as usize].total as f64 {
+                continue;
+            }
+            let through = &mut functions.portions[caller as usize].through;
+            *through = samples.max(*through);
         }
         Self { functions: functions.seen(), modules: modules.seen(), samples: profile.samples }
     }
@@ -137,9 +163,9 @@ pub(crate) mod tests {
     #[test]
     fn own_and_total() {
         let tally = Tally::of(&profile(&[("a", 1), ("abc", 4), ("abab", 5)]));
-        let portion = |of, own, total| Portion { of, own, total };
-        assert_eq!(tally.functions, [portion(0, 1, 10), portion(1, 5, 9), portion(2, 4, 4)]);
-        assert_eq!(tally.modules, [portion(0, 6, 10), portion(1, 4, 4)]);
+        let portion = |of, own, total, through| Portion { of, own, total, through };
+        assert_eq!(tally.functions, [portion(0, 1, 10, 9), portion(1, 5, 9, 4), portion(2, 4, 4, 0)]);
+        assert_eq!(tally.modules, [portion(0, 6, 10, 0), portion(1, 4, 4, 0)]);
         let order = |portions: Vec<Portion>| portions.iter().map(|portion| portion.of).collect::<Vec<_>>();
         assert_eq!(order(tally.by_own()), [1, 2, 0]);
         assert_eq!(order(tally.by_total()), [0, 1, 2]);
@@ -160,6 +186,6 @@ pub(crate) mod tests {
         let mut profile = profile(&[("ab", 1)]);
         profile.functions[1].module = 9;
         let tally = Tally::of(&profile);
-        assert_eq!(tally.modules, [Portion { of: 0, own: 0, total: 1 }]);
+        assert_eq!(tally.modules, [Portion { of: 0, total: 1, ..Portion::default() }]);
     }
 }

@@ -89,14 +89,16 @@ fn main() -> ExitCode {
     }
     let result = match args.action {
         Action::Find(find) => match &find.level {
-            None => measure::measure(|read| find.plan(read), &find.fleet.pods, &find.how, &common),
+            None => measure::measure(|read| find.plan(read), &find.fleet.pods, &find.how, None, &common),
             Some(Level::Connections(args)) => connections::find(args, &common),
             Some(Level::Processes(args)) => storm::find(args, &common),
             Some(Level::Threads(args)) => tasks::threads(args, &common),
             Some(Level::WorkingSet(args)) => working_set::find(args, &common),
         },
         Action::Run(run) if run.storm.is_asked() => storm::run(&run.storm, run.programs(), &run.how, &common),
-        Action::Run(run) => measure::measure(|read| run.plan(read), &run.fleet.pods, &run.how, &common),
+        Action::Run(run) => {
+            measure::measure(|read| run.plan(read), &run.fleet.pods, &run.how, run.profile_hz(), &common)
+        }
         Action::Try(args) => attempt::attempt(&args, &common),
         Action::Probe(args) => probe::probe(&args, &common),
         Action::Compare(args) => compare::compare(&args, &common),

@@ -21,6 +21,7 @@ pub fn measure(
     plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
     pods: &PodArgs,
     how: &ModeArgs,
+    profile: Option<u32>,
     common: &Common,
 ) -> Result<u8, Failure> {
     let plan = plan(&mut bytes).map_err(wrong)?;
@@ -43,7 +44,8 @@ pub fn measure(
     let costs = store.as_ref().and_then(runs::costs);
     let _invitations = invited(fleet.as_ref(), watchers.as_ref(), common)?;
     carry_out_as(&how.keep, store, &plan.generator.cores, common, |faces, stop| {
-        let around = Around { costs: costs.as_ref(), fleet: fleet.as_ref(), watchers: watchers.as_ref() };
+        let (fleet, watchers) = (fleet.as_ref(), watchers.as_ref());
+        let around = Around { costs: costs.as_ref(), fleet, watchers, profile };
         runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), faces, stop)
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::document::{Section, Table, indented};
 use crate::{Text, Tone};
-use record::{Nameless, Profile};
+use record::{LoadSide, Nameless, Profile, ProfiledLoad};
 use stacks::{Portion, Tally};
 use stats::Estimate;
 use units::{Nanos, grouped};
@@ -15,8 +15,6 @@ const LONGEST: usize = 72;
 const NAMELESS: usize = 3;
 /// Below this share of the samples what could not be seen changes no figure.
 const LITTLE: f64 = 0.01;
-/// Above this share all of it comes through a function.
-const ALL: f64 = 0.95;
 
 /// What a profile says, under its heading.
 pub(crate) fn section(profile: &Profile) -> Section {
@@ -59,8 +57,16 @@ fn head(profile: &Profile) -> Text {
     let processors = time.as_secs_f64() / length.as_secs_f64().max(1e-9);
     let by_kernel =
         profile.processor_time.map_or(String::new(), |time| format!("; the kernel counts {time}"));
+    let load = profile.load.map_or(String::new(), |ProfiledLoad { side, rate }| {
+        let at = rate.map_or(String::new(), |rate| format!(" of {rate}"));
+        let held = match side {
+            LoadSide::Well => "held",
+            LoadSide::Above => "did not hold",
+        };
+        format!(" under a load{at} that it {held}")
+    });
     Text::empty().and(Tone::Strong, format!("{} samples", grouped(*samples))).then(format!(
-        " in {seconds} at {hz} Hz: {time} of processor time, {processors:.2} processors{by_kernel}"
+        " in {seconds} at {hz} Hz{load}: {time} of processor time, {processors:.2} processors{by_kernel}"
     ))
 }
 
@@ -76,40 +82,52 @@ fn percent(estimate: Option<Estimate>) -> String {
 }
 
 fn own(profile: &Profile, tally: &Tally) -> Table {
-    let mut table = Table::with_text_last(&["function", "itself", "with what it calls", "module"])
-        .titled("by what they do themselves");
-    for Portion { of, own, total } in tally.by_own().into_iter().filter(|portion| portion.own > 0).take(SHOWN)
+    let mut table = functions(profile, "itself", "with what it calls").titled("by what they do themselves");
+    for Portion { of, own, total, .. } in
+        tally.by_own().into_iter().filter(|portion| portion.own > 0).take(SHOWN)
     {
-        let (name, module) = named(profile, of);
-        table.row(plain([name, estimate(tally.share(own)), percent(tally.share(total)), module]));
+        function(&mut table, profile, of, (estimate(tally.share(own)), own), percent(tally.share(total)));
     }
     table
 }
 
-/// Without those through which all of it comes, such as `main`: everybody knows that.
+/// Without those that only lead to one other, such as `main`; a function to which many lead keeps its callers in.
 fn total(profile: &Profile, tally: &Tally) -> Table {
-    let mut table = Table::with_text_last(&["function", "with what it calls", "itself", "module"])
-        .titled("with what they call, but for those through which all of it comes");
-    let share = |count: u64| count as f64 / tally.samples.max(1) as f64;
-    let leads = |portion: &Portion| share(portion.total) > ALL && share(portion.own) < LITTLE;
-    for Portion { of, own, total } in tally.by_total().into_iter().filter(|of| !leads(of)).take(SHOWN) {
-        let (name, module) = named(profile, of);
-        table.row(plain([name, estimate(tally.share(total)), percent(tally.share(own)), module]));
+    let title = "with what they call, but for those that only lead to another";
+    let mut table = functions(profile, "with what it calls", "itself").titled(title);
+    for Portion { of, own, total, .. } in
+        tally.by_total().into_iter().filter(|portion| !portion.leads()).take(SHOWN)
+    {
+        function(&mut table, profile, of, (estimate(tally.share(total)), total), percent(tally.share(own)));
     }
     table
+}
+
+/// A table of functions; with the processor time of a request, if there were any.
+fn functions(profile: &Profile, first: &str, second: &str) -> Table {
+    match profile.requests {
+        Some(1..) => Table::with_text_last(&["function", first, "a request", second, "module"]),
+        _ => Table::with_text_last(&["function", first, second, "module"]),
+    }
+}
+
+/// Its row: a share with the samples that it is of, and another share.
+fn function(table: &mut Table, profile: &Profile, of: u32, first: (String, u64), second: String) {
+    let (name, module) = named(profile, of);
+    let request = profile.requests.filter(|requests| *requests > 0);
+    let request = request.map(|requests| Nanos(profile.time_of(first.1).0 / requests).to_string());
+    let cells = [Some(name), Some(first.0), request, Some(second), Some(module)];
+    table.row(cells.into_iter().flatten().map(|cell| (cell, Tone::Plain)));
 }
 
 fn modules(profile: &Profile, tally: &Tally) -> Table {
     let mut table = Table::new(&["module", "itself", "with what it calls"]).titled("by module");
-    for Portion { of, own, total } in tally.modules_by_own().into_iter().take(SHOWN) {
+    for Portion { of, own, total, .. } in tally.modules_by_own().into_iter().take(SHOWN) {
         let name = profile.modules.get(of as usize).map_or("", |module| &module.name);
-        table.row(plain([short(name), estimate(tally.share(own)), percent(tally.share(total))]));
+        let cells = [short(name), estimate(tally.share(own)), percent(tally.share(total))];
+        table.row(cells.map(|cell| (cell, Tone::Plain)));
     }
     table
-}
-
-fn plain<const COLUMNS: usize>(cells: [String; COLUMNS]) -> [(String, Tone); COLUMNS] {
-    cells.map(|cell| (cell, Tone::Plain))
 }
 
 /// Function and module, in words.
@@ -237,6 +255,15 @@ mod tests {
         }
         let first = lines.iter().position(|line| line.contains("itself")).expect("there is a table");
         assert!(lines[first + 1].trim_start().starts_with("parse"), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_request_has_its_part() {
+        let load = Some(ProfiledLoad { side: LoadSide::Above, rate: Some(units::Rate(500.0)) });
+        let lines = said(&Profile { load, requests: Some(1000), ..profile() });
+        for expected in ["under a load of 500/s that it did not hold", "a request", "7.07 ms"] {
+            assert!(lines.iter().any(|line| line.contains(expected)), "{expected}: {lines:#?}");
+        }
     }
 
     #[test]

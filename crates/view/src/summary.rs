@@ -52,6 +52,9 @@ pub fn summary(view: &RunView) -> Vec<Text> {
         lines.extend(tables(&view.measured, &view.notes));
         lines.push(Text::empty());
     }
+    if view.kind() != Kind::Profile {
+        lines.extend(view.profiles.iter().flat_map(crate::profile::lines));
+    }
     if let Some(error) = view.end.as_ref().and_then(|end| end.error.as_ref()) {
         lines.extend(indented([Text::empty().and(Tone::Bad, "error: ").then(error)]));
     }

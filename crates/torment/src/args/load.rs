@@ -96,6 +96,9 @@ pub struct RunArgs {
     pub fleet: FleetArgs,
     #[command(flatten)]
     watch: WatchArgs,
+    /// Sample the target's stacks during the load: which code runs, and what a request costs in it (see torment profile)
+    #[arg(long, help_heading = "Watch")]
+    profile: bool,
     /// Programs that are started instead of sending requests.
     #[command(flatten)]
     pub storm: StormArgs,
@@ -135,7 +138,15 @@ impl FindArgs {
     }
 }
 
+/// Samples a second beside a load: not in step with what happens a hundred times a second.
+const PROFILE_HZ: u32 = 99;
+
 impl RunArgs {
+    /// Samples a second of the target, if it is to be sampled.
+    pub fn profile_hz(&self) -> Option<u32> {
+        self.profile.then_some(PROFILE_HZ)
+    }
+
     /// The plan: the file's, if the target is one, with these options over it.
     ///
     /// # Errors

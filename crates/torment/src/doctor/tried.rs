@@ -42,7 +42,7 @@ pub fn tried(place: Option<&str>, pods: &PodArgs) -> Result<Vec<Allowance>, Fail
     let asked = fleet_of(&plan, pods)?;
     let stop = Stop::new(interrupt::asked_or_out()?);
     let mut heard = Heard { began: Some(Instant::now()), ..Heard::default() };
-    let around = Around { costs: None, fleet: asked.as_ref(), watchers: None };
+    let around = Around { fleet: asked.as_ref(), ..Around::default() };
     let outcome = runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), &mut heard, &stop);
     if let Some(why) = outcome.error {
         let found = why.to_string();

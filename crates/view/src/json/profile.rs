@@ -18,7 +18,7 @@ pub(super) fn profile(profile: &Profile) -> Value {
             "high": share.map(|share| share.high),
         })
     };
-    let functions = tally.by_own().into_iter().filter_map(|Portion { of, own, total }| {
+    let functions = tally.by_own().into_iter().filter_map(|Portion { of, own, total, .. }| {
         let function = profile.functions.get(of as usize)?;
         Some(json!({
             "name": function.name,
@@ -29,7 +29,7 @@ pub(super) fn profile(profile: &Profile) -> Value {
             "total": share(total),
         }))
     });
-    let modules = tally.modules_by_own().into_iter().filter_map(|Portion { of, own, total }| {
+    let modules = tally.modules_by_own().into_iter().filter_map(|Portion { of, own, total, .. }| {
         let module = module(of)?;
         let nameless = &module.nameless;
         Some(json!({ "name": module.name, "nameless": nameless, "own": share(own), "total": share(total) }))

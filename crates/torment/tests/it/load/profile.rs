@@ -113,6 +113,31 @@ fn is_exported(place: &Place, samples: u64) {
     }
 }
 
+/// Beside a load, samples become the processor time of a request.
+#[test]
+fn a_load_tells_what_a_request_costs_in_each_function() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--workers", "4"]);
+    let url = target.url("/burn?a=70&b=30&us=10000");
+    let (ended, json) = place.json(["run", &url, "-r", "30", "-d", "8s", "--profile"]);
+    if ended.stdout.contains("not-profiled") {
+        return eprintln!("SKIPPED: no perf events here: {}", json["caveats"]);
+    }
+    let profile = &json["profiles"][0];
+    let requests = profile["requests"].as_f64().expect("they are counted");
+    assert!(requests > 100.0, "{ended}");
+    let expected = if json["goal_met"] == true { "well" } else { "above" };
+    assert_eq!(profile["load"]["side"], expected, "{ended}");
+    // 100 samples or more of 7 ms each: seven standard errors.
+    let each = samples(profile, "total", "burn_first") / 99.0 / requests * 1e3;
+    assert!((each - 7.0).abs() < 3.0, "{each} ms a request\n{ended}");
+    let shown = place.torment(["show", "last"]).expect(0).stdout;
+    for words in ["a request", "burn_first", "under a load of 30/s"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+}
+
 /// perf(1) is the other program that knows: what it finds by itself agrees within five points, function by function.
 #[test]
 fn perf_record_says_the_same() {
