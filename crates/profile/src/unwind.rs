@@ -126,6 +126,7 @@ impl Unwinder {
         let mut native = native(registers);
         let mut at = FrameAddress::from_instruction_pointer(registers.instruction);
         let mut stack = Stack { frames: Vec::new(), whole: false };
+        let mut misses_none = true;
         while stack.frames.len() < MOST_FRAMES {
             let address = at.address_for_lookup();
             let next = match &mut java {
@@ -133,13 +134,14 @@ impl Unwinder {
                     let next = java.step(point(&native, at), &word, made, &mut stack.frames);
                     next.map(|next| {
                         native = returned(next);
+                        misses_none &= next.whole;
                         next.instruction
                     })
                 }
                 _ => {
                     stack.frames.push(Frame::Address(address));
                     let next = self.0.unwind_frame(at, &mut native, &mut rules.0, &mut read);
-                    stack.whole = matches!(next, Ok(None));
+                    stack.whole = matches!(next, Ok(None)) && misses_none;
                     next.ok().flatten()
                 }
             };
@@ -164,14 +166,14 @@ fn native(registers: Registers) -> UnwindRegsNative {
 #[cfg(target_arch = "x86_64")]
 fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
     let (stack, frame, innermost) = (native.sp(), native.bp(), !at.is_return_address());
-    StackPoint { instruction: at.address(), stack, frame, link: 0, innermost }
+    StackPoint { instruction: at.address(), stack, frame, link: 0, innermost, whole: true }
 }
 
 #[cfg(target_arch = "aarch64")]
 fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
     let (stack, frame, innermost) = (native.sp(), native.fp(), !at.is_return_address());
     let link = if innermost { native.lr() } else { 0 };
-    StackPoint { instruction: at.address(), stack, frame, link, innermost }
+    StackPoint { instruction: at.address(), stack, frame, link, innermost, whole: true }
 }
 
 /// The registers of a caller.

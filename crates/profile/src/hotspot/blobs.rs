@@ -5,7 +5,7 @@ use crate::memory::Memory;
 use std::ops::Range;
 
 /// Steps from a segment to where its code begins: code of a hundred megabytes has fewer.
-const MOST_STEPS: u32 = 10_000;
+const MOST_STEPS: u32 = 2_000;
 /// Bytes of one piece of code at most, with its tables, and of each of these.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_TABLE: u64 = 4 << 20;

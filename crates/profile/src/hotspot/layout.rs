@@ -5,7 +5,7 @@ use crate::memory::Memory;
 use std::collections::HashMap;
 
 /// Entries of one table at most; there are some 2,000.
-const MOST_ENTRIES: u64 = 20_000;
+const MOST_ENTRIES: u64 = 6_000;
 /// Parts of the memory for code at most; there are three.
 const MOST_HEAPS: u64 = 16;
 
@@ -188,16 +188,17 @@ impl<'m, M: Memory> Tables<'m, M> {
         let [kind, field, offset, address] = ["TypeName", "FieldName", "Offset", "Address"]
             .map(|name| said(&format!("StructEntry{name}Offset")));
         let (kind, field, offset, address) = (kind?, field?, offset?, address?);
-        let (first, stride) = (said("Structs")?, said("StructEntryArrayStride")?);
-        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(stride))) {
+        let stride = |name: &str| said(name).filter(|stride| *stride > 0);
+        let (first, every) = (said("Structs")?, stride("StructEntryArrayStride")?);
+        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
             let at = |field: u64| memory.word(entry.wrapping_add(field));
             let (Some(kind @ 1..), Some(field @ 1..)) = (at(kind), at(field)) else { break };
             let name = (memory.text(kind)?, memory.text(field)?);
             tables.fields.insert(name, Field { offset: at(offset)?, address: at(address)? });
         }
-        let (first, stride) = (said("Types")?, said("TypeEntryArrayStride")?);
+        let (first, every) = (said("Types")?, stride("TypeEntryArrayStride")?);
         let (kind, size) = (said("TypeEntryTypeNameOffset")?, said("TypeEntrySizeOffset")?);
-        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(stride))) {
+        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
             let Some(name @ 1..) = memory.word(entry.wrapping_add(kind)) else { break };
             tables.sizes.insert(memory.text(name)?, memory.word(entry.wrapping_add(size))?);
         }

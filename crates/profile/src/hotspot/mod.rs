@@ -4,12 +4,14 @@
 
 mod blobs;
 mod edges;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
 mod layout;
 mod methods;
 
 pub use layout::PREFIX;
 
-use crate::made::Made;
+use crate::made::{Made, MadeFunction};
 use crate::memory::Memory;
 use crate::unwind::Frame;
 use blobs::{Blob, Kind};
@@ -45,6 +47,8 @@ pub struct StackPoint {
     pub link: u64,
     /// It was interrupted there, and has not called anything.
     pub innermost: bool,
+    /// No caller was missing on the way there.
+    pub whole: bool,
 }
 
 /// What a machine has said of its code so far.
@@ -119,18 +123,15 @@ impl<M: Memory> Machine<M> {
                 if at.innermost {
                     frames.extend(made.number(stub(name)).map(Frame::Made));
                 }
-                // A virtual thread's callers that are not on the stack at the moment: it goes on where what it runs returns to.
-                if let Some((instruction, bytes)) = self
+                let continuation = self
                     .layout
                     .continuation
-                    .filter(|_| !at.innermost && name.to_ascii_lowercase().contains("continuation"))
-                {
-                    frames.extend(made.number(stub("[callers of a virtual thread]")).map(Frame::Made));
-                    return Some(StackPoint {
-                        instruction,
-                        frame: stack(at.stack.wrapping_add(bytes))?,
-                        ..at
-                    });
+                    .filter(|_| !at.innermost && name.to_ascii_lowercase().contains("continuation"));
+                // A virtual thread that has waited: its callers wait in the heap until they are returned to.
+                if let Some((instruction, bytes)) = continuation {
+                    frames.extend(made.number(stub("[callers in the heap]")).map(Frame::Made));
+                    let frame = stack(at.stack.wrapping_add(bytes))?;
+                    return Some(StackPoint { instruction, frame, whole: false, ..at });
                 }
                 self.through_stub(at, &blob, stack)
             }
@@ -241,6 +242,7 @@ impl<M: Memory> Machine<M> {
             frame: stack(at.frame)?,
             link: 0,
             innermost: false,
+            whole: at.whole,
         })
         .filter(|next| next.stack > at.stack)
     }
@@ -295,12 +297,12 @@ fn returned(
         frame,
         link: 0,
         innermost: false,
+        whole: at.whole,
     };
     Some(next).filter(|next| next.stack > at.stack && next.instruction > 0)
 }
 
 /// What is no method.
-fn stub(name: &str) -> crate::made::MadeFunction {
-    let name = name.to_owned();
-    crate::made::MadeFunction { module: "[JVM]".to_owned(), name, file: None, line: None }
+fn stub(name: &str) -> MadeFunction {
+    MadeFunction { module: "[JVM]".to_owned(), name: name.to_owned(), file: None, line: None }
 }

@@ -32,8 +32,11 @@ impl Drop for Program {
 }
 
 /// Two methods that share their work by seven and three, one below a deep stack, and threads that wait.
-fn burning(java: &Path, options: &[&str]) -> Program {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../observe/src/jvm/fixtures/Burns.java");
+const BURNS: &str = "../observe/src/jvm/fixtures/Burns.java";
+
+/// A program once it is ready; none if this Java has not what it needs.
+fn running(java: &Path, options: &[&str], source: &str) -> Option<Program> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let mut command = Command::new(java);
     command.arg("-Xmx48m").args(options).arg(source);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null()).spawn();
@@ -41,8 +44,7 @@ fn burning(java: &Path, options: &[&str]) -> Program {
     let mut line = String::new();
     let out = program.0.stdout.as_mut().expect("it is a pipe");
     BufReader::new(out).read_line(&mut line).expect("it prints text");
-    assert_eq!(line, "ready\n");
-    program
+    (line == "ready\n").then_some(program)
 }
 
 /// None where the kernel allows no profile.
@@ -71,42 +73,67 @@ fn samples(profile: &Profile, threads: &str, is: impl Fn(&[&str]) -> bool) -> f6
     its.filter(|stack| is(&names(profile, **stack))).map(|stack| stack.2 as f64).sum()
 }
 
-fn assert_share(share: f64, expected: f64, all: f64, profile: &Profile) {
-    // Three points at a thousand samples.
-    let doubt = (3.0 * (expected * (1.0 - expected) / all).sqrt()).max(0.03);
-    assert!(
-        (share - expected).abs() <= doubt,
-        "{share:.3} of {all}, not {expected}\n{}",
-        stacks::folded(profile)
-    );
+/// Three points at a thousand samples; of fewer than that four standard errors.
+fn assert_share(what: &str, share: f64, expected: f64, profile: &Profile, all: f64) {
+    let doubt = (4.0 * (expected * (1.0 - expected) / all).sqrt()).max(0.03);
+    eprintln!("{what}: {share:.3} of {all}, expected {expected}");
+    assert!((share - expected).abs() <= doubt, "{what}\n{}", stacks::folded(profile));
 }
 
 #[test]
 fn methods_have_the_shares_that_they_were_given() {
-    let apart = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Burns.*"];
-    for java in installed() {
-        for options in [&apart[..], &[], &["-XX:+UseG1GC"], &["-Xint"], &["-XX:TieredStopAtLevel=1"]] {
-            let program = burning(&java, options);
+    let apart = ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Burns.*"];
+    // Compiled into one another or not, by either compiler, and interpreted.
+    for options in [&apart[..], &["-XX:+UseG1GC"], &["-XX:TieredStopAtLevel=1"], &["-Xint"]] {
+        for java in installed() {
+            let program = running(&java, options, BURNS).expect("every version runs it");
             let Some(profile) = profiled(&program, Duration::from_secs(6)) else { return };
+            let of =
+                |name: &'static str| samples(&profile, "burner", move |stack: &[&str]| stack.contains(&name));
             let all = samples(&profile, "burner", |_| true);
-            let seven = samples(&profile, "burner", |stack| stack.contains(&"Burns.seventy"));
-            let three = samples(&profile, "burner", |stack| stack.contains(&"Burns.thirty"));
-            let rooted = samples(&profile, "burner", |stack| stack.contains(&"java.lang.Thread.run"));
-            eprintln!(
-                "{java:?} {options:?}: {all} {} {} {} {} of {}",
-                seven / all,
-                three / all,
-                rooted / all,
-                profile.truncated,
-                profile.samples
-            );
-            if std::env::var_os("SHOW").is_some() {
-                eprintln!("{}", stacks::folded(&profile));
+            assert!(all > 100.0, "{}", stacks::folded(&profile));
+            for (method, expected) in [("Burns.seventy", 0.7), ("Burns.thirty", 0.3)] {
+                let what = format!("{method} {java:?} {options:?}");
+                assert_share(&what, of(method) / all, expected, &profile, all);
             }
-            assert!(all > 100.0);
-            assert_share(seven / all, 0.7, all, &profile);
-            assert_share(three / all, 0.3, all, &profile);
-            assert!(rooted / all > 0.98, "{}", stacks::folded(&profile));
+            // Every stack leads to its thread, and through it to the machine's own code.
+            assert!(of("java.lang.Thread.run") / all > 0.98, "{}", stacks::folded(&profile));
+            assert!(profile.truncated < profile.samples / 50, "{}", stacks::folded(&profile));
+            let deep = samples(&profile, "digger", |stack| {
+                stack.iter().filter(|name| **name == "Burns.deep").count() == 101
+            });
+            assert!(deep / samples(&profile, "digger", |_| true) > 0.95, "{}", stacks::folded(&profile));
+            let its = |of: &&record::CodeFunction| of.name == "Burns.seventy";
+            let function = profile.functions.iter().find(its).expect("it ran");
+            let source = include_str!("../../../observe/src/jvm/fixtures/Burns.java");
+            let begins = source.lines().position(|line| line.contains("void seventy(")).expect("it is there");
+            assert_eq!(function.file.as_deref(), Some("Burns.java"));
+            // Lines count from 1, and code begins behind the method's head.
+            assert_eq!(function.line, Some(begins as u32 + 2));
+            // Nothing was asked of it.
+            let pid = program.0.id();
+            for file in [format!("/tmp/.java_pid{pid}"), format!("/tmp/perf-{pid}.map")] {
+                assert!(!Path::new(&file).exists(), "{file}");
+            }
         }
+    }
+}
+
+#[test]
+fn virtual_threads_that_have_waited_lack_some_callers_and_no_root() {
+    for java in installed() {
+        // JDK 21 and later have them.
+        let Some(program) = running(&java, &[], "tests/fixtures/Virtual.java") else { continue };
+        let Some(profile) = profiled(&program, Duration::from_secs(6)) else { return };
+        let of = |wanted: &[&'static str]| {
+            samples(&profile, "ForkJoinPool", |stack| wanted.iter().all(|name| stack.contains(name)))
+        };
+        let (three, one) = (of(&["Virtual.three"]), of(&["Virtual.one"]));
+        let (both, what) = (three + one, format!("Virtual.three {java:?}"));
+        assert_share(&what, three / both, 0.75, &profile, both);
+        let heaped = of(&["[callers in the heap]"]);
+        let rooted = of(&["[callers in the heap]", "java.util.concurrent.ForkJoinWorkerThread.run"]);
+        assert!(heaped > both / 2.0 && rooted / heaped > 0.98, "{}", stacks::folded(&profile));
+        assert!(profile.truncated as f64 >= heaped, "{}", stacks::folded(&profile));
     }
 }
