@@ -1,6 +1,5 @@
 //! A program or library: what its functions are called, and how stacks are unwound through it.
 
-use crate::hotspot;
 use crate::symbols::Symbols;
 use object::elf::{FileHeader64, PF_X, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT};
 use object::read::elf::{ElfFile, Sym, SymbolTable};
@@ -13,6 +12,8 @@ const MOST_SYMBOLS: usize = 4_000_000;
 /// Bytes of the tables for unwinding of one file at most.
 const MOST_TABLES: u64 = 256 << 20;
 
+/// How the names of a Java machine's own tables begin (HotSpot).
+pub const MACHINE_TABLE: &[u8] = b"gHotSpotVM";
 /// Tables of a Java machine at most; there are 24.
 const MOST_TABLES_OF_MACHINES: usize = 100;
 
@@ -95,7 +96,7 @@ impl Elf {
                 continue;
             }
             let rest = names.get(symbol.st_name(endian) as usize..).unwrap_or_default();
-            if is_object && !rest.starts_with(hotspot::PREFIX) {
+            if is_object && !rest.starts_with(MACHINE_TABLE) {
                 continue;
             }
             let Some(name) = rest.split(|byte| *byte == 0).next() else { continue };

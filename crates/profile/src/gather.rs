@@ -1,11 +1,11 @@
 //! Samples as they come ▶ stacks, counted.
 
-use crate::made::Made;
+use crate::made::{Frame, OwnNames};
 use crate::modules::Files;
 use crate::open::Opened;
 use crate::sample::{StackSample, Told, process_of, read};
 use crate::space::{CodePlace, Space};
-use crate::unwind::{Frame, Rules, Stack};
+use crate::unwind::{Rules, Stack};
 use procfs::{Stat, thread_group};
 use record::ProfiledProcess;
 use stacks::CallTree;
@@ -56,7 +56,7 @@ pub struct Gathering {
     pub files: Files,
     rules: Rules,
     /// What processes have named.
-    pub made: Made,
+    pub made: OwnNames,
     codes: HashMap<Code, u32>,
     /// Where the code is that stacks name by its number.
     pub list: Vec<Code>,
@@ -87,7 +87,7 @@ impl Gathering {
             spaces: HashMap::new(),
             files: Files::default(),
             rules: Rules::default(),
-            made: Made::default(),
+            made: OwnNames::default(),
             codes: HashMap::new(),
             list: Vec::new(),
             tree: CallTree::of_at_most(MOST_NODES),

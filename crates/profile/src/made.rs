@@ -21,12 +21,12 @@ pub struct MadeFunction {
 
 /// All of them, by their numbers.
 #[derive(Debug, Default)]
-pub struct Made {
+pub struct OwnNames {
     list: Vec<MadeFunction>,
     numbers: HashMap<MadeFunction, u32>,
 }
 
-impl Made {
+impl OwnNames {
     /// The number of a function; none: it would be one too many.
     pub fn number(&mut self, mut function: MadeFunction) -> Option<u32> {
         for text in [&mut function.module, &mut function.name] {
@@ -48,4 +48,13 @@ impl Made {
     pub fn get(&self, number: u32) -> Option<&MadeFunction> {
         self.list.get(number as usize)
     }
+}
+
+/// A function on a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame {
+    /// An address within it.
+    Address(u64),
+    /// Its number among those that the process has named.
+    Made(u32),
 }

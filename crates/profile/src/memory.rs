@@ -1,12 +1,12 @@
-//! Memory of others, read while they run: whatever it says may be wrong the next moment, and is believed as little as a file.
+//! ForeignMemory of others, read while they run: whatever it says may be wrong the next moment, and is believed as little as a file.
 
 use rustix::process::Pid;
 
 /// A text that ends with a zero has no more bytes.
 const LONGEST_TEXT: usize = 128;
 
-/// Memory that may be read.
-pub trait Memory {
+/// ForeignMemory that may be read.
+pub trait ForeignMemory {
     /// Fills all of it; none: not all of it can be read.
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()>;
 
@@ -57,7 +57,7 @@ pub trait Memory {
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessMemory(pub u32);
 
-impl Memory for ProcessMemory {
+impl ForeignMemory for ProcessMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
         let pid = Pid::from_raw(i32::try_from(self.0).ok()?)?;
         sys::read_memory(pid, address, into).ok()

@@ -1,7 +1,7 @@
 //! What a process has mapped to be executed, and how its stacks are unwound.
 
-use crate::hotspot::Machine;
-use crate::made::Made;
+use crate::hotspot::HotSpot;
+use crate::made::OwnNames;
 use crate::memory::ProcessMemory;
 use crate::modules::Files;
 use crate::sample::{Mapped, StackSample};
@@ -50,7 +50,7 @@ struct Java {
     /// Its library, and how far that lies from where it states to be.
     library: (u32, u64),
     /// Known once it was looked into.
-    machine: Option<Machine<ProcessMemory>>,
+    machine: Option<HotSpot<ProcessMemory>>,
     looked: Option<Instant>,
 }
 
@@ -117,7 +117,7 @@ impl Space {
         sample: &StackSample<'_>,
         rules: &mut Rules,
         files: &Files,
-        made: &mut Made,
+        made: &mut OwnNames,
     ) -> Stack {
         if let Some(java) = &mut self.java {
             java.open(sample.pid, files);
@@ -169,7 +169,7 @@ impl Java {
         self.looked = Some(Instant::now());
         let (file, bias) = self.library;
         let elf = files.get(file).and_then(|file| file.elf.as_ref().ok());
-        self.machine = elf.and_then(|elf| Machine::of(ProcessMemory(pid), &elf.machine, bias));
+        self.machine = elf.and_then(|elf| HotSpot::of(ProcessMemory(pid), &elf.machine, bias));
     }
 }
 

@@ -1,8 +1,8 @@
 //! From registers and a copy of the stack to the addresses of a stack.
 
 use crate::elf::UnwindTables;
-use crate::hotspot::{Machine, StackPoint};
-use crate::made::Made;
+use crate::hotspot::{HotSpot, StackPoint};
+use crate::made::{Frame, OwnNames};
 use crate::memory::ProcessMemory;
 use crate::sample::{Registers, StackSample, within};
 use framehop::Unwinder as _;
@@ -48,15 +48,6 @@ pub fn module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<Map
     Some(Mapped(Module::new(String::new(), place, bias, sections)))
 }
 
-/// A function on a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Frame {
-    /// An address within it.
-    Address(u64),
-    /// Its number among those that the process has named.
-    Made(u32),
-}
-
 /// A stack of the user's side.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stack {
@@ -83,8 +74,8 @@ impl Unwinder {
         &self,
         sample: &StackSample<'_>,
         rules: &mut Rules,
-        java: Option<&mut Machine<ProcessMemory>>,
-        made: &mut Made,
+        java: Option<&mut HotSpot<ProcessMemory>>,
+        made: &mut OwnNames,
     ) -> Stack {
         let mut chain = sample.user();
         let Some(registers) = sample.registers.filter(|_| !sample.stack.is_empty()) else {
@@ -115,8 +106,8 @@ impl Unwinder {
         registers: Registers,
         copy: &[u8],
         rules: &mut Rules,
-        mut java: Option<&mut Machine<ProcessMemory>>,
-        made: &mut Made,
+        mut java: Option<&mut HotSpot<ProcessMemory>>,
+        made: &mut OwnNames,
     ) -> Stack {
         let word = |address| {
             let place = within(registers.stack, copy.len(), address)?;

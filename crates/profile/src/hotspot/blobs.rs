@@ -1,7 +1,7 @@
 //! Pieces of code that a machine has made: which one an address is in, what of it runs there, and how large its frame is.
 
 use super::layout::{CodeHeap, Layout, Lies, Metadata};
-use crate::memory::Memory;
+use crate::memory::ForeignMemory;
 use std::ops::Range;
 
 /// Steps from a segment to where its code begins: code of a hundred megabytes has fewer.
@@ -14,7 +14,7 @@ const MOST_INLINED: usize = 200;
 
 /// What kind of code it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum BlobKind {
     /// A compiled method, or what leads to one that is native.
     Method {
         /// Where the machine describes it.
@@ -43,7 +43,7 @@ pub struct Blob {
     pub code: u64,
     /// Bytes of its frame on the stack, the return address included; 0 if it has none of its own, or one that varies.
     pub frame_bytes: u64,
-    pub kind: Kind,
+    pub kind: BlobKind,
 }
 
 impl Layout {
@@ -53,7 +53,7 @@ impl Layout {
     }
 
     /// The piece of code at this address; none if there is none.
-    pub fn blob<M: Memory>(&self, memory: &M, address: u64) -> Option<Blob> {
+    pub fn blob<M: ForeignMemory>(&self, memory: &M, address: u64) -> Option<Blob> {
         let heap = self.heaps.iter().find(|heap| heap.place.contains(&address))?;
         let block = begin(heap, memory, address)?;
         let mut used = [0];
@@ -66,7 +66,7 @@ impl Layout {
     }
 
     /// The piece that is described there.
-    pub fn described<M: Memory>(&self, memory: &M, at: u64) -> Option<Blob> {
+    pub fn described<M: ForeignMemory>(&self, memory: &M, at: u64) -> Option<Blob> {
         let field = |offset: u64| at.wrapping_add(offset);
         let size =
             u64::try_from(memory.int(field(self.blob_size))?).ok().filter(|size| *size <= MOST_BYTES)?;
@@ -76,13 +76,13 @@ impl Layout {
         let name = memory.text(memory.word(field(self.blob_name))?)?;
         let kind = match name.as_str() {
             "nmethod" | "native nmethod" => self.compiled(memory, at, code)?,
-            "Interpreter" => Kind::Interpreter,
-            _ => Kind::Stub(name),
+            "Interpreter" => BlobKind::Interpreter,
+            _ => BlobKind::Stub(name),
         };
         Some(Blob { place, code, frame_bytes: words.saturating_mul(8).min(MOST_BYTES), kind })
     }
 
-    fn compiled<M: Memory>(&self, memory: &M, at: u64, code: u64) -> Option<Kind> {
+    fn compiled<M: ForeignMemory>(&self, memory: &M, at: u64, code: u64) -> Option<BlobKind> {
         let field = |offset: u64| at.wrapping_add(offset);
         let complete = memory.short(field(self.frame_complete))?.cast_signed();
         let base = match self.immutable {
@@ -93,7 +93,7 @@ impl Layout {
             let offset = u64::try_from(memory.int(field(offset))?).ok()?;
             Some(base.wrapping_add(offset))
         };
-        let offset = |of: u64| Some(u64::try_from(memory.int(field(of))?).ok()?);
+        let offset = |of: u64| u64::try_from(memory.int(field(of))?).ok();
         let methods = match self.metadata {
             Metadata::Offset(of) => field(offset(of)?),
             Metadata::BehindData(data, of) => {
@@ -101,7 +101,7 @@ impl Layout {
             }
             Metadata::BehindRelocations(data, size) => memory.word(field(data))?.wrapping_add(offset(size)?),
         };
-        Some(Kind::Method {
+        Some(BlobKind::Method {
             method: memory.word(field(self.method))?,
             entry: match self.entry {
                 Lies::Address(of) => memory.word(field(of))?,
@@ -116,8 +116,8 @@ impl Layout {
 
     /// The methods that run at this address of a compiled one, the innermost first, each but the last compiled into the next; none where
     /// nothing is noted. What is noted of an address is noted for all before it, back to the last.
-    pub fn inlined<M: Memory>(&self, memory: &M, blob: &Blob, address: u64) -> Option<Vec<u64>> {
-        let Kind::Method { places, scopes, methods, .. } = &blob.kind else { return None };
+    pub fn inlined<M: ForeignMemory>(&self, memory: &M, blob: &Blob, address: u64) -> Option<Vec<u64>> {
+        let BlobKind::Method { places, scopes, methods, .. } = &blob.kind else { return None };
         let length = places.end.checked_sub(places.start).filter(|length| *length <= MOST_TABLE)?;
         let table = memory.bytes(places.start, length as usize)?;
         let wanted = i32::try_from(address.checked_sub(blob.code)?).ok()?;
@@ -143,7 +143,7 @@ impl Layout {
 }
 
 /// Where the code begins that this address is in.
-fn begin<M: Memory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<u64> {
+fn begin<M: ForeignMemory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<u64> {
     let mut segment = (address - heap.place.start) >> heap.shift;
     for _ in 0..MOST_STEPS {
         let mut back = [0];
@@ -158,7 +158,7 @@ fn begin<M: Memory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<u64> {
 }
 
 /// Where something lies that the fields at this address tell of.
-fn lies<M: Memory>(memory: &M, at: u64, what: Lies, base: u64) -> Option<u64> {
+fn lies<M: ForeignMemory>(memory: &M, at: u64, what: Lies, base: u64) -> Option<u64> {
     match what {
         Lies::Address(field) => memory.word(at.wrapping_add(field)),
         Lies::Offset(field) => {

@@ -1,14 +1,15 @@
 //! A machine that says anything at all.
 
 use super::layout::{CodeHeap, Layout, Lies, Metadata};
-use super::{Machine, StackPoint};
-use crate::made::Made;
-use crate::memory::Memory;
+use super::{HotSpot, StackPoint};
+use crate::elf::MACHINE_TABLE;
+use crate::made::OwnNames;
+use crate::memory::ForeignMemory;
 
-/// Memory in which some bytes come again and again.
+/// ForeignMemory in which some bytes come again and again.
 struct Anything<'a>(&'a [u8]);
 
-impl Memory for Anything<'_> {
+impl ForeignMemory for Anything<'_> {
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
         for (at, byte) in into.iter_mut().enumerate() {
             let place = address.wrapping_add(at as u64) % (self.0.len() as u64).max(1);
@@ -21,7 +22,7 @@ impl Memory for Anything<'_> {
 /// Whatever stands in memory, in its tables and on the stack: it comes to an end.
 pub fn machine(bytes: &[u8]) {
     let memory = Anything(bytes);
-    let symbol = |name: &str, at| ([super::PREFIX, name.as_bytes()].concat(), at);
+    let symbol = |name: &str, at| ([MACHINE_TABLE, name.as_bytes()].concat(), at);
     let named = [
         "Structs",
         "StructEntryArrayStride",
@@ -65,9 +66,9 @@ pub fn machine(bytes: &[u8]) {
         continuation: Some((0x1100, 64)),
         ..Layout::default()
     };
-    let mut machine = Machine::with(memory, layout);
+    let mut machine = HotSpot::with(memory, layout);
     let word = |number| Anything(bytes).word(number).unwrap_or(0);
-    let (mut made, mut frames) = (Made::default(), Vec::new());
+    let (mut made, mut frames) = (OwnNames::default(), Vec::new());
     for instruction in [0x1000, 0x1000 + word(0) % 0xff000, 0x2345] {
         let mut at = StackPoint {
             instruction,

@@ -1,16 +1,14 @@
 //! Where a machine keeps what. Every HotSpot machine brings tables of its own structures along for debuggers (`vmStructs.cpp` there), by
 //! which this is found out in every version: the type, the field, and where it lies.
 
-use crate::memory::Memory;
+use crate::elf::MACHINE_TABLE;
+use crate::memory::ForeignMemory;
 use std::collections::HashMap;
 
 /// Entries of one table at most; there are some 2,000.
 const MOST_ENTRIES: u64 = 6_000;
 /// Parts of the memory for code at most; there are three.
 const MOST_HEAPS: u64 = 16;
-
-/// What names a table in the symbols of libjvm.so.
-pub const PREFIX: &[u8] = b"gHotSpotVM";
 
 /// A part of the memory for code.
 #[derive(Debug, Clone)]
@@ -121,7 +119,7 @@ struct Tables<'m, M> {
 impl Layout {
     /// Of the machine in this memory, by the symbols of its library and how far that lies from where it states to be. None while it
     /// begins, and of one whose tables are not as expected.
-    pub fn of<M: Memory>(memory: &M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
+    pub fn of<M: ForeignMemory>(memory: &M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
         let tables = Tables::read(memory, symbols, bias)?;
         let of = |kind: &str, field: &str| tables.offset(kind, field);
         let compiled = |field: &str| of("nmethod", field).or_else(|| of("CompiledMethod", field));
@@ -177,10 +175,10 @@ impl Layout {
     }
 }
 
-impl<'m, M: Memory> Tables<'m, M> {
+impl<'m, M: ForeignMemory> Tables<'m, M> {
     fn read(memory: &'m M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
         let said = |name: &str| {
-            let is_it = |(of, _): &&(Vec<u8>, u64)| of.strip_prefix(PREFIX) == Some(name.as_bytes());
+            let is_it = |(of, _): &&(Vec<u8>, u64)| of.strip_prefix(MACHINE_TABLE) == Some(name.as_bytes());
             let (_, address) = symbols.iter().find(is_it)?;
             memory.word(address.wrapping_add(bias))
         };

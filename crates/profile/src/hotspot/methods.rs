@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use crate::made::MadeFunction;
-use crate::memory::Memory;
+use crate::memory::ForeignMemory;
 
 /// Bytes of a method's own code at most (the format of classes allows no more), and of the table of lines that are read behind it.
 const MOST_CODE: u64 = 65_535;
@@ -14,7 +14,7 @@ const HAS_LINES: u16 = 1;
 
 impl Layout {
     /// The method that is described at this address; none if that is none.
-    pub fn named<M: Memory>(&self, memory: &M, method: u64) -> Option<MadeFunction> {
+    pub fn named<M: ForeignMemory>(&self, memory: &M, method: u64) -> Option<MadeFunction> {
         let about = memory.word(method.checked_add(self.const_method)?)?;
         let field = |offset: u64| about.wrapping_add(offset);
         let pool = memory.word(field(self.constants))?;
@@ -33,7 +33,7 @@ impl Layout {
     }
 
     /// The text with this number among a class's constants.
-    fn constant<M: Memory>(&self, memory: &M, pool: u64, index: u16) -> Option<String> {
+    fn constant<M: ForeignMemory>(&self, memory: &M, pool: u64, index: u16) -> Option<String> {
         let length = memory.int(pool.wrapping_add(self.pool_length))?;
         if i32::from(index) >= length {
             return None;
@@ -42,7 +42,7 @@ impl Layout {
         self.symbol(memory, memory.word(at)?)
     }
 
-    fn symbol<M: Memory>(&self, memory: &M, symbol: u64) -> Option<String> {
+    fn symbol<M: ForeignMemory>(&self, memory: &M, symbol: u64) -> Option<String> {
         let length = memory.short(symbol.wrapping_add(self.symbol_length))?;
         if length == 0 || length > LONGEST {
             return None;
@@ -53,7 +53,7 @@ impl Layout {
 
     /// The line where a method begins: the first of its table, of pairs of a place in the code and a line. Both are small in a byte of
     /// their own, or follow one of 255.
-    fn line<M: Memory>(&self, memory: &M, about: u64) -> Option<u32> {
+    fn line<M: ForeignMemory>(&self, memory: &M, about: u64) -> Option<u32> {
         let field = |offset: u64| about.wrapping_add(offset);
         if memory.short(field(self.flags))? & HAS_LINES == 0 {
             return None;

@@ -9,12 +9,9 @@ pub mod hostile;
 mod layout;
 mod methods;
 
-pub use layout::PREFIX;
-
-use crate::made::{Made, MadeFunction};
-use crate::memory::Memory;
-use crate::unwind::Frame;
-use blobs::{Blob, Kind};
+use crate::made::{Frame, MadeFunction, OwnNames};
+use crate::memory::ForeignMemory;
+use blobs::{Blob, BlobKind};
 use edges::{Edge, Instructions};
 use layout::Layout;
 use std::collections::{BTreeMap, HashMap};
@@ -53,7 +50,7 @@ pub struct StackPoint {
 
 /// What a machine has said of its code so far.
 #[derive(Debug, Clone)]
-pub struct Machine<M> {
+pub struct HotSpot<M> {
     memory: M,
     layout: Layout,
     /// By the first address.
@@ -70,7 +67,7 @@ struct Known {
     calls: HashMap<u64, Vec<u32>>,
 }
 
-impl<M: Memory> Machine<M> {
+impl<M: ForeignMemory> HotSpot<M> {
     /// The machine in this memory, by the symbols of its library and how far that lies from where it states to be; none while it begins, and
     /// if it is not as expected.
     pub fn of(memory: M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
@@ -92,7 +89,7 @@ impl<M: Memory> Machine<M> {
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut Made,
+        made: &mut OwnNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
         let within = at.instruction - u64::from(!at.innermost);
@@ -102,7 +99,7 @@ impl<M: Memory> Machine<M> {
         };
         let blob = known.blob.clone();
         match &blob.kind {
-            Kind::Method { method, entry, complete, .. } => {
+            BlobKind::Method { method, entry, complete, .. } => {
                 let edge = self.edge(at, &blob, *entry, *complete);
                 let calls = self.calls(&blob, at.instruction, *method, made);
                 match calls.is_empty() {
@@ -118,8 +115,8 @@ impl<M: Memory> Machine<M> {
                     Edge::Pushed => returned(at, at.stack.wrapping_add(8), stack(at.stack)?, stack),
                 }
             }
-            Kind::Interpreter => self.interpreted(at, stack, made, frames),
-            Kind::Stub(name) => {
+            BlobKind::Interpreter => self.interpreted(at, stack, made, frames),
+            BlobKind::Stub(name) => {
                 if at.innermost {
                     frames.extend(made.number(stub(name)).map(Frame::Made));
                 }
@@ -172,7 +169,7 @@ impl<M: Memory> Machine<M> {
     }
 
     /// What of a compiled method runs at an address.
-    fn calls(&mut self, blob: &Blob, address: u64, method: u64, made: &mut Made) -> Vec<u32> {
+    fn calls(&mut self, blob: &Blob, address: u64, method: u64, made: &mut OwnNames) -> Vec<u32> {
         let known = self.blobs.get(&blob.place.start).and_then(|known| known.calls.get(&address));
         if let Some(calls) = known {
             return calls.clone();
@@ -185,7 +182,7 @@ impl<M: Memory> Machine<M> {
         calls
     }
 
-    fn named(&mut self, method: u64, made: &mut Made) -> Option<u32> {
+    fn named(&mut self, method: u64, made: &mut OwnNames) -> Option<u32> {
         let Self { memory, layout, methods, .. } = self;
         let find = || made.number(layout.named(memory, method)?);
         *methods.entry(method).or_insert_with(find)
@@ -223,7 +220,7 @@ impl<M: Memory> Machine<M> {
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut Made,
+        made: &mut OwnNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
         let below = at.frame.checked_sub(at.stack);
