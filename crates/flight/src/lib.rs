@@ -24,6 +24,7 @@ mod nouns;
 mod read;
 
 pub use error::Error;
+pub use name::class_name;
 pub use nouns::{
     Compiled, Flight, FrameKind, JavaAllocation, JavaCollection, JavaFrame, JavaLoad, JavaMethod, JavaSample,
     JavaStack, JavaThread, JavaWait, Waiting,

@@ -2,7 +2,7 @@
 
 /// A class, from the name that the machine has for it: `app/A$Inner`, `[Ljava/lang/String;`, `app/A$$Lambda$85+0x00007faad40a2eb0`.
 /// Without the address and the number that a class made at run time has: in the next run they are others.
-pub(crate) fn class(internal: &str) -> String {
+pub fn class_name(internal: &str) -> String {
     let element = internal.trim_start_matches('[');
     let dimensions = internal.len() - element.len();
     let base = match element {
@@ -26,7 +26,7 @@ pub(crate) fn class(internal: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::class;
+    use super::class_name;
 
     #[test]
     fn classes_are_named_as_in_source() {
@@ -40,7 +40,7 @@ mod tests {
             ("java/lang/invoke/LambdaForm$MH+0x1", "java.lang.invoke.LambdaForm$MH"),
             ("", ""),
         ] {
-            assert_eq!(class(internal), expected);
+            assert_eq!(class_name(internal), expected);
         }
     }
 }

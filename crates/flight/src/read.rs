@@ -279,7 +279,7 @@ impl Reading {
         let Some(&Value::Constant(class, key)) = value else { return None };
         let object = known.chunk.constant(class, key)?;
         let internal = self.constant_text(object.get("name"), "string", known);
-        (!internal.is_empty()).then(|| self.intern(&name::class(&internal)))
+        (!internal.is_empty()).then(|| self.intern(&name::class_name(&internal)))
     }
 
     fn method(&mut self, value: Option<&Value<'_>>, known: &mut Known<'_, '_>) -> Option<u32> {

@@ -1,7 +1,7 @@
 //! A program or library: what its functions are called, and how stacks are unwound through it.
 
 use crate::symbols::Symbols;
-use object::elf::{FileHeader64, PF_X, STT_FUNC, STT_GNU_IFUNC};
+use object::elf::{FileHeader64, PF_X, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT};
 use object::read::elf::{ElfFile, Sym, SymbolTable};
 use object::{Endianness, Object, ObjectSection, ObjectSegment, ReadRef, SegmentFlags};
 use std::ops::Range;
@@ -11,6 +11,11 @@ use std::sync::Arc;
 const MOST_SYMBOLS: usize = 4_000_000;
 /// Bytes of the tables for unwinding of one file at most.
 const MOST_TABLES: u64 = 256 << 20;
+
+/// How the names of a Java machine's own tables begin (HotSpot).
+pub const MACHINE_TABLE: &[u8] = b"gHotSpotVM";
+/// Tables of a Java machine at most; there are 24.
+const MOST_TABLES_OF_MACHINES: usize = 100;
 
 /// No machine that torment runs on has larger ones.
 const LARGEST_PAGE: u64 = 64 << 10;
@@ -28,6 +33,8 @@ pub struct Elf {
     pub build_id: Option<Vec<u8>>,
     /// How stacks are unwound through it.
     pub tables: UnwindTables,
+    /// Where a Java machine's own tables lie, by their names; of others none.
+    pub machine: Vec<(Vec<u8>, u64)>,
 }
 
 /// How stacks are unwound: sections, each with its address as the file states it.
@@ -84,12 +91,21 @@ impl Elf {
         let endian = file.endian();
         for symbol in table.iter().take(MOST_SYMBOLS) {
             let is_function = matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC);
-            if !is_function || symbol.is_undefined(endian) {
+            let is_object = symbol.st_type() == STT_OBJECT;
+            if !(is_function || is_object) || symbol.is_undefined(endian) {
                 continue;
             }
-            let name = names.get(symbol.st_name(endian) as usize..);
-            if let Some(name) = name.and_then(|rest| rest.split(|byte| *byte == 0).next()) {
-                self.symbols.add(symbol.st_value(endian), symbol.st_size(endian), name);
+            let rest = names.get(symbol.st_name(endian) as usize..).unwrap_or_default();
+            if is_object && !rest.starts_with(MACHINE_TABLE) {
+                continue;
+            }
+            let Some(name) = rest.split(|byte| *byte == 0).next() else { continue };
+            match is_function {
+                true => self.symbols.add(symbol.st_value(endian), symbol.st_size(endian), name),
+                false if self.machine.len() < MOST_TABLES_OF_MACHINES => {
+                    self.machine.push((name.to_vec(), symbol.st_value(endian)));
+                }
+                false => {}
             }
         }
     }

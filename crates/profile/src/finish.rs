@@ -2,6 +2,7 @@
 
 use crate::gather::{Code, Gathering};
 use crate::listed;
+use crate::made::MadeFunction;
 use crate::symbols::Symbols;
 use crate::written::written;
 use record::{CodeFunction, CodeModule, Nameless, Profile, StackCount};
@@ -73,6 +74,14 @@ impl Names {
                 self.kernel = Some(kernel);
                 number
             }
+            Code::Made(number) => match gather.made.get(number) {
+                Some(made) => self.add_made(made),
+                None => self.add("[unknown]", None, None),
+            },
+            Code::Java => {
+                let why = "its memory was not allowed to be read; run torment as root".to_owned();
+                self.add("[Java]", Some(Nameless::Unreadable { why }), None)
+            }
             Code::Generated(pid, address) => {
                 let made = self.generated.remove(&pid).unwrap_or_else(|| generated(pid));
                 let nameless = made.is_empty().then_some(Nameless::Generated);
@@ -114,6 +123,18 @@ impl Names {
                 _ => name,
             };
             functions.push(CodeFunction { name, module, file: None, line: None });
+            functions.len() as u32 - 1
+        })
+    }
+
+    /// The number of a function that its process has named.
+    fn add_made(&mut self, made: &MadeFunction) -> u32 {
+        let module = self.module(&made.module, None);
+        let MadeFunction { name, file, line, .. } = made;
+        let functions = &mut self.functions;
+        *self.places.entry((module, name.clone().into_bytes())).or_insert_with(|| {
+            let (name, file, line) = (name.clone(), file.clone(), *line);
+            functions.push(CodeFunction { name, module, file, line });
             functions.len() as u32 - 1
         })
     }

@@ -3,9 +3,9 @@
 use crate::elf::Elf;
 use crate::unwind::module;
 use crate::written::written;
-use crate::{listed, sample};
+use crate::{hotspot, listed, sample};
 
-/// A program or library, a list of functions, a record of the kernel; and names in all of them.
+/// A program or library, a list of functions, a record of the kernel, the memory of a Java machine; and names in all of them.
 pub fn profile(bytes: &[u8]) {
     if let Ok(elf) = Elf::read(bytes) {
         let at = elf.address_of(0).unwrap_or(0);
@@ -19,6 +19,7 @@ pub fn profile(bytes: &[u8]) {
         }
     }
     written(bytes);
+    hotspot::hostile::machine(bytes);
     for kind in 0..12 {
         if let Some(sample::Told::Sample(sample)) = sample::read(kind, 0, bytes) {
             assert!(sample.kernel().count() + sample.user().count() <= bytes.len() / 8);

@@ -1,5 +1,6 @@
 //! Samples as they come ▶ stacks, counted.
 
+use crate::made::{Frame, OwnNames};
 use crate::modules::Files;
 use crate::open::Opened;
 use crate::sample::{StackSample, Told, process_of, read};
@@ -36,6 +37,10 @@ pub enum Code {
     File(u32, u64),
     /// Made by this process while it ran.
     Generated(u32, u64),
+    /// The same, of a Java machine that could not be looked into.
+    Java,
+    /// Named by the process: its number among those.
+    Made(u32),
 }
 
 /// What was seen so far.
@@ -50,6 +55,8 @@ pub struct Gathering {
     /// The files of code.
     pub files: Files,
     rules: Rules,
+    /// What processes have named.
+    pub made: OwnNames,
     codes: HashMap<Code, u32>,
     /// Where the code is that stacks name by its number.
     pub list: Vec<Code>,
@@ -80,6 +87,7 @@ impl Gathering {
             spaces: HashMap::new(),
             files: Files::default(),
             rules: Rules::default(),
+            made: OwnNames::default(),
             codes: HashMap::new(),
             list: Vec::new(),
             tree: CallTree::of_at_most(MOST_NODES),
@@ -171,7 +179,7 @@ impl Gathering {
             }
             Told::Begun { pid, parent } if pid != parent && self.members.contains(&parent) => {
                 self.join(pid);
-                if let Some(space) = self.spaces.get(&parent).cloned()
+                if let Some(space) = self.spaces.get(&parent).map(Space::inherited)
                     && self.spaces.len() < MOST_SPACES
                 {
                     self.spaces.insert(pid, space);
@@ -204,16 +212,24 @@ impl Gathering {
     fn count(&mut self, sample: &StackSample<'_>) {
         self.samples += 1;
         let (pid, thread) = (sample.pid, self.thread(sample));
-        let (files, rules) = (&mut self.files, &mut self.rules);
+        let (files, rules, made) = (&mut self.files, &mut self.rules, &mut self.made);
         if self.spaces.len() >= MOST_SPACES && !self.spaces.contains_key(&pid) {
             self.spaces.clear();
         }
         let space = self.spaces.entry(pid).or_insert_with(|| Space::of(pid, files));
-        let Stack { addresses, mut whole } = space.unwinder.unwind(sample, rules);
+        let Stack { frames, mut whole } = space.unwind(sample, rules, files, made);
         let mut found: Vec<Code> = sample.kernel().map(Code::Kernel).collect();
-        for address in addresses {
-            found.push(match space.place_now(address, pid, files) {
+        for frame in frames {
+            let place = match frame {
+                Frame::Made(number) => {
+                    found.push(Code::Made(number));
+                    continue;
+                }
+                Frame::Address(address) => space.place_now(address, pid, files),
+            };
+            found.push(match place {
                 Some(CodePlace::File(file, address)) => Code::File(file, address),
+                Some(CodePlace::Generated(_)) if space.hides_java() => Code::Java,
                 Some(CodePlace::Generated(address)) => Code::Generated(pid, address),
                 // No code: what was taken for a caller is none.
                 None => {

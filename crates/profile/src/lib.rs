@@ -15,7 +15,10 @@ mod finish;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gather;
+mod hotspot;
 mod listed;
+mod made;
+mod memory;
 mod modules;
 mod open;
 mod sample;

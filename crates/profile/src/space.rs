@@ -1,8 +1,11 @@
 //! What a process has mapped to be executed, and how its stacks are unwound.
 
+use crate::hotspot::HotSpot;
+use crate::made::OwnNames;
+use crate::memory::ProcessMemory;
 use crate::modules::Files;
-use crate::sample::Mapped;
-use crate::unwind::{Unwinder, module};
+use crate::sample::{Mapped, StackSample};
+use crate::unwind::{Rules, Stack, Unwinder, module};
 use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -36,7 +39,18 @@ struct Piece {
 pub struct Space {
     pieces: BTreeMap<u64, Piece>,
     /// By which its stacks are unwound.
-    pub unwinder: Unwinder,
+    unwinder: Unwinder,
+    looked: Option<Instant>,
+    java: Option<Java>,
+}
+
+/// A Java machine in a process.
+#[derive(Clone)]
+struct Java {
+    /// Its library, and how far that lies from where it states to be.
+    library: (u32, u64),
+    /// Known once it was looked into.
+    machine: Option<HotSpot<ProcessMemory>>,
     looked: Option<Instant>,
 }
 
@@ -89,9 +103,37 @@ impl Space {
             if let Some(module) = elf.and_then(|elf| module(start..end, bias, &elf.tables)) {
                 self.unwinder.add_module(module);
             }
+            if elf.is_some_and(|elf| !elf.machine.is_empty()) {
+                self.java = Some(Java { library: (file, bias), machine: None, looked: None });
+            }
             (file, bias)
         });
         self.pieces.insert(start, Piece { end, file });
+    }
+
+    /// The stack of a sample of this process; functions that only the process can name are put among these.
+    pub fn unwind(
+        &mut self,
+        sample: &StackSample<'_>,
+        rules: &mut Rules,
+        files: &Files,
+        made: &mut OwnNames,
+    ) -> Stack {
+        if let Some(java) = &mut self.java {
+            java.open(sample.pid, files);
+        }
+        let machine = self.java.as_mut().and_then(|java| java.machine.as_mut());
+        self.unwinder.unwind(sample, rules, machine, made)
+    }
+
+    /// The same memory in a process that was begun just now. What a Java machine begins is none.
+    pub fn inherited(&self) -> Self {
+        Self { java: None, ..self.clone() }
+    }
+
+    /// Whether a Java machine is there that could not be looked into.
+    pub fn hides_java(&self) -> bool {
+        self.java.as_ref().is_some_and(|java| java.machine.is_none())
     }
 
     /// What an address is in; none: no code.
@@ -115,6 +157,19 @@ impl Space {
         }
         self.look(pid, files);
         self.place(address)
+    }
+}
+
+impl Java {
+    /// Looks into the machine, unless that was tried just now.
+    fn open(&mut self, pid: u32, files: &Files) {
+        if self.machine.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        let (file, bias) = self.library;
+        let elf = files.get(file).and_then(|file| file.elf.as_ref().ok());
+        self.machine = elf.and_then(|elf| HotSpot::of(ProcessMemory(pid), &elf.machine, bias));
     }
 }
 

@@ -1,8 +1,12 @@
 //! From registers and a copy of the stack to the addresses of a stack.
 
 use crate::elf::UnwindTables;
+use crate::hotspot::{HotSpot, StackPoint};
+use crate::made::{Frame, OwnNames};
+use crate::memory::ProcessMemory;
 use crate::sample::{Registers, StackSample, within};
-use framehop::{CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, Unwinder as _};
+use framehop::Unwinder as _;
+use framehop::{CacheNative, ExplicitModuleSectionInfo, FrameAddress, MayAllocateDuringUnwind, Module};
 use framehop::{UnwindRegsNative, UnwinderNative};
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,8 +51,8 @@ pub fn module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<Map
 /// A stack of the user's side.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// Addresses within the functions, the innermost first.
-    pub addresses: Vec<u64>,
+    /// The innermost first.
+    pub frames: Vec<Frame>,
     /// Whether the last is its root.
     pub whole: bool,
 }
@@ -65,16 +69,22 @@ impl Unwinder {
     }
 
     /// The stack of a sample: by the tables of its code as far as the copy of the stack reaches, by frame pointers where code has no
-    /// tables, and beyond the copy by those that the kernel has followed.
-    pub fn unwind(&self, sample: &StackSample<'_>, rules: &mut Rules) -> Stack {
+    /// tables, and beyond the copy by those that the kernel has followed; through the code of a Java machine by what that says of it.
+    pub fn unwind(
+        &self,
+        sample: &StackSample<'_>,
+        rules: &mut Rules,
+        java: Option<&mut HotSpot<ProcessMemory>>,
+        made: &mut OwnNames,
+    ) -> Stack {
         let mut chain = sample.user();
         let Some(registers) = sample.registers.filter(|_| !sample.stack.is_empty()) else {
             return by_frame_pointers(&mut chain);
         };
-        let mut stack = self.by_tables(registers, sample.stack, rules);
-        let Some(last) = stack.addresses.last().filter(|_| !stack.whole) else { return stack };
+        let mut stack = self.by_tables(registers, sample.stack, rules, java, made);
+        let Some(Frame::Address(last)) = stack.frames.last().filter(|_| !stack.whole) else { return stack };
         // Where both agree on an address, the kernel may know how it goes on.
-        let last = last + u64::from(stack.addresses.len() > 1);
+        let last = last + u64::from(stack.frames.len() > 1);
         let (mut seen, mut beyond) = (0, Vec::new());
         while let Some(address) = chain.next() {
             seen += 1;
@@ -85,30 +95,49 @@ impl Unwinder {
         }
         if !beyond.is_empty() {
             stack.whole = seen + beyond.len() < CHAIN;
-            stack.addresses.extend(beyond);
-            stack.addresses.truncate(MOST_FRAMES);
+            stack.frames.extend(beyond);
+            stack.frames.truncate(MOST_FRAMES);
         }
         stack
     }
 
-    fn by_tables(&self, registers: Registers, copy: &[u8], rules: &mut Rules) -> Stack {
-        let mut read = |address| {
-            let place = within(registers.stack, copy.len(), address).ok_or(())?;
-            let word: [u8; 8] = copy[place].try_into().map_err(|_| ())?;
-            Ok(u64::from_ne_bytes(word))
+    fn by_tables(
+        &self,
+        registers: Registers,
+        copy: &[u8],
+        rules: &mut Rules,
+        mut java: Option<&mut HotSpot<ProcessMemory>>,
+        made: &mut OwnNames,
+    ) -> Stack {
+        let word = |address| {
+            let place = within(registers.stack, copy.len(), address)?;
+            Some(u64::from_ne_bytes(copy[place].try_into().ok()?))
         };
-        let native = native(registers);
-        let mut frames = self.0.iter_frames(registers.instruction, native, &mut rules.0, &mut read);
-        let mut stack = Stack { addresses: Vec::new(), whole: false };
-        while stack.addresses.len() < MOST_FRAMES {
-            match frames.next() {
-                Ok(Some(frame)) => stack.addresses.push(frame.address_for_lookup()),
-                Ok(None) => {
-                    stack.whole = true;
-                    break;
+        let mut read = |address| word(address).ok_or(());
+        let mut native = native(registers);
+        let mut at = FrameAddress::from_instruction_pointer(registers.instruction);
+        let mut stack = Stack { frames: Vec::new(), whole: false };
+        let mut misses_none = true;
+        while stack.frames.len() < MOST_FRAMES {
+            let address = at.address_for_lookup();
+            let next = match &mut java {
+                Some(java) if java.has(address) => {
+                    let next = java.step(point(&native, at), &word, made, &mut stack.frames);
+                    next.map(|next| {
+                        native = returned(next);
+                        misses_none &= next.whole;
+                        next.instruction
+                    })
                 }
-                Err(_) => break,
-            }
+                _ => {
+                    stack.frames.push(Frame::Address(address));
+                    let next = self.0.unwind_frame(at, &mut native, &mut rules.0, &mut read);
+                    stack.whole = matches!(next, Ok(None)) && misses_none;
+                    next.ok().flatten()
+                }
+            };
+            let Some(next) = next.and_then(FrameAddress::from_return_address) else { break };
+            at = next;
         }
         stack
     }
@@ -124,15 +153,35 @@ fn native(registers: Registers) -> UnwindRegsNative {
     UnwindRegsNative::new(registers.link, registers.stack, registers.frame)
 }
 
+/// Where a stack is at an address.
+#[cfg(target_arch = "x86_64")]
+fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
+    let (stack, frame, innermost) = (native.sp(), native.bp(), !at.is_return_address());
+    StackPoint { instruction: at.address(), stack, frame, link: 0, innermost, whole: true }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
+    let (stack, frame, innermost) = (native.sp(), native.fp(), !at.is_return_address());
+    let link = if innermost { native.lr() } else { 0 };
+    StackPoint { instruction: at.address(), stack, frame, link, innermost, whole: true }
+}
+
+/// The registers of a caller.
+fn returned(to: StackPoint) -> UnwindRegsNative {
+    let StackPoint { instruction, stack, frame, .. } = to;
+    native(Registers { instruction, stack, frame, link: instruction })
+}
+
 /// The kernel's chain alone: where the code has no frame pointers it ends early, or leads astray.
 fn by_frame_pointers(chain: &mut impl Iterator<Item = u64>) -> Stack {
-    let mut addresses: Vec<u64> = chain.next().into_iter().collect();
-    addresses.extend(by_frame_pointers_after(chain));
-    let whole = addresses.len() < CHAIN;
-    Stack { addresses, whole }
+    let mut frames: Vec<Frame> = chain.next().map(Frame::Address).into_iter().collect();
+    frames.extend(by_frame_pointers_after(chain));
+    let whole = frames.len() < CHAIN;
+    Stack { frames, whole }
 }
 
 /// Callers: each goes on after its call.
-fn by_frame_pointers_after(chain: &mut impl Iterator<Item = u64>) -> Vec<u64> {
-    chain.map(|address| address.saturating_sub(1)).collect()
+fn by_frame_pointers_after(chain: &mut impl Iterator<Item = u64>) -> Vec<Frame> {
+    chain.map(|address| Frame::Address(address.saturating_sub(1))).collect()
 }

@@ -1,0 +1,116 @@
+//! What a machine says of a method: its class, its name, where it is written.
+
+use super::layout::Layout;
+use crate::made::MadeFunction;
+use crate::memory::ForeignMemory;
+
+/// Bytes of a method's own code at most (the format of classes allows no more), and of the table of lines that are read behind it.
+const MOST_CODE: u64 = 65_535;
+const LINES: usize = 16;
+/// Longer names are none that anybody wrote.
+const LONGEST: u16 = 4_096;
+/// In a method's flags: behind its code is a table of lines.
+const HAS_LINES: u16 = 1;
+
+impl Layout {
+    /// The method that is described at this address; none if that is none.
+    pub fn named<M: ForeignMemory>(&self, memory: &M, method: u64) -> Option<MadeFunction> {
+        let about = memory.word(method.checked_add(self.const_method)?)?;
+        let field = |offset: u64| about.wrapping_add(offset);
+        let pool = memory.word(field(self.constants))?;
+        let name = self.constant(memory, pool, memory.short(field(self.name_index))?)?;
+        let holder = memory.word(pool.wrapping_add(self.pool_holder))?;
+        let class = self.symbol(memory, memory.word(holder.wrapping_add(self.class_name))?)?;
+        let class = flight::class_name(&class);
+        let source = self.pool_source.and_then(|source| memory.short(pool.wrapping_add(source)));
+        let file = source.filter(|index| *index > 0).and_then(|index| self.constant(memory, pool, index));
+        Some(MadeFunction {
+            module: package(&class),
+            name: format!("{class}.{name}"),
+            line: file.as_ref().and_then(|_| self.line(memory, about)),
+            file,
+        })
+    }
+
+    /// The text with this number among a class's constants.
+    fn constant<M: ForeignMemory>(&self, memory: &M, pool: u64, index: u16) -> Option<String> {
+        let length = memory.int(pool.wrapping_add(self.pool_length))?;
+        if i32::from(index) >= length {
+            return None;
+        }
+        let at = pool.wrapping_add(self.pool_bytes).wrapping_add(8 * u64::from(index));
+        self.symbol(memory, memory.word(at)?)
+    }
+
+    fn symbol<M: ForeignMemory>(&self, memory: &M, symbol: u64) -> Option<String> {
+        let length = memory.short(symbol.wrapping_add(self.symbol_length))?;
+        if length == 0 || length > LONGEST {
+            return None;
+        }
+        let bytes = memory.bytes(symbol.wrapping_add(self.symbol_body), usize::from(length))?;
+        String::from_utf8(bytes).ok()
+    }
+
+    /// The line where a method begins: the first of its table, of pairs of a place in the code and a line. Both are small in a byte of
+    /// their own, or follow one of 255.
+    fn line<M: ForeignMemory>(&self, memory: &M, about: u64) -> Option<u32> {
+        let field = |offset: u64| about.wrapping_add(offset);
+        if memory.short(field(self.flags))? & HAS_LINES == 0 {
+            return None;
+        }
+        let code = u64::from(memory.short(field(self.code_size))?).min(MOST_CODE);
+        let bytes = memory.bytes(field(self.const_method_bytes).wrapping_add(code), LINES)?;
+        first_line(&bytes, self.unsigned_base)
+    }
+}
+
+fn first_line(bytes: &[u8], base: u32) -> Option<u32> {
+    let (first, mut rest) = bytes.split_first()?;
+    match *first {
+        0 => None,
+        u8::MAX => {
+            let _place = super::blobs::unpacked(&mut rest, base)?;
+            let line = super::blobs::unpacked(&mut rest, base)?;
+            // The lowest bit is the sign.
+            (line & 1 == 0).then_some(line >> 1)
+        }
+        pair => Some(u32::from(pair & 7)),
+    }
+    .filter(|line| *line > 0)
+}
+
+/// Whose code a class is, by the first two words of its package.
+fn package(class: &str) -> String {
+    let words: Vec<&str> = class.split('.').collect();
+    match words.len() {
+        0 | 1 => "[Java]".to_owned(),
+        length => words[..2.min(length - 1)].join("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_belongs_to_its_package() {
+        for (class, expected) in [
+            ("org.thymeleaf.engine.TemplateModel", "org.thymeleaf"),
+            ("java.util.HashMap$Node", "java.util"),
+            ("app.Main", "app"),
+            ("Burns", "[Java]"),
+            ("", "[Java]"),
+        ] {
+            assert_eq!(package(class), expected);
+        }
+    }
+
+    #[test]
+    fn the_first_line_of_a_table() {
+        assert_eq!(first_line(&[0x05, 0], 0), Some(5));
+        assert_eq!(first_line(&[0xFF, 0, 84, 0], 0), Some(42));
+        assert_eq!(first_line(&[0xFF, 1, 85, 1], 1), Some(42));
+        assert_eq!(first_line(&[0xFF, 0, 85, 0], 0), None, "a negative one");
+        assert_eq!((first_line(&[0], 0), first_line(&[], 0), first_line(&[0xFF], 0)), (None, None, None));
+    }
+}

@@ -1,0 +1,305 @@
+//! The stacks of a Java virtual machine (HotSpot), followed from outside: compiled methods have frames of a size that the machine knows, and
+//! interpreted ones say which method they are. Where the machine keeps that is told by the tables that it has for debuggers. Nothing is
+//! asked of it, and it does not notice.
+
+mod blobs;
+mod edges;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
+mod layout;
+mod methods;
+
+use crate::made::{Frame, MadeFunction, OwnNames};
+use crate::memory::ForeignMemory;
+use blobs::{Blob, BlobKind};
+use edges::{Edge, Instructions};
+use layout::Layout;
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+/// How long what was read of a piece of code is taken for true: memory for code is used again.
+const KNOWN: Duration = Duration::from_secs(2);
+/// Pieces of code and methods that are known at once.
+const MOST: usize = 50_000;
+/// Bytes of instructions that are looked at, before and after the one that runs next.
+const AROUND: u64 = 32;
+/// Words of an interpreter's frame, from its frame pointer: the caller's frame pointer, where it returns to, the caller's stack pointer, the
+/// method; and how far below the frame pointer the stack pointer is at least, and at most in bytes.
+const RETURN: u64 = 8;
+const SENDER: i64 = -8;
+const METHOD: i64 = -24;
+const LEAST_FRAME: u64 = 64;
+const MOST_FRAME: u64 = 64 << 10;
+
+/// Where a stack is followed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackPoint {
+    /// Where the code goes on.
+    pub instruction: u64,
+    /// The stack pointer there.
+    pub stack: u64,
+    /// The frame pointer.
+    pub frame: u64,
+    /// Where it returns to, on machines that keep it in a register; 0: not known, or it is on the stack.
+    pub link: u64,
+    /// It was interrupted there, and has not called anything.
+    pub innermost: bool,
+    /// No caller was missing on the way there.
+    pub whole: bool,
+}
+
+/// What a machine has said of its code so far.
+#[derive(Debug, Clone)]
+pub struct HotSpot<M> {
+    memory: M,
+    layout: Layout,
+    /// By the first address.
+    blobs: BTreeMap<u64, Known>,
+    /// Methods by where they are described, with the numbers of their names.
+    methods: HashMap<u64, Option<u32>>,
+}
+
+/// A piece of code, and what runs at its addresses, the innermost first.
+#[derive(Debug, Clone)]
+struct Known {
+    blob: Blob,
+    since: Instant,
+    calls: HashMap<u64, Vec<u32>>,
+}
+
+impl<M: ForeignMemory> HotSpot<M> {
+    /// The machine in this memory, by the symbols of its library and how far that lies from where it states to be; none while it begins, and
+    /// if it is not as expected.
+    pub fn of(memory: M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
+        let layout = Layout::of(&memory, symbols, bias)?;
+        Some(Self::with(memory, layout))
+    }
+
+    fn with(memory: M, layout: Layout) -> Self {
+        Self { memory, layout, blobs: BTreeMap::new(), methods: HashMap::new() }
+    }
+
+    /// Whether it may have code there.
+    pub fn has(&self, address: u64) -> bool {
+        self.layout.has(address)
+    }
+
+    /// Adds what runs at a point of a stack, the innermost first, and gives where its caller goes on; none if that cannot be found.
+    pub fn step(
+        &mut self,
+        at: StackPoint,
+        stack: &dyn Fn(u64) -> Option<u64>,
+        made: &mut OwnNames,
+        frames: &mut Vec<Frame>,
+    ) -> Option<StackPoint> {
+        let within = at.instruction - u64::from(!at.innermost);
+        let Some(known) = self.known(within) else {
+            frames.push(Frame::Address(within));
+            return None;
+        };
+        let blob = known.blob.clone();
+        match &blob.kind {
+            BlobKind::Method { method, entry, complete, .. } => {
+                let edge = self.edge(at, &blob, *entry, *complete);
+                let calls = self.calls(&blob, at.instruction, *method, made);
+                match calls.is_empty() {
+                    true => frames.push(Frame::Address(within)),
+                    false => frames.extend(calls.into_iter().map(Frame::Made)),
+                }
+                match edge {
+                    Edge::Framed => framed(at, blob.frame_bytes, stack),
+                    Edge::Frameless if at.link != 0 => {
+                        Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at })
+                    }
+                    Edge::Frameless => returned(at, at.stack, at.frame, stack),
+                    Edge::Pushed => returned(at, at.stack.wrapping_add(8), stack(at.stack)?, stack),
+                }
+            }
+            BlobKind::Interpreter => self.interpreted(at, stack, made, frames),
+            BlobKind::Stub(name) => {
+                if at.innermost {
+                    frames.extend(made.number(stub(name)).map(Frame::Made));
+                }
+                let continuation = self
+                    .layout
+                    .continuation
+                    .filter(|_| !at.innermost && name.to_ascii_lowercase().contains("continuation"));
+                // A virtual thread that has waited: its callers wait in the heap until they are returned to.
+                if let Some((instruction, bytes)) = continuation {
+                    frames.extend(made.number(stub("[callers in the heap]")).map(Frame::Made));
+                    let frame = stack(at.stack.wrapping_add(bytes))?;
+                    return Some(StackPoint { instruction, frame, whole: false, ..at });
+                }
+                self.through_stub(at, &blob, stack)
+            }
+        }
+    }
+
+    /// The piece of code at an address, and what is known of it.
+    fn known(&mut self, address: u64) -> Option<&mut Known> {
+        let found = self.blobs.range(..=address).next_back();
+        let found = found.filter(|(_, known)| known.blob.place.contains(&address));
+        let start = match found {
+            Some((start, known)) if known.since.elapsed() < KNOWN => *start,
+            // Mostly it is as before.
+            Some((start, known)) => {
+                let start = *start;
+                if self.layout.described(&self.memory, start).as_ref() == Some(&known.blob) {
+                    self.blobs.get_mut(&start)?.since = Instant::now();
+                } else {
+                    self.blobs.remove(&start);
+                    self.look(address)?;
+                }
+                start
+            }
+            None => self.look(address)?,
+        };
+        self.blobs.get_mut(&start)
+    }
+
+    fn look(&mut self, address: u64) -> Option<u64> {
+        if self.blobs.len() + self.methods.len() >= MOST {
+            self.blobs.clear();
+            self.methods.clear();
+        }
+        let blob = self.layout.blob(&self.memory, address)?;
+        let start = blob.place.start;
+        self.blobs.insert(start, Known { blob, since: Instant::now(), calls: HashMap::new() });
+        Some(start)
+    }
+
+    /// What of a compiled method runs at an address.
+    fn calls(&mut self, blob: &Blob, address: u64, method: u64, made: &mut OwnNames) -> Vec<u32> {
+        let known = self.blobs.get(&blob.place.start).and_then(|known| known.calls.get(&address));
+        if let Some(calls) = known {
+            return calls.clone();
+        }
+        let methods = self.layout.inlined(&self.memory, blob, address).unwrap_or_else(|| vec![method]);
+        let calls: Vec<u32> = methods.into_iter().filter_map(|method| self.named(method, made)).collect();
+        if let Some(known) = self.blobs.get_mut(&blob.place.start) {
+            known.calls.insert(address, calls.clone());
+        }
+        calls
+    }
+
+    fn named(&mut self, method: u64, made: &mut OwnNames) -> Option<u32> {
+        let Self { memory, layout, methods, .. } = self;
+        let find = || made.number(layout.named(memory, method)?);
+        *methods.entry(method).or_insert_with(find)
+    }
+
+    /// Whether a method has its frame.
+    fn edge(&self, at: StackPoint, blob: &Blob, entry: u64, complete: u64) -> Edge {
+        let incomplete = at.instruction < complete;
+        match at.innermost {
+            false => Edge::Framed,
+            true if incomplete && at.instruction <= entry || blob.frame_bytes == 0 => Edge::Frameless,
+            true if cfg!(not(target_arch = "x86_64")) => {
+                if incomplete {
+                    Edge::Frameless
+                } else {
+                    Edge::Framed
+                }
+            }
+            true => {
+                let from =
+                    at.instruction.saturating_sub(AROUND).max(if incomplete { entry } else { blob.code });
+                let before = at.instruction.saturating_sub(from) as usize;
+                let Some(bytes) = self.memory.bytes(from, before + AROUND as usize) else {
+                    return Edge::Framed;
+                };
+                let (before, after) = bytes.split_at(before);
+                let code = Instructions { before, after };
+                if incomplete { code.entering() } else { code.leaving() }
+            }
+        }
+    }
+
+    /// A frame of the interpreter.
+    fn interpreted(
+        &mut self,
+        at: StackPoint,
+        stack: &dyn Fn(u64) -> Option<u64>,
+        made: &mut OwnNames,
+        frames: &mut Vec<Frame>,
+    ) -> Option<StackPoint> {
+        let below = at.frame.checked_sub(at.stack);
+        let has_frame = below.is_some_and(|below| (LEAST_FRAME..MOST_FRAME).contains(&below));
+        let method = stack(at.frame.wrapping_add_signed(METHOD)).filter(|_| has_frame);
+        // Without a frame it is between two methods.
+        let Some(number) = method.and_then(|method| self.named(method, made)) else {
+            frames.extend(made.number(stub("Interpreter")).map(Frame::Made));
+            return None;
+        };
+        frames.push(Frame::Made(number));
+        let sender = stack(at.frame.wrapping_add_signed(SENDER))?;
+        Some(StackPoint {
+            instruction: stack(at.frame.wrapping_add(RETURN))?,
+            stack: sender,
+            frame: stack(at.frame)?,
+            link: 0,
+            innermost: false,
+            whole: at.whole,
+        })
+        .filter(|next| next.stack > at.stack)
+    }
+
+    /// Code that helps: with a frame of a known size, with a frame pointer, or without a frame.
+    fn through_stub(
+        &mut self,
+        at: StackPoint,
+        blob: &Blob,
+        stack: &dyn Fn(u64) -> Option<u64>,
+    ) -> Option<StackPoint> {
+        let by_frame_pointer = |at: StackPoint| {
+            let inside = at.frame >= at.stack && at.frame - at.stack < MOST_FRAME;
+            returned(at, at.frame.wrapping_add(8), stack(at.frame)?, stack).filter(|_| inside)
+        };
+        if at.innermost {
+            // What leads back to other code is no saved register.
+            let leads_back =
+                |address: u64| self.has(address) && self.layout.blob(&self.memory, address).is_some();
+            if at.link != 0 && leads_back(at.link) {
+                return Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at });
+            }
+            if stack(at.stack).is_some_and(leads_back) {
+                return returned(at, at.stack, at.frame, stack);
+            }
+            return by_frame_pointer(at);
+        }
+        match blob.frame_bytes {
+            0 => by_frame_pointer(at),
+            bytes if at.instruction != self.layout.call_stub_return => framed(at, bytes, stack),
+            _ => by_frame_pointer(at),
+        }
+    }
+}
+
+/// From a frame of this size to its caller: at its end are where it returns to, and before that the caller's frame pointer.
+fn framed(at: StackPoint, bytes: u64, stack: &dyn Fn(u64) -> Option<u64>) -> Option<StackPoint> {
+    let end = at.stack.checked_add(bytes).filter(|_| bytes >= 16)?;
+    returned(at, end - 8, stack(end - 16)?, stack)
+}
+
+/// To the caller whose address is at this place of the stack, and whose frame pointer this is.
+fn returned(
+    at: StackPoint,
+    place: u64,
+    frame: u64,
+    stack: &dyn Fn(u64) -> Option<u64>,
+) -> Option<StackPoint> {
+    let next = StackPoint {
+        instruction: stack(place)?,
+        stack: place.checked_add(8)?,
+        frame,
+        link: 0,
+        innermost: false,
+        whole: at.whole,
+    };
+    Some(next).filter(|next| next.stack > at.stack && next.instruction > 0)
+}
+
+/// What is no method.
+fn stub(name: &str) -> MadeFunction {
+    MadeFunction { module: "[JVM]".to_owned(), name: name.to_owned(), file: None, line: None }
+}

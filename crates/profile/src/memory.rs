@@ -1,0 +1,65 @@
+//! ForeignMemory of others, read while they run: whatever it says may be wrong the next moment, and is believed as little as a file.
+
+use rustix::process::Pid;
+
+/// A text that ends with a zero has no more bytes.
+const LONGEST_TEXT: usize = 128;
+
+/// ForeignMemory that may be read.
+pub trait ForeignMemory {
+    /// Fills all of it; none: not all of it can be read.
+    fn read(&self, address: u64, into: &mut [u8]) -> Option<()>;
+
+    /// So many bytes.
+    fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.read(address, &mut bytes)?;
+        Some(bytes)
+    }
+
+    /// An address, or another number of 8 bytes.
+    fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.read(address, &mut bytes)?;
+        Some(u64::from_ne_bytes(bytes))
+    }
+
+    /// A number of 4 bytes.
+    fn int(&self, address: u64) -> Option<i32> {
+        let mut bytes = [0; 4];
+        self.read(address, &mut bytes)?;
+        Some(i32::from_ne_bytes(bytes))
+    }
+
+    /// A number of 2 bytes.
+    fn short(&self, address: u64) -> Option<u16> {
+        let mut bytes = [0; 2];
+        self.read(address, &mut bytes)?;
+        Some(u16::from_ne_bytes(bytes))
+    }
+
+    /// A text that ends with a zero, or its beginning.
+    fn text(&self, address: u64) -> Option<String> {
+        let mut bytes = vec![0; LONGEST_TEXT];
+        // Where the memory behind it cannot be read, it ends within the page.
+        let page = rustix::param::page_size() as u64;
+        let left = (page - address % page) as usize;
+        if self.read(address, &mut bytes).is_none() {
+            bytes.truncate(left);
+            self.read(address, &mut bytes)?;
+        }
+        let text = bytes.split(|byte| *byte == 0).next()?;
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+/// The memory of a process.
+#[derive(Debug, Clone, Copy)]
+pub struct ProcessMemory(pub u32);
+
+impl ForeignMemory for ProcessMemory {
+    fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
+        let pid = Pid::from_raw(i32::try_from(self.0).ok()?)?;
+        sys::read_memory(pid, address, into).ok()
+    }
+}

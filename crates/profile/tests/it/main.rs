@@ -1,0 +1,3 @@
+//! Profiles of programs that run, beside what is known of them.
+
+mod java;
