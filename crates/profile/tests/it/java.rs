@@ -52,7 +52,7 @@ fn profiled(program: &Program, lasting: Duration) -> Option<Profile> {
     match start(&[program.0.id()], 199) {
         Ok(sampling) => {
             sleep(lasting);
-            Some(sampling.end())
+            Some(sampling.end().expect("it samples").named())
         }
         Err(why @ (Error::Refused { .. } | Error::Lacking { .. })) => {
             eprintln!("SKIPPED: {why}");
