@@ -6,7 +6,7 @@ use diagnosis::{Recording, diagnose};
 use record::{Ended, Making, Outcome};
 use torment_view::document::Front;
 use torment_view::page::Pages;
-use torment_view::{RunView, Tone, run_json, summary};
+use torment_view::{RunView, Tone, explain, run_json, summary};
 use units::Nanos;
 
 fn front(run: &Run) -> Front {
@@ -75,6 +75,8 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
         summary.iter().any(|line| line.contains("the good trials next to the limit froze about as often")),
         "{summary:#?}"
     );
+    let explained: Vec<String> = explain(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
+    assert!(explained.iter().any(|line| line.contains("expect: without the freezes")), "{explained:#?}");
     assert_eq!(run_json(&RunView::of(&run.events))["diagnosis"]["findings"][0]["cause"], "freeze");
 }
 
