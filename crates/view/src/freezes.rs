@@ -44,7 +44,9 @@ fn cause(view: &RunView) -> Option<Cause> {
 fn cost(view: &RunView, found: &Freezes) -> String {
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate);
     let rate = held.or_else(|| view.load()?.rate).filter(|_| view.words() != Words::Connections);
-    format!("{}; {}", found.cost(rate, |left| view.words().count(left)), found.meanwhile.text)
+    let leave = rate.and_then(|rate| found.leave(rate, |left| view.words().count(left)));
+    let leave = leave.map(|leave| format!("; {leave}")).unwrap_or_default();
+    format!("{} of the time under load{leave}; {}", found.share(), found.meanwhile.text)
 }
 
 /// Whether the target froze in a trial.

@@ -5,6 +5,7 @@ use crate::document::{Band, Bound, Chart, Point, Role, Series};
 use crate::page::pictures;
 use crate::scale::Scale;
 use crate::{Kind, RunView, Text, Tone, TrialState};
+use std::ops::Range;
 
 /// Columns: at most; of an output whose width is not known; and below which nothing is drawn.
 const WIDEST: usize = 100;
@@ -194,10 +195,22 @@ impl<'a> Drawing<'a> {
                 self.rows.iter_mut().for_each(|row| row[from..=to].fill(shade));
             }
             let name = format!(" {} ", band.name);
-            if !band.name.is_empty() && to - from > name.chars().count() {
-                self.write(ROWS / 2, from + 1, &name, band.tone);
+            let room = from + 1..from + 1 + name.chars().count();
+            if !band.name.is_empty()
+                && room.end <= to
+                && let Some(row) = self.free(room)
+            {
+                self.write(row, from + 1, &name, band.tone);
             }
         }
+    }
+
+    /// The row nearest to the middle that has no mark in these columns: a word with marks in it cannot be read.
+    fn free(&self, columns: Range<usize>) -> Option<usize> {
+        let points = self.half.into_iter().chain([self.main]).flat_map(|series| &series.points);
+        let taken = points.filter(|point| columns.contains(&self.column(point.x)));
+        let taken: Vec<usize> = taken.map(|point| row(&self.y, point.y)).collect();
+        (0..ROWS).filter(|row| !taken.contains(row)).min_by_key(|row| row.abs_diff(ROWS / 2))
     }
 
     fn goals(&mut self) {

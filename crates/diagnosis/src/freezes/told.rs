@@ -33,22 +33,16 @@ impl Freezes {
         format!(" for {median}{most}{}", self.apart())
     }
 
-    /// How much of the time they took, and how many have to wait for the end of one at such a rate, in words that `count` makes.
-    pub fn cost(&self, rate: Option<Rate>, count: impl Fn(u64) -> String) -> String {
-        let share = format!("{} of the time under load", self.share());
+    /// How many have to wait for the end of one at such a rate, in words that `count` makes; none if nobody has.
+    pub fn leave(&self, rate: Rate, count: impl Fn(u64) -> String) -> Option<String> {
         let length = shown(if self.are_alike() { self.median() } else { self.longest() });
-        let left = |rate: Rate| (rate.0 * length.as_secs_f64()).round() as u64;
-        match rate.map(|rate| (rate, left(rate))) {
-            Some((rate, left)) if left > 0 => {
-                let each = match self.each.len() {
-                    1 => "it left",
-                    _ if self.are_alike() => "each freeze leaves",
-                    _ => "the longest leaves",
-                };
-                format!("{share}; at {rate} {each} {} waiting", count(left))
-            }
-            _ => share,
-        }
+        let left = (rate.0 * length.as_secs_f64()).round() as u64;
+        let each = match self.each.len() {
+            1 => "it left",
+            _ if self.are_alike() => "each freeze leaves",
+            _ => "the longest leaves",
+        };
+        (left > 0).then(|| format!("at {rate} {each} {} waiting", count(left)))
     }
 
     /// What to do about them, by what the target did then.

@@ -25,12 +25,13 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let rate = case.held.unwrap_or(Rate(case.bad.load.offered));
-    let cost = found.cost(Some(rate), |left| count(left as f64, "request"));
+    let leave =
+        found.leave(rate, |left| count(left as f64, "request")).unwrap_or_else(|| "requests wait".to_owned());
     let queue = case.bad.service().listeners.iter().max_by_key(|listener| listener.queued);
     let queue = queue.filter(|queue| queue.backlog > 0 && queue.queued * 2 >= queue.backlog);
     let queue = queue.map_or_else(String::new, |queue| {
         let full = shown(Nanos::from_secs_f64(f64::from(queue.backlog) / rate.0));
-        format!(", and its queue of new connections ({}) is full after {full}", queue.backlog)
+        format!(", and its queue of {} new connections is full after {full}", queue.backlog)
     });
     let rarer = frozen.often.map(|often| often.rarer_when_good());
     let decides = match rarer {
@@ -50,10 +51,16 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
     let often = frozen.often.and_then(|often| Some((often.bad?, often.good)));
     Some(
         Found::new(Cause::Freeze)
-            .says(format!("{name} {froze}{lengths}: {cost}{queue}; {}.{decides}", found.meanwhile.text))
+            .says(format!("{name} {froze}{lengths}: {leave}{queue}; {}.{decides}", found.meanwhile.text))
             .margin(rarer.unwrap_or(1.0), 0.0, RARER)
             .lasting(share, count_held as u32, held.iter().position(|held| *held))
             .sources(1 + u32::from(is_explained))
+            .evidence(fact(format!("frozen {} of the time under load", found.share())).seen(
+                found.share().0,
+                0.0,
+                "share",
+                source::LOAD,
+            ))
             .evidence(
                 fact(format!(
                     "in {} of {} degraded seconds freezes had left most of those who waited",

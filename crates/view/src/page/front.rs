@@ -230,7 +230,7 @@ fn hedge(view: &RunView, said: &mut [Text]) {
     };
     if let Some(line) = said.iter_mut().find(|line| **line == sentence) {
         // That it froze is sure.
-        let of = if first.cause == Cause::Freeze { " that this is the limit" } else { "" };
+        let of = if first.cause == Cause::Freeze { " that this sets the limit" } else { "" };
         *line = sentence.and(Tone::Faint, format!(" ({} confidence{of})", first.confidence.word()));
     }
 }

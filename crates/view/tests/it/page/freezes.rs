@@ -62,7 +62,7 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     let run = diagnosed(run).found(Ended::Noisy, pair(Some(494.0), Some(503.0)), Vec::new());
     let said = words(&front(&run));
     assert!(said[0].starts_with("holds 494 requests/s"), "{said:?}");
-    let cost = "the service froze 3 times for 1 s each: 6 % of the time under load; at 503/s each freeze leaves 503 requests waiting; what it did then could not be seen. (low confidence that this is the limit)";
+    let cost = "the service froze 3 times for 1 s each: at 503/s each freeze leaves 503 requests waiting; what it did then could not be seen. (low confidence that this sets the limit)";
     assert_eq!(said[1], cost, "{said:?}");
     assert!(said[2].starts_with("next: look into the target's log at those moments"), "{said:?}");
     assert_eq!(
