@@ -204,15 +204,19 @@ fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
             "few independent sources say so (--postgres and --metrics add more)",
         ),
     };
-    let reasons = [
-        (margin, close.to_owned()),
+    let mut reasons = [
         (
             persistence,
             format!("it shows in only {shown} of the degraded seconds (a longer --trial has more of them)"),
         ),
         (independence, sources.to_owned()),
         (coverage, format!("only {seen} of the looks at its threads succeeded")),
+        (margin, close.to_owned()),
     ];
+    // Of several that lack as much the first is said: whether freezes are the limit matters more than what they come from.
+    if cause == Some(Cause::Freeze) {
+        reasons.rotate_right(1);
+    }
     let least = reasons.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
     least.filter(|_| confidence.word() != "high").map(|(_, why)| why)
 }
