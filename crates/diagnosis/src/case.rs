@@ -2,6 +2,7 @@
 
 use crate::bystanders;
 use crate::condition::{Condition, cpu, runnable};
+use crate::frozen::Frozen;
 use crate::recording::{Recording, Trial};
 use crate::steps::Steps;
 use crate::workers::{Bystanders, Workers};
@@ -24,6 +25,10 @@ pub(crate) struct Case<'a> {
     pub bad: Condition<'a>,
     /// Where it was well; none if it never was, or was not looked at then.
     pub well: Option<Condition<'a>>,
+    /// Whether the target stood still now and then; none also at all places but one.
+    pub frozen: Option<&'a Frozen>,
+    /// What a search came to; none of other runs, and before that.
+    pub held: Option<Rate>,
     /// Threads of the service that serve nobody.
     pub bystanders: Bystanders,
     /// What was looked at once.
@@ -42,7 +47,13 @@ pub(crate) struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// Of what was seen at one place, divided.
-    pub fn of(recording: &'a Recording, place: &'a str, watched: &'a Watched, steps: &Steps<'a>) -> Self {
+    pub fn of(
+        recording: &'a Recording,
+        place: &'a str,
+        watched: &'a Watched,
+        frozen: Option<&'a Frozen>,
+        steps: &Steps<'a>,
+    ) -> Self {
         let mut bad = Condition::of(&steps.bad);
         let mut well =
             Some(Condition::of(&steps.well)).filter(|w| !w.each.is_empty() || w.load.seconds > 0.0);
@@ -69,6 +80,8 @@ impl<'a> Case<'a> {
             place,
             watched,
             costs: recording.costs.as_ref(),
+            frozen,
+            held: recording.held,
             since: steps.bad.trials.iter().min().copied(),
             well,
             bad,

@@ -16,6 +16,8 @@ pub(crate) struct Condition<'a> {
     pub all: Window,
     /// Each window.
     pub each: Vec<Moment<'a>>,
+    /// Each second of load.
+    pub seconds: Vec<&'a Second>,
     /// The subject that the load meets; `all.subjects` may be empty.
     service: SubjectWindow,
     /// Its workers, if it has any.
@@ -117,7 +119,7 @@ impl<'a> Condition<'a> {
             part.windows.iter().map(|&(window, outstanding)| Moment { window, outstanding }).collect();
         let all = Window::merged(each.iter().map(|moment| moment.window));
         let service = all.subjects.first().cloned().unwrap_or_default();
-        Self { load, all, each, service, workers: None }
+        Self { load, all, each, seconds: part.seconds.clone(), service, workers: None }
     }
 
     /// The subject that the load meets.

@@ -66,6 +66,13 @@ impl Found {
         self
     }
 
+    /// The same of its seconds, by their count, where it was not looked for in windows; `first`: which of them was the first.
+    pub fn lasting(mut self, share: f64, seconds: u32, first: Option<usize>) -> Self {
+        (self.windows, self.first) = (seconds, first);
+        self.confidence.persistence = share.max(0.3);
+        self
+    }
+
     /// From how many independent sources it is known.
     pub fn sources(mut self, count: u32) -> Self {
         self.confidence.independence = match count {

@@ -8,8 +8,10 @@ mod meanwhile;
 mod period;
 #[cfg(test)]
 mod tests;
+mod told;
 
 pub use meanwhile::Meanwhile;
+pub use told::{shown, times};
 
 use meanwhile::Sight;
 use record::{Event, Purpose, SLICE, Silence, Slice, freed_within};
@@ -209,6 +211,11 @@ impl Stillness {
         let slow: u64 = self.trials.iter().filter(here).map(|trial| trial.slow[step]).sum();
         let waited: u64 = found.iter().map(|found| found.waited).sum();
         waited as f64 >= EXPLAINED * slow as f64
+    }
+
+    /// Where what the target did meanwhile is looked for; none if nobody told of it.
+    pub(crate) fn place(&self) -> Option<&str> {
+        self.place.as_deref()
     }
 
     fn trial(&mut self, number: u32) -> Option<&mut Trial> {

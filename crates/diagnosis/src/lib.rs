@@ -11,6 +11,7 @@ mod case;
 mod condition;
 mod found;
 mod freezes;
+mod frozen;
 mod processors;
 mod recording;
 mod rules;
@@ -20,10 +21,11 @@ mod way;
 mod words;
 mod workers;
 
-pub use freezes::{Freeze, Freezes, Meanwhile, Stillness};
+pub use freezes::{Freeze, Freezes, Meanwhile, Stillness, shown, times};
 pub use recording::Recording;
 
 use case::Case;
+use frozen::Frozen;
 use record::watch::Watched;
 use record::{Diagnosis, NoFinding, Purpose};
 use recording::{End, Trial};
@@ -35,7 +37,11 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
     let places = recording.places();
     let divided: Vec<_> = places.iter().map(|place| steps::divide(recording, place)).collect();
     let watched = |place: &str| recording.watched.get(place).unwrap_or(&nobody);
-    let case = |(place, steps)| Case::of(recording, place, watched(place), steps);
+    let frozen = Frozen::of(recording);
+    // It stands still as a whole, so that is asked where what it did then is looked for.
+    let there = recording.stillness.place().unwrap_or(places[0]);
+    let frozen_at = |place: &str| frozen.as_ref().filter(|_| place == there);
+    let case = |(place, steps)| Case::of(recording, place, watched(place), frozen_at(place), steps);
     let cases: Vec<Case<'_>> = places.iter().copied().zip(&divided).map(case).collect();
     // The load is the same everywhere.
     let (steps, case) = (&divided[0], &cases[0]);

@@ -1,5 +1,6 @@
 //! What the rules need of a run: its trials with their raw seconds and windows, the first and the last of each. On the ground floor, as the rules are.
 
+use crate::freezes::Stillness;
 use record::watch::{Look, Watched, Window};
 use record::{Caveat, Costs, Ended, Event, Failure, Judgement, Outcomes, Purpose, Slice, Verdict};
 use std::collections::BTreeMap;
@@ -18,6 +19,10 @@ pub struct Recording {
     pub(crate) trials: Vec<Trial>,
     /// The largest load that a search may offer was held.
     pub(crate) unlimited: bool,
+    /// What a search found to hold for its first goal.
+    pub(crate) held: Option<Rate>,
+    /// Whether the target stood still.
+    pub(crate) stillness: Stillness,
 }
 
 /// One trial.
@@ -58,6 +63,7 @@ pub(crate) struct End {
 /// What a second of load came to.
 #[derive(Debug, Clone)]
 pub(crate) struct Second {
+    pub trial: u32,
     /// Since the trial began.
     pub from: Nanos,
     pub elapsed: Nanos,
@@ -79,13 +85,14 @@ pub(crate) struct Second {
 }
 
 impl Second {
-    fn of(from: Nanos, slice: &Slice) -> Self {
+    fn of(trial: u32, from: Nanos, slice: &Slice) -> Self {
         let outstanding = if slice.elapsed == Nanos::ZERO {
             0.0
         } else {
             slice.outstanding_ns as f64 / slice.elapsed.0 as f64
         };
         Self {
+            trial,
             from,
             elapsed: slice.elapsed,
             due: slice.due,
@@ -129,10 +136,14 @@ impl Recording {
     /// What the run came to; its last event says it as well.
     pub fn came_to(&mut self, verdict: &Verdict) {
         self.unlimited = matches!(verdict, Verdict::Limits { ended: Ended::MaxReached, .. });
+        if let Verdict::Limits { limits, .. } = verdict {
+            self.held = limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate);
+        }
     }
 
     /// Takes the next event in.
     pub fn fold(&mut self, event: &Event) {
+        self.stillness.fold(event);
         match event {
             // A restarted target has other numbers, and the same roles.
             Event::WatchStarted { place, watched } => {
@@ -148,9 +159,10 @@ impl Recording {
                 end: None,
             }),
             Event::SliceDone { trial, slice } => {
-                if let Some(trial) = self.trial(*trial) {
+                let number = *trial;
+                if let Some(trial) = self.trial(number) {
                     let from = trial.seconds.last().map_or(Nanos::ZERO, |last| last.from + last.elapsed);
-                    keep(&mut trial.seconds, Second::of(from, slice));
+                    keep(&mut trial.seconds, Second::of(number, from, slice));
                 }
             }
             Event::Observed { trial, place, window } => {

@@ -22,10 +22,15 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
     match cause {
         Generator | Ports | OwnDescriptors => !matches!(symptom, Generator | Ports | OwnDescriptors),
         // Whatever lacks a processor waits longer for everything else.
-        Neighbour | CpuQuota => waits || behind || matches!(symptom, Cpu | PostgresCpu | ColdJit | Gc),
+        Neighbour | CpuQuota => {
+            waits || behind || matches!(symptom, Cpu | PostgresCpu | ColdJit | Gc | Freeze)
+        }
         // Who waits for a lock or a pool while processors are to be had does not wait for compilers.
         ColdJit => matches!(symptom, Cpu | Inside | AcceptQueue | Safepoint),
-        Gc => waits && symptom != Downstream || matches!(symptom, ColdJit | Cpu | PostgresIdleInTransaction),
+        Gc => {
+            waits && symptom != Downstream
+                || matches!(symptom, ColdJit | Cpu | PostgresIdleInTransaction | Freeze)
+        }
         Cpu => waits || behind,
         PostgresLock
         | PostgresWal
@@ -33,13 +38,15 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
         | PostgresCpu
         | PostgresConnections
         | PostgresIdleInTransaction => {
-            matches!(symptom, Pool | Workers | Downstream | Inside | AcceptQueue | TaskLimit | Lock | Disk)
-                || cause == PostgresLock && matches!(symptom, PostgresIdleInTransaction)
+            matches!(
+                symptom,
+                Pool | Workers | Downstream | Inside | AcceptQueue | TaskLimit | Lock | Disk | Freeze
+            ) || cause == PostgresLock && matches!(symptom, PostgresIdleInTransaction)
                 || cause == PostgresWal && matches!(symptom, PostgresLock)
         }
         PostgresCheckpoints => {
             waits && symptom != Safepoint
-                || matches!(symptom, PostgresWal | PostgresReads | PostgresLock | Disk)
+                || matches!(symptom, PostgresWal | PostgresReads | PostgresLock | Disk | Freeze)
         }
         Bandwidth => {
             matches!(symptom, PacketDrops | Retransmissions | Workers | Downstream | Inside | AcceptQueue)
@@ -47,16 +54,23 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
         Tracking => matches!(symptom, PacketDrops | Retransmissions | Downstream | Inside),
         PacketDrops => matches!(symptom, Retransmissions | Downstream | Inside),
         MemoryLimit => {
-            matches!(symptom, Disk | PostgresReads | Gc | Inside | AcceptQueue | Workers | Lock | Pool | Cpu)
+            matches!(
+                symptom,
+                Disk | PostgresReads | Gc | Inside | AcceptQueue | Workers | Lock | Pool | Cpu | Freeze
+            )
         }
         TaskLimit | Descriptors => matches!(symptom, AcceptQueue | Inside | Workers),
         Pool => matches!(symptom, Workers | Downstream | AcceptQueue | Inside | Descriptors),
-        Disk => matches!(symptom, Workers | Lock | Pool | AcceptQueue | Inside),
+        Disk => matches!(symptom, Workers | Lock | Pool | AcceptQueue | Inside | Freeze),
         Lock => matches!(symptom, Workers | AcceptQueue | Inside),
         Workers => matches!(symptom, Downstream | AcceptQueue | Inside),
-        Downstream | Retransmissions => matches!(symptom, Inside | AcceptQueue),
+        Downstream => matches!(symptom, Inside | AcceptQueue | Freeze),
+        Retransmissions => matches!(symptom, Inside | AcceptQueue),
+        // Whoever arrives in a freeze waits in the queue of new connections; what holds all the time is told by its own rule.
+        Freeze => matches!(symptom, AcceptQueue | Inside | Retransmissions),
         AcceptQueue => symptom == Retransmissions,
-        Safepoint | Inside => false,
+        Safepoint => symptom == Freeze,
+        Inside => false,
     }
 }
 

@@ -39,6 +39,8 @@ causes! {
     Ports = "ports", "local ports";
     /// Descriptors of the load generator.
     OwnDescriptors = "own-descriptors", "descriptors of the load generator";
+    /// The target stands still now and then.
+    Freeze = "freeze", "a freeze";
     /// The queue of connections not yet accepted.
     AcceptQueue = "accept-queue", "the accept queue";
     /// A limit of threads or processes.

@@ -5,7 +5,7 @@ use crate::document::{Section, Table, indented};
 use crate::verdict::{arithmetic, chain, confidence, evidence, expected, none, sentences, unsaid};
 use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
 use crate::words::on;
-use crate::{PlaceSeen, RunView, Text, Tone, Trial};
+use crate::{PlaceSeen, RunView, Text, Tone, Trial, freezes};
 use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt};
 use record::{Cause, Confidence, Diagnosis, Finding};
 use units::{Nanos, Share, grouped};
@@ -106,7 +106,7 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     lines.extend(unsaid(diagnosis).map(arithmetic));
     lines.push(confidence(diagnosis));
     lines.extend(next(diagnosis));
-    lines.push(expected(view, diagnosis));
+    lines.push(freezes::way_on(view).pop().unwrap_or_else(|| expected(view, diagnosis)));
     let rates: Vec<String> = [("degraded at", diagnosis.degraded_at), ("well at", diagnosis.well_at)]
         .into_iter()
         .filter_map(|(words, rate)| Some(format!("{words} {}", rate?)))

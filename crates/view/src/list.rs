@@ -2,7 +2,7 @@ use crate::compare::{changed_by, limit_figure, limits_differ};
 use crate::summary::{between, holds, open};
 use crate::values::{count, rate_value};
 use crate::words::{number, shortened};
-use crate::{Difference, Grid, Standing, Text, Tone, freezes};
+use crate::{Difference, Grid, Standing, Text, Tone};
 use record::{Ended, Gave, Verdict};
 use serde_json::{Value, json};
 use store::{Answers, Before, RunSummary, State, StoodStill};
@@ -192,7 +192,7 @@ fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
 fn stood_still(still: StoodStill) -> String {
     let StoodStill { times, longest } = still;
     let most = if times == 1 { " for" } else { ", up to" };
-    format!("the target {}{most} {}", freezes::times(times as usize), freezes::shown(longest))
+    format!("the target {}{most} {}", diagnosis::times(times as usize), diagnosis::shown(longest))
 }
 
 fn ended(run: &RunSummary) -> Option<Ended> {

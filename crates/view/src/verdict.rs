@@ -4,7 +4,7 @@
 use crate::watched::amount;
 use crate::words::number;
 use crate::{RunView, Text, Tone, freezes, not_observable};
-use record::{Arithmetic, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
+use record::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
 use units::{Rate, Share};
 
 /// Lines of evidence at a glance: facts, the chain and the arithmetic.
@@ -171,14 +171,16 @@ pub(crate) fn arithmetic(arithmetic: &Arithmetic) -> Text {
 }
 
 pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
-    let confidence = diagnosis.findings.first().map(|finding| finding.confidence).unwrap_or_default();
+    let (cause, confidence) =
+        diagnosis.findings.first().map(|finding| (finding.cause, finding.confidence)).unzip();
+    let confidence = confidence.unwrap_or_default();
     let tone = match confidence.word() {
         "high" => Tone::Good,
         "medium" => Tone::Plain,
         _ => Tone::Warn,
     };
     let mut line = Text::empty().and(Tone::Faint, "confidence: ").and(tone, confidence.word());
-    if let Some(why) = lacking(confidence) {
+    if let Some(why) = lacking(cause, confidence) {
         line = line.then(format!(", because {why}"));
     }
     match diagnosis.unless.first() {
@@ -188,20 +190,33 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
 }
 
 /// What a confidence that is not high lacks most, and what would help.
-fn lacking(confidence: Confidence) -> Option<String> {
+fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
     let Confidence { margin, persistence, independence, coverage } = confidence;
     let percent = |share: f64| Share((share * 100.0).round() / 100.0);
     let (shown, seen) = (percent(persistence), percent(coverage));
-    let sources = "few independent sources say so (--postgres and --metrics add more)";
-    let reasons = [
+    let (close, sources) = match cause {
+        Some(Cause::Freeze) => (
+            "the good trials next to the limit froze about as often as the bad ones",
+            "nothing that was watched explains the freezes",
+        ),
+        _ => (
+            "it is close to its threshold: a higher rate would tell",
+            "few independent sources say so (--postgres and --metrics add more)",
+        ),
+    };
+    let mut reasons = [
         (
             persistence,
             format!("it shows in only {shown} of the degraded seconds (a longer --trial has more of them)"),
         ),
         (independence, sources.to_owned()),
         (coverage, format!("only {seen} of the looks at its threads succeeded")),
-        (margin, "it is close to its threshold: a higher rate would tell".to_owned()),
+        (margin, close.to_owned()),
     ];
+    // Of several that lack as much the first is said: whether freezes are the limit matters more than what they come from.
+    if cause == Some(Cause::Freeze) {
+        reasons.rotate_right(1);
+    }
     let least = reasons.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
     least.filter(|_| confidence.word() != "high").map(|(_, why)| why)
 }

@@ -4,6 +4,7 @@ mod checkpoints;
 mod crowd;
 mod database;
 mod event_loop;
+mod freeze;
 mod inside;
 mod instrument;
 mod java;
@@ -23,6 +24,7 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
     instrument::generator,
     instrument::ports,
     instrument::descriptors,
+    freeze::freezes,
     refusals::accept_queue,
     refusals::tasks,
     refusals::memory,

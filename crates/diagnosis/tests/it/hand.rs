@@ -5,7 +5,7 @@ use record::watch::{
     Watched, Window,
 };
 use record::{
-    Cause, Caveat, Costs, Diagnosis, Event, Failure, Judgement, Outcome, Purpose, Recovery, Slice,
+    Cause, Caveat, Costs, Diagnosis, Event, Failure, Judgement, Outcome, Purpose, Recovery, Silence, Slice,
     TrialResult,
 };
 use torment_diagnosis::{Recording, diagnose};
@@ -69,6 +69,8 @@ pub struct Load {
     pub failures: Vec<(Failure, u64)>,
     /// What was seen in each of its five seconds, if that is not the same.
     pub each: Vec<Window>,
+    /// From when to when it stood still, in milliseconds.
+    pub still: Option<(u64, u64)>,
 }
 
 pub fn load(rate: f64, answered: f64, outstanding: f64, response_ms: u64, window: Window) -> Load {
@@ -83,6 +85,7 @@ pub fn load(rate: f64, answered: f64, outstanding: f64, response_ms: u64, window
         invalid: Vec::new(),
         failures: Vec::new(),
         each: Vec::new(),
+        still: None,
     }
 }
 
@@ -166,6 +169,12 @@ pub fn recorded_at(costs: Option<Costs>, places: Vec<Seen>, loads: Vec<Load>) ->
             }
             slice.response.record_many(Nanos::from_millis(load.response_ms), load.answered.max(1.0) as u64);
             slice.outstanding_ns = ns(load.outstanding);
+            slice.in_flight = load.outstanding as u64;
+            if let Some((from, to)) = load.still.filter(|(_, to)| to / 1_000 == u64::from(index)) {
+                let waiting = (load.rate * (to - from) as f64 / 1e3) as u64;
+                let (from, to) = (Nanos::from_millis(from), Nanos::from_millis(to));
+                slice.silences.push(Silence { from, to, waiting, freed: Some(waiting) });
+            }
             recording.fold(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
             total.merge_after(&slice);
             let (from, to) = (Nanos::from_secs(index.into()), Nanos::from_secs(u64::from(index) + 1));

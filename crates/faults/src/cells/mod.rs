@@ -21,9 +21,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Causes that no cell shows yet; a new one wants a cell.
-    const WITHOUT: [Cause; 8] = [
+    const WITHOUT: [Cause; 9] = [
         Cause::OwnDescriptors,
         Cause::Inside,
+        Cause::Freeze,
         Cause::Safepoint,
         Cause::Retransmissions,
         Cause::PacketDrops,

@@ -26,6 +26,9 @@ impl RunComparison {
                 let point = point(measure, difference);
                 let note = if self.runs.len() > 2 { run.title.clone() } else { String::new() };
                 let word = word(measure, difference, point.is_some());
+                if point.is_none() && word.text.is_empty() {
+                    continue;
+                }
                 points.extend(point.map(|point| Point { y: rows.len() as f64, ..point }));
                 rows.push(Row { note, word, ..Row::named(&measure.title) });
             }
@@ -191,15 +194,19 @@ mod tests {
     #[test]
     fn of_another_load_nothing_is_drawn_as_better() {
         let goodput = difference(1.27, Some((1.26, 1.28)), Standing::Unknown);
-        let mut compared = compared(
-            &["before", "after"],
-            vec![measure("goodput", record::Unit::PerSecond, false, &[goodput])],
-        );
+        // Both met it: of that there is nothing to see, and at another load nothing to say.
+        let goal = difference(0.0, None, Standing::Unknown);
+        let measures = vec![
+            measure("goal", record::Unit::Count, false, &[goal]),
+            measure("goodput", record::Unit::PerSecond, false, &[goodput]),
+        ];
+        let mut compared = compared(&["before", "after"], measures);
         compared.doubts.push(record::Caveat::new(Doubt::OtherLoad, "rate 1500 → 1900"));
         let pictures = compared.pictures();
         let [chart] = pictures.as_slice() else { panic!("{pictures:?}") };
         let names: Vec<&str> = chart.bands.iter().map(|band| band.name.as_str()).collect();
-        assert_eq!((names, chart.rows[0].word.text.as_str()), (vec!["no difference"], "other load"));
+        let rows: Vec<&str> = chart.rows.iter().map(|row| row.word.text.as_str()).collect();
+        assert_eq!((names, rows), (vec!["no difference"], vec!["other load"]));
         assert!(chart.note.ends_with("nothing is judged"), "{}", chart.note);
     }
 

@@ -118,7 +118,7 @@ fn charts(cause: Cause) -> &'static str {
     match cause {
         Generator | Ports | OwnDescriptors | Neighbour | Disk => "machine",
         AcceptQueue | Retransmissions | PacketDrops | Tracking | Bandwidth => "sockets",
-        TaskLimit | CpuQuota | Cpu | Pool | Workers | Lock | Downstream | Inside => "threads",
+        TaskLimit | CpuQuota | Freeze | Cpu | Pool | Workers | Lock | Downstream | Inside => "threads",
         MemoryLimit => "memory",
         Gc | Safepoint | ColdJit => "jvm",
         PostgresWal

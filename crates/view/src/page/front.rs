@@ -225,11 +225,13 @@ fn slow_counts(view: &RunView) -> Option<Text> {
 fn hedge(view: &RunView, said: &mut [Text]) {
     let Some(found) = &view.diagnosis else { return };
     let Some(sentence) = verdict::sentences(found).into_iter().next() else { return };
-    let confidence = found.findings.first().map(|finding| finding.confidence.word());
-    if let (Some(line), Some(word)) = (said.iter_mut().find(|line| **line == sentence), confidence)
-        && word != "high"
-    {
-        *line = sentence.and(Tone::Faint, format!(" ({word} confidence)"));
+    let Some(first) = found.findings.first().filter(|first| first.confidence.word() != "high") else {
+        return;
+    };
+    if let Some(line) = said.iter_mut().find(|line| **line == sentence) {
+        // That it froze is sure.
+        let of = if first.cause == Cause::Freeze { " that this sets the limit" } else { "" };
+        *line = sentence.and(Tone::Faint, format!(" ({} confidence{of})", first.confidence.word()));
     }
 }
 

@@ -34,6 +34,7 @@ pub struct Load {
     pub hopeless: bool,
     pub loaded: Option<u64>,
     pub still: Vec<Silence>,
+    pub left: u64,
     pub resent: u64,
 }
 
@@ -52,6 +53,7 @@ pub fn load(purpose: Purpose, rate: f64, seconds: u64) -> Load {
         hopeless: false,
         loaded: None,
         still: Vec::new(),
+        left: 0,
         resent: 0,
     }
 }
@@ -71,6 +73,11 @@ impl Load {
         let waiting = (self.rate * length as f64 / 1e3) as u64;
         let [from, to] = [from, from + length].map(Nanos::from_millis);
         self.still.push(Silence { from, to, waiting, freed: Some(waiting) });
+        self
+    }
+    /// So many are outstanding all the time.
+    pub fn left(mut self, waiting: u64) -> Self {
+        self.left = waiting;
         self
     }
     pub fn resent(mut self, count: u64) -> Self {
@@ -127,6 +134,8 @@ impl Load {
         slice.outstanding =
             (0..10).map(|b| 1.0 + growth * (f64::from(index) + f64::from(b) / 10.0)).collect();
         slice.in_flight = 1 + (growth * f64::from(index + 1)) as u64;
+        slice.in_flight += self.left;
+        slice.outstanding_ns = self.left * 1_000_000_000;
         slice.connections = 4;
         slice.received_bytes = good * 512;
         slice.cpu = Nanos::from_millis(80);

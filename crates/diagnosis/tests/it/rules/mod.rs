@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod event_loop;
+mod freeze;
 mod generator;
 mod java;
 mod network;

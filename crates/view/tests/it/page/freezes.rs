@@ -2,10 +2,11 @@
 
 use crate::hand::{Load, Run, pair};
 use crate::page::kit::{document, good, words};
+use diagnosis::{Recording, diagnose};
 use record::{Ended, Making, Outcome};
-use torment_view::Tone;
 use torment_view::document::Front;
 use torment_view::page::Pages;
+use torment_view::{RunView, Tone, explain, run_json, summary};
 use units::Nanos;
 
 fn front(run: &Run) -> Front {
@@ -42,6 +43,41 @@ fn trials_that_are_bad_where_the_target_froze_are_explained_by_that() {
     // Where good trials are frozen as often, it is not that.
     let said = words(&front(&run(froze(good(1984.0))).found(Ended::Converged, limits(), Vec::new())));
     assert!(!said.iter().any(|line| line.contains("every bad trial")), "{said:?}");
+}
+
+/// As `find` judges it at its end.
+fn diagnosed(run: Run) -> Run {
+    let mut recording = Recording::default();
+    run.events.iter().for_each(|event| recording.fold(event));
+    run.diagnosed(diagnose(&recording))
+}
+
+/// A search whose trials near the limit all froze said that the queue of new connections was full, with low confidence, and not why.
+#[test]
+fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
+    let froze = |rate: f64| good(rate).still(200, 1_000).left(490);
+    let bad = |load: Load| load.grows(7.0);
+    let run = Run::start("find").trial(good(250.0)).trial(froze(490.0)).trial(froze(494.0));
+    let run = run.trial(bad(froze(503.0))).trial(bad(good(572.0)));
+    let run = diagnosed(run).found(Ended::Noisy, pair(Some(494.0), Some(503.0)), Vec::new());
+    let said = words(&front(&run));
+    assert!(said[0].starts_with("holds 494 requests/s"), "{said:?}");
+    let cost = "the service froze 3 times for 1 s each: at 503/s each freeze leaves 503 requests waiting; what it did then could not be seen. (low confidence that this sets the limit)";
+    assert_eq!(said[1], cost, "{said:?}");
+    assert!(said[2].starts_with("next: look into the target's log at those moments"), "{said:?}");
+    assert_eq!(
+        said[3],
+        "expect: without the freezes no answer is held up for 1 s, and the target serves 6 % more of the time; it fails at 572/s without one, too"
+    );
+    let summary: Vec<String> = summary(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
+    assert_eq!(summary.iter().filter(|line| line.contains("froze 3 times")).count(), 1, "{summary:#?}");
+    assert!(
+        summary.iter().any(|line| line.contains("the good trials next to the limit froze about as often")),
+        "{summary:#?}"
+    );
+    let explained: Vec<String> = explain(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
+    assert!(explained.iter().any(|line| line.contains("expect: without the freezes")), "{explained:#?}");
+    assert_eq!(run_json(&RunView::of(&run.events))["diagnosis"]["findings"][0]["cause"], "freeze");
 }
 
 /// Where the target froze in each trial in which torment was late, torment is not the limit.

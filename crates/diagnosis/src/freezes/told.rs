@@ -1,0 +1,116 @@
+//! Freezes in words, for whoever tells of them: the rule that finds them to be what gave first, and the view.
+
+use super::Freezes;
+use units::{Nanos, Rate, grouped};
+
+/// Lengths that differ by more than this are not told as one.
+const ALIKE: f64 = 1.2;
+
+/// `froze 8 times`.
+pub fn times(count: usize) -> String {
+    match count {
+        1 => "froze once".to_owned(),
+        2 => "froze twice".to_owned(),
+        count => format!("froze {} times", grouped(count as u64)),
+    }
+}
+
+/// How long a freeze was: to the tenth of a second where it is longer than a few, else to ten milliseconds.
+pub fn shown(time: Nanos) -> Nanos {
+    let step = if time >= Nanos::from_secs(3) { 100_000_000 } else { 10_000_000 };
+    Nanos((time.0 + step / 2) / step * step)
+}
+
+impl Freezes {
+    /// How long each was, and how often: ` for 1 s each, every 10 s`.
+    pub fn lengths(&self) -> String {
+        let (median, longest) = (shown(self.median()), shown(self.longest()));
+        let most = match self.are_alike() {
+            true if self.each.len() > 1 => " each".to_owned(),
+            true => String::new(),
+            false => format!(" in the median, {longest} at most"),
+        };
+        format!(" for {median}{most}{}", self.apart())
+    }
+
+    /// How many have to wait for the end of one at such a rate, in words that `count` makes; none if nobody has.
+    pub fn leave(&self, rate: Rate, count: impl Fn(u64) -> String) -> Option<String> {
+        let length = shown(if self.are_alike() { self.median() } else { self.longest() });
+        let left = (rate.0 * length.as_secs_f64()).round() as u64;
+        let each = match self.each.len() {
+            1 => "it left",
+            _ if self.are_alike() => "each freeze leaves",
+            _ => "the longest leaves",
+        };
+        (left > 0).then(|| format!("at {rate} {each} {} waiting", count(left)))
+    }
+
+    /// What to do about them, by what the target did then.
+    pub fn advice(&self) -> String {
+        match self.meanwhile.code {
+            "quota" => "raise the processor quota, or spread out what uses it up".to_owned(),
+            "collector" => "give the heap more room, or choose a collector with short pauses".to_owned(),
+            "safepoint" => "the virtual machine's log names them: -Xlog:safepoint".to_owned(),
+            "stolen" => "use a machine whose processors the hypervisor gives to nobody else".to_owned(),
+            "stopped" => "find who stops it: a debugger, a snapshot, a container that is frozen".to_owned(),
+            "disk" => "look at what else uses that disk at those moments".to_owned(),
+            "waiting" => {
+                "take a stack trace at such a moment: it shows what that thread waits for".to_owned()
+            }
+            "busy" => "profile it at such a moment (perf record -g -p PID)".to_owned(),
+            _ => {
+                let when = match self.period {
+                    Some(period) => format!("look for what happens every {}", shown(period)),
+                    None => "look into the target's log at those moments".to_owned(),
+                };
+                format!("{when}: a timer, a collector, a checkpoint, a backup, a neighbour")
+            }
+        }
+    }
+
+    /// Whether all are about as long.
+    fn are_alike(&self) -> bool {
+        self.longest().as_secs_f64() <= ALIKE * self.median().as_secs_f64()
+    }
+
+    /// How long from one to the next: the period, or else, of freezes in one trial, what was seen.
+    fn apart(&self) -> String {
+        if let Some(period) = self.period {
+            return format!(", every {}", shown(period));
+        }
+        let of_one = self.each.windows(2).all(|pair| pair[0].trial == pair[1].trial);
+        let gaps = self.each.windows(2).map(|pair| pair[1].to - pair[0].to);
+        match (gaps.clone().min(), gaps.max()) {
+            (Some(least), Some(most)) if of_one => {
+                let alike = most.as_secs_f64() <= ALIKE * least.as_secs_f64();
+                let least = if alike { String::new() } else { format!("{} to ", shown(least)) };
+                format!(", {least}{} apart", shown(most))
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::freezes::{Freeze, Meanwhile};
+
+    /// A load whose target froze every ten seconds said what a thread waited for then, and nothing of what to do.
+    #[test]
+    fn whatever_it_did_meanwhile_there_is_something_to_do() {
+        let advice = |code: &'static str, period: Option<Nanos>| {
+            let freeze = Freeze { trial: 1, from: Nanos::ZERO, to: Nanos::from_secs(1), ended: true };
+            let meanwhile = Meanwhile { code, text: String::new() };
+            let (loaded, frozen) = (Nanos::from_secs(10), Nanos::from_secs(1));
+            Freezes { each: vec![freeze], loaded, frozen, period, meanwhile }.advice()
+        };
+        let every = Some(Nanos::from_secs(10));
+        let known = ["stopped", "quota", "collector", "safepoint", "stolen", "disk", "waiting", "busy"];
+        for code in known {
+            assert!(!advice(code, every).contains("every 10 s"), "{code} is explained");
+        }
+        assert!(advice("nothing", every).starts_with("look for what happens every 10 s: a timer"));
+        assert!(advice("unseen", None).starts_with("look into the target's log"));
+    }
+}

@@ -1,0 +1,85 @@
+//! The target stands still now and then, and those who wait were left waiting by that.
+
+use crate::case::Case;
+use crate::found::{Found, fact, source};
+use crate::freezes::{shown, times};
+use crate::words::{count, number};
+use record::{Cause, Place, Station, Use};
+use units::{Nanos, Rate};
+
+/// Of those outstanding in a second freezes have left so large a part,
+const LEFT: f64 = 0.5;
+/// in so large a part of the degraded seconds.
+const MOST: f64 = 0.5;
+/// Where good trials freeze by such a share less often than bad ones, that is what makes these bad.
+const RARER: f64 = 0.5;
+
+pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
+    // Once is a hiccup.
+    let frozen = case.frozen.filter(|frozen| frozen.freezes.each.len() > 1)?;
+    let (found, seconds) = (&frozen.freezes, &case.bad.seconds);
+    let held: Vec<bool> = seconds.iter().map(|s| frozen.left(s) >= LEFT * s.outstanding.max(1.0)).collect();
+    let count_held = held.iter().filter(|held| **held).count();
+    let share = count_held as f64 / held.len().max(1) as f64;
+    if share < MOST {
+        return None;
+    }
+    let rate = case.held.unwrap_or(Rate(case.bad.load.offered));
+    let leave =
+        found.leave(rate, |left| count(left as f64, "request")).unwrap_or_else(|| "requests wait".to_owned());
+    let queue = case.bad.service().listeners.iter().max_by_key(|listener| listener.queued);
+    let queue = queue.filter(|queue| queue.backlog > 0 && queue.queued * 2 >= queue.backlog);
+    let queue = queue.map_or_else(String::new, |queue| {
+        let full = shown(Nanos::from_secs_f64(f64::from(queue.backlog) / rate.0));
+        format!(", and its queue of {} new connections is full after {full}", queue.backlog)
+    });
+    let rarer = frozen.often.map(|often| often.rarer_when_good());
+    let decides = match rarer {
+        Some(rarer) if rarer >= RARER => {
+            " It froze in every bad trial next to the limit, and in few good ones."
+        }
+        _ => "",
+    };
+    let name = case.name();
+    let (froze, lengths) = (times(found.each.len()), found.lengths());
+    let most = seconds.iter().map(|second| frozen.left(second)).fold(0.0, f64::max);
+    let station = Station {
+        degraded: Some(Use { waiting: Some(most), ..Use::default() }),
+        ..Place::Threads.named(format!("{name} stands still"))
+    };
+    let is_explained = !matches!(found.meanwhile.code, "unseen" | "nothing");
+    let often = frozen.often.and_then(|often| Some((often.bad?, often.good)));
+    Some(
+        Found::new(Cause::Freeze)
+            .says(format!("{name} {froze}{lengths}: {leave}{queue}; {}.{decides}", found.meanwhile.text))
+            .margin(rarer.unwrap_or(1.0), 0.0, RARER)
+            .lasting(share, count_held as u32, held.iter().position(|held| *held))
+            .sources(1 + u32::from(is_explained))
+            .evidence(fact(format!("frozen {} of the time under load", found.share())).seen(
+                found.share().0,
+                0.0,
+                "share",
+                source::LOAD,
+            ))
+            .evidence(
+                fact(format!(
+                    "in {} of {} degraded seconds freezes had left most of those who waited",
+                    number(count_held as f64),
+                    number(held.len() as f64)
+                ))
+                .seen(share, MOST, "share", source::LOAD),
+            )
+            .evidences(often.map(|(bad, good)| {
+                fact(format!(
+                    "{} freezes a minute in the bad trials next to the limit, {} in the good ones",
+                    number(bad),
+                    number(good)
+                ))
+                .seen(bad, good / (1.0 - RARER), "freezes a minute", source::LOAD)
+            }))
+            .chain(["requests".to_owned()])
+            .gave(station)
+            .next(found.advice())
+            .unless("as many wait in trials in which it does not freeze"),
+    )
+}
