@@ -14,8 +14,11 @@ const MOST_TABLES: u64 = 256 << 20;
 
 /// How the names of a Java machine's own tables begin (HotSpot).
 pub const MACHINE_TABLE: &[u8] = b"gHotSpotVM";
+/// Where a Python interpreter keeps all that it has, and which version it is (3.11 and later).
+pub const RUNTIME: &[u8] = b"_PyRuntime";
+pub const VERSION: &[u8] = b"Py_Version";
 /// Tables of a Java machine at most; there are 24.
-const MOST_TABLES_OF_MACHINES: usize = 100;
+const MOST_OWN: usize = 100;
 
 /// No machine that torment runs on has larger ones.
 const LARGEST_PAGE: u64 = 64 << 10;
@@ -33,8 +36,8 @@ pub struct Elf {
     pub build_id: Option<Vec<u8>>,
     /// How stacks are unwound through it.
     pub tables: UnwindTables,
-    /// Where a Java machine's own tables lie, by their names; of others none.
-    pub machine: Vec<(Vec<u8>, u64)>,
+    /// Where a Java machine's own tables lie, or what a Python interpreter says of itself, by their names.
+    pub own: Vec<(Vec<u8>, u64)>,
 }
 
 /// How stacks are unwound: sections, each with its address as the file states it.
@@ -96,18 +99,24 @@ impl Elf {
                 continue;
             }
             let rest = names.get(symbol.st_name(endian) as usize..).unwrap_or_default();
-            if is_object && !rest.starts_with(MACHINE_TABLE) {
+            // Of most there are many, and they say nothing here.
+            if is_object && ![MACHINE_TABLE, RUNTIME, VERSION].iter().any(|name| rest.starts_with(name)) {
                 continue;
             }
             let Some(name) = rest.split(|byte| *byte == 0).next() else { continue };
             match is_function {
                 true => self.symbols.add(symbol.st_value(endian), symbol.st_size(endian), name),
-                false if self.machine.len() < MOST_TABLES_OF_MACHINES => {
-                    self.machine.push((name.to_vec(), symbol.st_value(endian)));
+                false if self.own.len() < MOST_OWN => {
+                    self.own.push((name.to_vec(), symbol.st_value(endian)));
                 }
                 false => {}
             }
         }
+    }
+
+    /// Where something of its own lies, as the file states it.
+    pub fn own(&self, name: &[u8]) -> Option<u64> {
+        self.own.iter().find(|(of, _)| of == name).map(|(_, address)| *address)
     }
 
     /// Takes the names over from a file of them, if that has any.

@@ -107,6 +107,11 @@ impl Gathering {
         gather
     }
 
+    /// Whether some of them have stacks that are to be read right behind their samples.
+    pub fn changes_at_once(&self) -> bool {
+        self.spaces.values().any(Space::changes_at_once)
+    }
+
     fn join(&mut self, pid: u32) {
         self.strangers.remove(&pid);
         if self.members.insert(pid) && self.processes.len() < MOST_PROCESSES {
@@ -125,7 +130,10 @@ impl Gathering {
             if ends {
                 return;
             }
-            std::thread::park_timeout(LOOK);
+            match opened.wakes {
+                true => opened.wait(LOOK),
+                false => std::thread::park_timeout(LOOK),
+            }
         }
     }
 

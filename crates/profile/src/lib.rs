@@ -21,6 +21,7 @@ mod made;
 mod memory;
 mod modules;
 mod open;
+mod python;
 mod sample;
 mod space;
 mod symbols;
@@ -60,8 +61,8 @@ pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
     if pids.is_empty() {
         return Err(Error::Gone(asked));
     }
-    let mut opened = Opened::of(&pids, hz)?;
     let mut gather = Gathering::of(&pids);
+    let mut opened = Opened::of(&pids, hz, gather.changes_at_once())?;
     let stop = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&stop);
     let before = ticks(&pids);

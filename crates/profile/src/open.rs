@@ -1,6 +1,8 @@
 //! Opens what samples: on every processor whatever runs there, where that is allowed; otherwise every thread of the processes.
 
 use crate::Error;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::Duration;
 use sys::{SampleEvent, SampleForm, SampleRing, SampledTask};
 
 /// Bytes of the user's stack in each sample: deep enough for most, as programs have buffers on it; frame pointers lead beyond it.
@@ -11,6 +13,9 @@ const LITTLE_STACK_BYTES: u32 = 16 << 10;
 const RING_BYTES: usize = 2 << 20;
 const RING_HZ: u32 = 100;
 const MOST_TIMES: usize = 8;
+/// Of more processors samples are not waited for one by one, but for so long in between.
+const MOST_AT_ONCE: usize = 8;
+const PAUSE: Duration = Duration::from_millis(1);
 /// The kernel has no more (`NR_CPUS`).
 const MOST_PROCESSORS: u32 = 8192;
 const EACCES: i32 = 13;
@@ -28,6 +33,8 @@ pub struct Opened {
     pub everyone: bool,
     /// Whether what the kernel does is seen.
     pub kernel: bool,
+    /// Whether each sample wakes who waits for it.
+    pub wakes: bool,
 }
 
 impl Opened {
@@ -35,15 +42,33 @@ impl Opened {
     ///
     /// # Errors
     /// If the kernel does not let this user, or there is no room.
-    pub fn of(pids: &[u32], hz: u32) -> Result<Self, Error> {
-        let form = |kernel, stack_bytes| SampleForm { hz, kernel, stack_bytes };
+    pub fn of(pids: &[u32], hz: u32, wakes: bool) -> Result<Self, Error> {
+        let form = |kernel, stack_bytes| SampleForm { hz, kernel, stack_bytes, wakes };
         match everywhere(form(true, STACK_BYTES)) {
             Err(why) if is_refusal(&why) => {}
-            rings => return Ok(Self { rings: rings?, others: Vec::new(), everyone: true, kernel: true }),
+            rings => {
+                return Ok(Self { rings: rings?, others: Vec::new(), everyone: true, kernel: true, wakes });
+            }
         }
         match threads(pids, form(true, LITTLE_STACK_BYTES)) {
             Err(Error::Refused { .. }) => threads(pids, form(false, LITTLE_STACK_BYTES)),
             opened => opened,
+        }
+    }
+
+    /// Waits for the next sample, or for so long.
+    pub fn wait(&self, longest: Duration) {
+        // So many samples come at once from many processors that each by itself would cost too much.
+        if self.rings.len() > MOST_AT_ONCE {
+            std::thread::sleep(PAUSE);
+        }
+        let mut rings: Vec<PollFd<'_>> =
+            self.rings.iter().map(|ring| PollFd::new(ring, PollFlags::IN)).collect();
+        let longest = Timespec::try_from(longest).expect("it is short");
+        let woken = poll(&mut rings, Some(&longest));
+        // Of a thread that has ended there is nothing to wait for.
+        if woken.is_err() || rings.iter().any(|ring| ring.revents().contains(PollFlags::HUP)) {
+            std::thread::sleep(PAUSE);
         }
     }
 
@@ -106,7 +131,7 @@ fn threads(pids: &[u32], form: SampleForm) -> Result<Opened, Error> {
     if rings.is_empty() {
         return Err(Error::Gone(gone));
     }
-    Ok(Opened { rings, others, everyone: false, kernel: form.kernel })
+    Ok(Opened { rings, others, everyone: false, kernel: form.kernel, wakes: form.wakes })
 }
 
 /// A ring as large as this user may lock.

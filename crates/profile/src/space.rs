@@ -1,13 +1,16 @@
 //! What a process has mapped to be executed, and how its stacks are unwound.
 
+use crate::elf::{Elf, RUNTIME, VERSION};
 use crate::hotspot::HotSpot;
 use crate::made::OwnNames;
-use crate::memory::ProcessMemory;
+use crate::memory::{ForeignMemory as _, ProcessMemory};
 use crate::modules::Files;
+use crate::python::{Interpreter, Interpreting};
 use crate::sample::{Mapped, StackSample};
 use crate::unwind::{Rules, Stack, Unwinder, module};
 use rustix::process::Pid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Mappings of one process at most; the kernel's own limit is near.
@@ -16,6 +19,9 @@ const MOST_MAPPINGS: usize = 100_000;
 const MOST_VDSO: u64 = 1 << 20;
 /// Between two looks for code that was not there before.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// What carries out Python, in pieces.
+const LOOP: &[u8] = b"_PyEval_EvalFrameDefault";
 
 /// What an address of a process is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,6 +48,7 @@ pub struct Space {
     unwinder: Unwinder,
     looked: Option<Instant>,
     java: Option<Java>,
+    python: Option<Python>,
 }
 
 /// A Java machine in a process.
@@ -52,6 +59,19 @@ struct Java {
     /// Known once it was looked into.
     machine: Option<HotSpot<ProcessMemory>>,
     looked: Option<Instant>,
+}
+
+/// A Python interpreter in a process.
+#[derive(Clone)]
+struct Python {
+    /// Its file, and how far that lies from where it states to be.
+    file: (u32, u64),
+    code: Interpreting,
+    /// Known once it was looked into.
+    interpreter: Option<Interpreter<ProcessMemory>>,
+    looked: Option<Instant>,
+    /// Numbers of threads here, and those by which the process knows them.
+    threads: HashMap<u32, u32>,
 }
 
 impl Space {
@@ -103,8 +123,11 @@ impl Space {
             if let Some(module) = elf.and_then(|elf| module(start..end, bias, &elf.tables)) {
                 self.unwinder.add_module(module);
             }
-            if elf.is_some_and(|elf| !elf.machine.is_empty()) {
-                self.java = Some(Java { library: (file, bias), machine: None, looked: None });
+            if let Some(elf) = elf.filter(|elf| !elf.own.is_empty()) {
+                match elf.own(RUNTIME) {
+                    None => self.java = Some(Java { library: (file, bias), machine: None, looked: None }),
+                    Some(_) => self.python = Some(Python::of(start..end, (file, bias), elf)),
+                }
             }
             (file, bias)
         });
@@ -123,12 +146,22 @@ impl Space {
             java.open(sample.pid, files);
         }
         let machine = self.java.as_mut().and_then(|java| java.machine.as_mut());
-        self.unwinder.unwind(sample, rules, machine, made)
+        let mut stack = self.unwinder.unwind(sample, rules, machine, made);
+        if let Some(python) = &mut self.python {
+            python.put_into(&mut stack, sample, files, made);
+        }
+        stack
     }
 
-    /// The same memory in a process that was begun just now. What a Java machine begins is none.
+    /// The same memory in a process that was begun just now. What a Java machine begins is none; a Python interpreter goes on as two.
     pub fn inherited(&self) -> Self {
-        Self { java: None, ..self.clone() }
+        let python = self.python.as_ref().map(Python::again);
+        Self { java: None, python, ..self.clone() }
+    }
+
+    /// Whether its stacks are to be read right behind their samples.
+    pub fn changes_at_once(&self) -> bool {
+        self.python.is_some()
     }
 
     /// Whether a Java machine is there that could not be looked into.
@@ -169,8 +202,57 @@ impl Java {
         self.looked = Some(Instant::now());
         let (file, bias) = self.library;
         let elf = files.get(file).and_then(|file| file.elf.as_ref().ok());
-        self.machine = elf.and_then(|elf| HotSpot::of(ProcessMemory(pid), &elf.machine, bias));
+        self.machine = elf.and_then(|elf| HotSpot::of(ProcessMemory(pid), &elf.own, bias));
     }
+}
+
+impl Python {
+    /// The one of this file, whose code is mapped there.
+    fn of(module: Range<u64>, file: (u32, u64), elf: &Elf) -> Self {
+        let loops = elf.symbols.beginning_with(LOOP);
+        let place = |(at, size): (u64, u64)| Some(at..at.checked_add(size)?);
+        let moved = |place: Range<u64>| place.start.wrapping_add(file.1)..place.end.wrapping_add(file.1);
+        let loops = loops.filter_map(place).map(moved).collect();
+        let code = Interpreting { module, loops };
+        Self { file, code, interpreter: None, looked: None, threads: HashMap::new() }
+    }
+
+    /// The same in another process.
+    fn again(&self) -> Self {
+        Self { interpreter: None, looked: None, threads: HashMap::new(), ..self.clone() }
+    }
+
+    fn put_into(&mut self, stack: &mut Stack, sample: &StackSample<'_>, files: &Files, made: &mut OwnNames) {
+        self.open(sample.pid, files);
+        let Some(interpreter) = &mut self.interpreter else { return };
+        let inside = || inside(sample.pid, sample.tid).unwrap_or(sample.tid);
+        let thread = *self.threads.entry(sample.tid).or_insert_with(inside);
+        interpreter.put_into(stack, thread, &self.code, made);
+    }
+
+    /// Looks into the interpreter, unless that was tried just now.
+    fn open(&mut self, pid: u32, files: &Files) {
+        if self.interpreter.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        let (file, bias) = self.file;
+        let Some(file) = files.get(file) else { return };
+        let Ok(elf) = &file.elf else { return };
+        let memory = ProcessMemory(pid);
+        let version = elf.own(VERSION).and_then(|at| memory.word(at.wrapping_add(bias)));
+        // `python3.8`, `libpython3.10.so.1.0`.
+        let named = || file.name.split_once("python3.")?.1.split('.').next()?.parse().ok();
+        let minor = version.map(|version| version >> 16 & 0xFF).or_else(named);
+        let runtime = elf.own(RUNTIME).map(|at| at.wrapping_add(bias));
+        self.interpreter = runtime.and_then(|runtime| Interpreter::of(memory, runtime, minor));
+    }
+}
+
+/// The number by which a process knows one of its threads, in a container another than here.
+fn inside(pid: u32, tid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+    procfs::field(&status, "NSpid")?.split_whitespace().next_back()?.parse().ok()
 }
 
 /// A line of /proc/PID/maps, if it is of code: start, length, place in the file, path.

@@ -1,4 +1,4 @@
-use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -77,6 +77,8 @@ pub struct SampleForm {
     pub kernel: bool,
     /// Bytes of the user's stack in each sample, a multiple of 8; 0: neither these nor registers.
     pub stack_bytes: u32,
+    /// Each sample wakes who waits for its ring (poll(2)); otherwise none does.
+    pub wakes: bool,
 }
 
 /// An event of perf_event_open(2) that samples the stack of what runs on a processor. It ends with this value.
@@ -107,6 +109,7 @@ impl SampleEvent {
             period: 1_000_000_000 / u64::from(form.hz.max(1)),
             sample_type: if with_stack { CHAIN | STACK } else { CHAIN },
             bits,
+            wakeup: u32::from(form.wakes),
             registers: if with_stack { REGISTERS } else { 0 },
             stack_bytes: if with_stack { form.stack_bytes } else { 0 },
             ..Attributes::default()
@@ -234,6 +237,12 @@ impl SampleRing {
     }
 }
 
+impl AsFd for SampleRing {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.event.0.as_fd()
+    }
+}
+
 impl Drop for SampleRing {
     fn drop(&mut self) {
         // SAFETY: it is ours as a whole, and nobody borrows it any more.
@@ -251,7 +260,7 @@ mod tests {
     #[test]
     fn this_thread_is_seen_at_work() {
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        let form = SampleForm { hz: 999, kernel: false, stack_bytes: 1 << 10 };
+        let form = SampleForm { hz: 999, kernel: false, stack_bytes: 1 << 10, wakes: false };
         let mut rings = Vec::new();
         for processor in 0..std::thread::available_parallelism().map_or(1, usize::from) as u32 {
             match SampleEvent::open(SampledTask::Thread(own), processor, form) {
@@ -280,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_refused() {
-        let form = SampleForm { hz: 99, kernel: false, stack_bytes: 0 };
+        let form = SampleForm { hz: 99, kernel: false, stack_bytes: 0, wakes: false };
         for task in [SampledTask::Thread(u32::MAX), SampledTask::Thread(i32::MAX as u32)] {
             assert!(SampleEvent::open(task, 0, form).is_err(), "{task:?}");
         }

@@ -1,12 +1,9 @@
 //! Stacks of real Java machines, of all that are installed: methods whose shares are known, and what the machine itself says.
 
-use record::{Profile, StackCount};
-use std::io::{BufRead as _, BufReader};
+use crate::program::{Program, assert_share, profiled, samples};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::process::Command;
 use std::time::Duration;
-use torment_profile::{Error, start};
 
 /// Every `java` below /usr/lib/jvm, each once.
 fn installed() -> Vec<PathBuf> {
@@ -21,16 +18,6 @@ fn installed() -> Vec<PathBuf> {
     all
 }
 
-/// A program that ends with the test.
-struct Program(Child);
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Two methods that share their work by seven and three, one below a deep stack, and threads that wait.
 const BURNS: &str = "../observe/src/jvm/fixtures/Burns.java";
 
@@ -39,45 +26,7 @@ fn running(java: &Path, options: &[&str], source: &str) -> Option<Program> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let mut command = Command::new(java);
     command.arg("-Xmx48m").args(options).arg(source);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null()).spawn();
-    let mut program = Program(child.expect("it can be run"));
-    let mut line = String::new();
-    let out = program.0.stdout.as_mut().expect("it is a pipe");
-    BufReader::new(out).read_line(&mut line).expect("it prints text");
-    (line == "ready\n").then_some(program)
-}
-
-/// None where the kernel allows no profile.
-fn profiled(program: &Program, lasting: Duration) -> Option<Profile> {
-    match start(&[program.0.id()], 199) {
-        Ok(sampling) => {
-            sleep(lasting);
-            Some(sampling.end().expect("it samples").named())
-        }
-        Err(why @ (Error::Refused { .. } | Error::Lacking { .. })) => {
-            eprintln!("SKIPPED: {why}");
-            None
-        }
-        Err(why) => panic!("{why}"),
-    }
-}
-
-/// Names of a stack, the innermost first.
-fn names(profile: &Profile, stack: StackCount) -> Vec<&str> {
-    profile.frames(stack).map(|of| profile.functions[of as usize].name.as_str()).collect()
-}
-
-/// Samples of threads of this name whose stack is so.
-fn samples(profile: &Profile, threads: &str, is: impl Fn(&[&str]) -> bool) -> f64 {
-    let its = profile.stacks.iter().filter(|stack| profile.threads[stack.0 as usize].starts_with(threads));
-    its.filter(|stack| is(&names(profile, **stack))).map(|stack| stack.2 as f64).sum()
-}
-
-/// Three points at a thousand samples; of fewer than that four standard errors.
-fn assert_share(what: &str, share: f64, expected: f64, profile: &Profile, all: f64) {
-    let doubt = (4.0 * (expected * (1.0 - expected) / all).sqrt()).max(0.03);
-    eprintln!("{what}: {share:.3} of {all}, expected {expected}");
-    assert!((share - expected).abs() <= doubt, "{what}\n{}", stacks::folded(profile));
+    Program::ready(command)
 }
 
 #[test]

@@ -1,3 +1,5 @@
 //! Profiles of programs that run, beside what is known of them.
 
 mod java;
+mod program;
+mod python;

@@ -1,0 +1,133 @@
+//! Where an interpreter (CPython) keeps what. From 3.13 on it says so itself; before, the fields lie where its headers put them.
+
+use crate::memory::ForeignMemory;
+
+/// What an interpreter that describes itself begins with, and how many numbers of 8 bytes follow.
+const COOKIE: &[u8] = b"xdebugpy";
+const DESCRIBED: usize = 53;
+
+/// Offsets of fields, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Layout {
+    /// Of the interpreters, within the runtime.
+    pub interpreters: u64,
+    /// Of an interpreter: the next,
+    pub another: u64,
+    /// and its threads.
+    pub threads: u64,
+    /// Of a thread: the next,
+    pub next: u64,
+    /// its number,
+    pub thread: u64,
+    /// whether that is the system's; otherwise it is where the C library describes it;
+    pub by_system: bool,
+    /// the frame that it runs,
+    pub frame: u64,
+    /// and where the frame is named there, if that is only the place that names it.
+    pub through: Option<u64>,
+    /// Of a frame: its code,
+    pub code: u64,
+    /// its caller,
+    pub back: u64,
+    /// and whose it is, by a byte.
+    pub owner: Option<u64>,
+    /// Of code: its file,
+    pub file: u64,
+    /// its name,
+    pub name: u64,
+    /// and the line where it begins.
+    pub line: u64,
+    /// Of a text: where it begins if all of it is ASCII, and if not.
+    pub ascii: u64,
+    pub wide: u64,
+}
+
+/// 3.8 to 3.10.
+const OLD: Layout = Layout {
+    interpreters: 32,
+    another: 0,
+    threads: 8,
+    next: 8,
+    thread: 176,
+    by_system: false,
+    frame: 24,
+    through: None,
+    code: 32,
+    back: 24,
+    owner: None,
+    file: 104,
+    name: 112,
+    line: 40,
+    ascii: 48,
+    wide: 72,
+};
+
+/// 3.11.
+const ELEVEN: Layout = Layout {
+    interpreters: 40,
+    threads: 16,
+    thread: 160,
+    by_system: true,
+    frame: 56,
+    through: Some(8),
+    back: 48,
+    file: 112,
+    name: 128,
+    line: 72,
+    ..OLD
+};
+
+/// 3.12.
+const TWELVE: Layout = Layout {
+    threads: 72,
+    thread: 144,
+    through: Some(0),
+    code: 0,
+    back: 8,
+    owner: Some(70),
+    line: 68,
+    ascii: 40,
+    wide: 56,
+    ..ELEVEN
+};
+
+impl Layout {
+    /// Of the interpreter whose runtime lies at this address, and which is of version 3 and this one; none of others.
+    pub fn of<M: ForeignMemory>(memory: &M, runtime: u64, minor: Option<u64>) -> Option<Self> {
+        let mut cookie = [0; 8];
+        memory.read(runtime, &mut cookie)?;
+        match minor {
+            _ if cookie == COOKIE => Self::described(memory, runtime),
+            Some(8..=10) => Some(OLD),
+            Some(11) => Some(ELEVEN),
+            Some(12) => Some(TWELVE),
+            _ => None,
+        }
+    }
+
+    /// As 3.13 describes itself (`_Py_DebugOffsets` in `pycore_runtime.h`); later ones say other things in other places.
+    fn described<M: ForeignMemory>(memory: &M, runtime: u64) -> Option<Self> {
+        let bytes = memory.bytes(runtime.checked_add(8)?, 8 * DESCRIBED)?;
+        let word = |at: usize| bytes.as_chunks::<8>().0.get(at).map(|word| u64::from_ne_bytes(*word));
+        let (version, free_threaded) = (word(0)?, word(1)?);
+        if version >> 16 != 0x030D || free_threaded != 0 {
+            return None;
+        }
+        Some(Self {
+            interpreters: word(4)?,
+            another: word(7)?,
+            threads: word(8)?,
+            next: word(20)?,
+            frame: word(22)?,
+            through: None,
+            thread: word(24)?,
+            back: word(28)?,
+            code: word(29)?,
+            owner: Some(word(32)?),
+            file: word(34)?,
+            name: word(36)?,
+            line: word(38)?,
+            ..TWELVE
+        })
+    }
+}

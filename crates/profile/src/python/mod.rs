@@ -1,0 +1,235 @@
+//! The stacks of a Python interpreter (CPython 3.8 to 3.13), read from its memory when one of its threads was found on a processor. Its
+//! frames are in the heap and change at once: they are read right behind the sample, and are those of a moment later.
+
+mod layout;
+
+use crate::made::{Frame, MadeFunction, OwnNames};
+use crate::memory::ForeignMemory;
+use crate::unwind::Stack;
+use layout::Layout;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Frames of one stack, threads of one interpreter and interpreters at most.
+const MOST_FRAMES: usize = 500;
+const MOST_THREADS: usize = 10_000;
+const MOST_INTERPRETERS: usize = 100;
+/// How long what was read of code, and of a thread that has none, is taken for true.
+const KNOWN: Duration = Duration::from_secs(2);
+/// Pieces of code that are known at once.
+const MOST_CODES: usize = 50_000;
+/// Longer texts are no names.
+const LONGEST: u64 = 1_000;
+/// Whose a frame is that stands for a call from C (`FRAME_OWNED_BY_CSTACK`).
+const OF_C: u8 = 3;
+/// Where the C library notes the number of a thread in what describes it: glibc on x86-64 and on aarch64, musl.
+const NUMBERS: [u64; 3] = [720, 208, 48];
+
+/// Where the interpreter's own code is.
+#[derive(Debug, Clone, Default)]
+pub struct Interpreting {
+    /// All of it,
+    pub module: Range<u64>,
+    /// and what carries out Python.
+    pub loops: Vec<Range<u64>>,
+}
+
+/// What an interpreter has said so far.
+#[derive(Debug, Clone)]
+pub struct Interpreter<M> {
+    memory: M,
+    runtime: u64,
+    layout: Layout,
+    /// By the numbers of its threads, as it sees them.
+    threads: HashMap<u32, (Option<u64>, Instant)>,
+    /// By where code is described.
+    codes: HashMap<u64, KnownCode>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct KnownCode {
+    number: u32,
+    since: Instant,
+    /// Where its texts are.
+    texts: [u64; 2],
+}
+
+impl<M: ForeignMemory> Interpreter<M> {
+    /// The interpreter in this memory, whose runtime lies there; none if its version is not known here.
+    pub fn of(memory: M, runtime: u64, minor: Option<u64>) -> Option<Self> {
+        let layout = Layout::of(&memory, runtime, minor)?;
+        Some(Self { memory, runtime, layout, threads: HashMap::new(), codes: HashMap::new() })
+    }
+
+    /// Puts the functions of Python that a thread runs in the place of the code that interprets them. What that has called stays.
+    pub fn put_into(&mut self, stack: &mut Stack, thread: u32, code: &Interpreting, names: &mut OwnNames) {
+        let within =
+            |frame: &Frame, range: &Range<u64>| matches!(frame, Frame::Address(at) if range.contains(at));
+        let is_loop = |frame: &Frame| code.loops.iter().any(|range| within(frame, range));
+        let is_own = |frame: &Frame| within(frame, &code.module);
+        let all = &stack.frames;
+        let innermost = all.iter().position(is_loop).or_else(|| all.iter().position(is_own));
+        // A stack that was not followed to its root may have it further out.
+        let Some(innermost) = innermost.or_else(|| (!stack.whole).then_some(all.len())) else { return };
+        let called = all[..innermost].iter().rposition(|frame| !is_own(frame)).map_or(0, |at| at + 1);
+        let (functions, whole) = self.running(thread, names);
+        if !functions.is_empty() {
+            stack.frames.truncate(called);
+            stack.frames.extend(functions);
+            stack.whole = whole;
+        }
+    }
+
+    /// The functions that a thread runs, the innermost first, and whether the last is the outermost.
+    fn running(&mut self, thread: u32, names: &mut OwnNames) -> (Vec<Frame>, bool) {
+        let mut frames = Vec::new();
+        let Some(state) = self.state(thread) else { return (frames, false) };
+        let mut next = self.memory.word(state.wrapping_add(self.layout.frame));
+        if let Some(through) = self.layout.through {
+            next = next.and_then(|place| self.memory.word(place.wrapping_add(through)));
+        }
+        for _ in 0..MOST_FRAMES {
+            let Some(at) = next else { break };
+            if at == 0 {
+                return (frames, true);
+            }
+            let field = |offset: u64| at.wrapping_add(offset);
+            let mut owner = [0];
+            let read = self.layout.owner.and_then(|offset| self.memory.read(field(offset), &mut owner));
+            if read.is_none() || owner != [OF_C] {
+                let code = self.memory.word(field(self.layout.code));
+                let Some(number) = code.and_then(|code| self.named(code, names)) else { break };
+                frames.push(Frame::Made(number));
+            }
+            next = self.memory.word(field(self.layout.back));
+        }
+        (frames, false)
+    }
+
+    /// Where the state of a thread is kept.
+    fn state(&mut self, thread: u32) -> Option<u64> {
+        match self.threads.get(&thread) {
+            Some((Some(state), _)) if self.is_of(*state, thread) => return Some(*state),
+            Some((None, since)) if since.elapsed() < KNOWN => return None,
+            _ => {}
+        }
+        let found = self.find(thread);
+        if self.threads.len() >= MOST_THREADS {
+            self.threads.clear();
+        }
+        self.threads.insert(thread, (found, Instant::now()));
+        found
+    }
+
+    fn find(&self, thread: u32) -> Option<u64> {
+        let word = |address: u64| self.memory.word(address).filter(|at| *at != 0);
+        let mut interpreter = word(self.runtime.wrapping_add(self.layout.interpreters));
+        for _ in 0..MOST_INTERPRETERS {
+            let mut state = word(interpreter?.wrapping_add(self.layout.threads));
+            for _ in 0..MOST_THREADS {
+                let Some(at) = state else { break };
+                if self.is_of(at, thread) {
+                    return Some(at);
+                }
+                state = word(at.wrapping_add(self.layout.next));
+            }
+            interpreter = word(interpreter?.wrapping_add(self.layout.another));
+        }
+        None
+    }
+
+    /// Whether this is the state of a thread.
+    fn is_of(&self, state: u64, thread: u32) -> bool {
+        let Some(number) = self.memory.word(state.wrapping_add(self.layout.thread)) else { return false };
+        if self.layout.by_system {
+            return number == u64::from(thread);
+        }
+        let noted = |offset: &u64| self.memory.int(number.wrapping_add(*offset));
+        NUMBERS.iter().filter_map(noted).any(|number| u32::try_from(number) == Ok(thread))
+    }
+
+    /// The number of the function whose code is described there.
+    fn named(&mut self, code: u64, names: &mut OwnNames) -> Option<u32> {
+        if let Some(known) = self.codes.get(&code).filter(|known| known.since.elapsed() < KNOWN) {
+            return Some(known.number);
+        }
+        let field = |offset: u64| code.wrapping_add(offset);
+        let texts = [self.memory.word(field(self.layout.file))?, self.memory.word(field(self.layout.name))?];
+        let known = self.codes.get(&code).filter(|known| known.texts == texts);
+        let number = match known {
+            Some(known) => known.number,
+            None => {
+                let (file, name) = (self.text(texts[0])?, self.text(texts[1])?);
+                let line = self.memory.int(field(self.layout.line)).and_then(|line| u32::try_from(line).ok());
+                names.number(function(&file, &name, line))?
+            }
+        };
+        if self.codes.len() >= MOST_CODES {
+            self.codes.clear();
+        }
+        self.codes.insert(code, KnownCode { number, since: Instant::now(), texts });
+        Some(number)
+    }
+
+    /// A text; none if that is none, or too long for a name.
+    fn text(&self, at: u64) -> Option<String> {
+        let length = self.memory.word(at.wrapping_add(16)).filter(|length| *length <= LONGEST)?;
+        let state = self.memory.int(at.wrapping_add(32))?;
+        let (width, is_compact, is_ascii) = (state >> 2 & 7, state >> 5 & 1 == 1, state >> 6 & 1 == 1);
+        let wide = at.wrapping_add(self.layout.wide);
+        match (width, is_compact, is_ascii) {
+            (1, true, true) => {
+                let bytes = self.memory.bytes(at.wrapping_add(self.layout.ascii), length as usize)?;
+                String::from_utf8(bytes).ok()
+            }
+            (1, true, false) => {
+                Some(self.memory.bytes(wide, length as usize)?.into_iter().map(char::from).collect())
+            }
+            (2, true, false) => {
+                let bytes = self.memory.bytes(wide, 2 * length as usize)?;
+                let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_ne_bytes(*unit));
+                Some(
+                    char::decode_utf16(units)
+                        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+                        .collect(),
+                )
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A function of a file: `/usr/lib/python3.11/json/encoder.py` is of `json`, and its functions are called `json.encoder.…`.
+fn function(file: &str, name: &str, line: Option<u32>) -> MadeFunction {
+    let path = ["/site-packages/", "/dist-packages/"].iter().find_map(|folder| file.rsplit_once(folder));
+    let library = file.find("/python3.").and_then(|at| file[at + 1..].split_once('/'));
+    let path = match path.or(library) {
+        Some((_, path)) => path,
+        None => file.rsplit('/').next().unwrap_or(file),
+    };
+    let path = path.strip_suffix(".py").unwrap_or(path);
+    let path = path.strip_suffix("/__init__").unwrap_or(path).replace('/', ".");
+    let module = path.split('.').next().unwrap_or_default().to_owned();
+    MadeFunction { module, name: format!("{path}.{name}"), file: Some(file.to_owned()), line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_named_as_it_is_imported() {
+        for (file, expected) in [
+            ("/srv/app/main.py", ("main", "main.f")),
+            ("/usr/lib/python3.11/json/encoder.py", ("json", "json.encoder.f")),
+            ("/usr/lib/python3/dist-packages/uvicorn/main.py", ("uvicorn", "uvicorn.main.f")),
+            ("/v/lib/python3.12/site-packages/flask/__init__.py", ("flask", "flask.f")),
+            ("<frozen runpy>", ("<frozen runpy>", "<frozen runpy>.f")),
+            ("", ("", ".f")),
+        ] {
+            let MadeFunction { module, name, .. } = function(file, "f", None);
+            assert_eq!((module.as_str(), name.as_str()), expected, "{file}");
+        }
+    }
+}
