@@ -39,7 +39,6 @@ mod watch;
 mod workers;
 
 pub use cgroup::limits_of;
-pub use jvm::{JvmRecording, MethodCode, compiled_code};
 pub use target::Where;
 pub use watch::Watch;
 

@@ -3,7 +3,6 @@
 //! Each of [`READERS`] takes any bytes and panics only if a promise is broken. The fuzzers in `fuzz/` look
 //! for such bytes, and the test of this crate feeds the ones kept in `fuzz/corpus`. Nothing else uses it.
 
-mod flown;
 mod imported;
 mod joined;
 mod planned;
@@ -26,7 +25,6 @@ pub const READERS: [(&str, Reader); 13] = [
     ("import", imported::import),
     ("join", joined::join),
     ("told", told::told),
-    ("flight", flown::flight),
 ];
 
 /// The reader of this name, for the fuzzers.

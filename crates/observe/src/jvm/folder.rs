@@ -1,4 +1,4 @@
-//! A folder as a process has it, such as /tmp: a container has its own.
+//! The folder /tmp as a process has it: a container has one of its own.
 
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -7,21 +7,16 @@ use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 
-/// An open folder. Whatever is done there names a file in it, and follows no link: what a container puts
+/// An open /tmp. Whatever is done there names a file in it, and follows no link: what a container puts
 /// there must not lead out of it.
 pub(super) struct Folder(OwnedFd);
 
 impl Folder {
     /// The /tmp of this process. Fails if it may not be seen (another user's process), or is not there.
     pub fn tmp_of(pid: u32) -> io::Result<Self> {
-        Self::of(pid, "/tmp")
-    }
-
-    /// The folder to which this path leads in this process. Fails as [`tmp_of`](Self::tmp_of) does.
-    pub fn of(pid: u32, path: &str) -> io::Result<Self> {
         let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::openat(CWD, format!("/proc/{pid}/root"), folder, Mode::empty())?;
-        Ok(Self(rustix::fs::openat2(root, path, folder, Mode::empty(), ResolveFlags::IN_ROOT)?))
+        Ok(Self(rustix::fs::openat2(root, "tmp", folder, Mode::empty(), ResolveFlags::IN_ROOT)?))
     }
 
     /// Opens a regular file for reading, by its path from here.
@@ -34,13 +29,13 @@ impl Folder {
         if kind == FileType::RegularFile { Ok(File::from(file)) } else { Err(Errno::INVAL.into()) }
     }
 
-    /// The names of all that is in the folder at this path from here.
-    pub fn names(&self, path: &str) -> io::Result<Vec<String>> {
+    /// The folders in it whose name begins so.
+    pub fn folders(&self, prefix: &str) -> io::Result<Vec<String>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        let folder = rustix::fs::openat2(&self.0, path, flags, Mode::empty(), within)?;
-        let entries = rustix::fs::Dir::read_from(folder)?.flatten();
-        Ok(entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+        let here = rustix::fs::openat(&self.0, ".", flags, Mode::empty())?;
+        let entries = rustix::fs::Dir::read_from(here)?.flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        Ok(names.filter(|name| name.starts_with(prefix)).collect())
     }
 
     /// What there is of this name, itself if it is a link.
@@ -62,11 +57,6 @@ impl Folder {
     /// Removes it. What is gone already, or may not be removed, is left as it is: nothing depends on it.
     pub fn remove(&self, name: &str) {
         let _ = rustix::fs::unlinkat(&self.0, name, AtFlags::empty());
-    }
-
-    /// Removes the folder of this name if nothing is in it. Otherwise it is left, as by [`remove`](Self::remove).
-    pub fn remove_folder(&self, name: &str) {
-        let _ = rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR);
     }
 
     /// A path by which this process reaches it, for calls that take nothing else.

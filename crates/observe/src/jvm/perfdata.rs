@@ -76,7 +76,7 @@ pub(super) fn open(pid: u32) -> io::Result<File> {
     let status = process::status(pid)?;
     let tmp = Folder::tmp_of(pid)?;
     let mut failed = io::ErrorKind::NotFound.into();
-    for folder in tmp.names(".")?.iter().filter(|name| name.starts_with("hsperfdata_")) {
+    for folder in tmp.folders("hsperfdata_")? {
         match tmp.open(&format!("{folder}/{}", status.inner_pid)) {
             Ok(file) if file.metadata()?.uid() == status.user => return Ok(file),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => failed = error,

@@ -1,6 +1,7 @@
 //! What a machine says of a method: its class, its name, where it is written.
 
 use super::layout::Layout;
+use super::name::class_name;
 use crate::made::MadeFunction;
 use crate::memory::ForeignMemory;
 
@@ -21,7 +22,7 @@ impl Layout {
         let name = self.constant(memory, pool, memory.short(field(self.name_index))?)?;
         let holder = memory.word(pool.wrapping_add(self.pool_holder))?;
         let class = self.symbol(memory, memory.word(holder.wrapping_add(self.class_name))?)?;
-        let class = flight::class_name(&class);
+        let class = class_name(&class);
         let source = self.pool_source.and_then(|source| memory.short(pool.wrapping_add(source)));
         let file = source.filter(|index| *index > 0).and_then(|index| self.constant(memory, pool, index));
         Some(MadeFunction {

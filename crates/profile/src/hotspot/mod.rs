@@ -8,6 +8,7 @@ mod edges;
 pub mod hostile;
 mod layout;
 mod methods;
+mod name;
 
 use crate::made::{Frame, MadeFunction, OwnNames};
 use crate::memory::ForeignMemory;

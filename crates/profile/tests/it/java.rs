@@ -19,7 +19,7 @@ fn installed() -> Vec<PathBuf> {
 }
 
 /// Two methods that share their work by seven and three, one below a deep stack, and threads that wait.
-const BURNS: &str = "../observe/src/jvm/fixtures/Burns.java";
+const BURNS: &str = "tests/fixtures/Burns.java";
 
 /// A program once it is ready; none if this Java has not what it needs.
 fn running(java: &Path, options: &[&str], source: &str) -> Option<Program> {
@@ -54,7 +54,7 @@ fn methods_have_the_shares_that_they_were_given() {
             assert!(deep / samples(&profile, "digger", |_| true) > 0.95, "{}", stacks::folded(&profile));
             let its = |of: &&record::CodeFunction| of.name == "Burns.seventy";
             let function = profile.functions.iter().find(its).expect("it ran");
-            let source = include_str!("../../../observe/src/jvm/fixtures/Burns.java");
+            let source = include_str!("../fixtures/Burns.java");
             let begins = source.lines().position(|line| line.contains("void seventy(")).expect("it is there");
             assert_eq!(function.file.as_deref(), Some("Burns.java"));
             // Lines count from 1, and code begins behind the method's head.

@@ -2,7 +2,7 @@
 
 /// A class, from the name that the machine has for it: `app/A$Inner`, `[Ljava/lang/String;`, `app/A$$Lambda$85+0x00007faad40a2eb0`.
 /// Without the address and the number that a class made at run time has: in the next run they are others.
-pub fn class_name(internal: &str) -> String {
+pub(super) fn class_name(internal: &str) -> String {
     let element = internal.trim_start_matches('[');
     let dimensions = internal.len() - element.len();
     let base = match element {
