@@ -14,7 +14,7 @@ pub use meanwhile::Meanwhile;
 pub use told::{shown, times};
 
 use meanwhile::Sight;
-use record::{Event, Purpose, SLICE, Silence, Slice, freed_within};
+use record::{Event, SLICE, Silence, Slice, freed_within};
 use std::collections::BTreeMap;
 use units::{Nanos, Share};
 
@@ -161,9 +161,7 @@ impl Stillness {
     pub fn fold(&mut self, event: &Event) {
         match event {
             // A target that warms up, or recovers from an overload, is not what it is like.
-            Event::TrialStarted { trial, purpose, rate, duration, at_unix_ms }
-                if !matches!(purpose, Purpose::WarmUp | Purpose::Recovery) =>
-            {
+            Event::TrialStarted { trial, purpose, rate, duration, at_unix_ms } if purpose.is_judged() => {
                 self.trials.push(Trial {
                     number: *trial,
                     at_unix_ms: *at_unix_ms,

@@ -150,6 +150,8 @@ impl Recording {
                 self.watched.insert(place.clone(), (**watched).clone());
             }
             Event::Known { costs } => self.costs = Some(costs.clone()),
+            // What is sampled comes after the verdict.
+            Event::TrialStarted { purpose: Purpose::Profile, .. } => {}
             Event::TrialStarted { trial, purpose, rate, .. } => self.trials.push(Trial {
                 number: *trial,
                 purpose: *purpose,
@@ -167,8 +169,7 @@ impl Recording {
             }
             Event::Observed { trial, place, window } => {
                 // A warm-up and a look at whether the target is back are not judged.
-                let judged =
-                    |trial: &&mut Trial| !matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery);
+                let judged = |trial: &&mut Trial| trial.purpose.is_judged();
                 if let Some(trial) = self.trial(*trial).filter(judged) {
                     keep(&mut trial.seen.entry(place.clone()).or_default().windows, (**window).clone());
                 }

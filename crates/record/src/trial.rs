@@ -23,6 +23,15 @@ units::named! {
         Recovery = "recovery",
         /// Response time at a fixed share of the capacity.
         Curve = "curve",
+        /// Sampled once the limit is known, to see which code runs.
+        Profile = "profile",
+    }
+}
+
+impl Purpose {
+    /// Whether it tells what the target holds: it does not warm it up, wait for it, or only look at its code.
+    pub fn is_judged(self) -> bool {
+        !matches!(self, Self::WarmUp | Self::Recovery | Self::Profile)
     }
 }
 

@@ -2,13 +2,13 @@
 
 mod noticed;
 
-use crate::{After, Circumstances, Error, Reset, Sink, Stop, Witness, preflight};
+use crate::{After, Circumstances, Error, Profiling, Reset, Sink, Stop, Witness, preflight};
 use engine::{Carrier, Endpoint, Engine, HeldConnections, Holder, Job, Moment, Offer, Wish};
 use noticed::noticed;
 use plan::{Plan, Target};
 use record::{
-    CatchUp, Caveat, Doubt, Event, Grounds, Judgement, LoadSide, ProfiledLoad, Purpose, Recovery, Slice,
-    SteadyResponse, TrialResult, Verdict,
+    CatchUp, Cause, Caveat, Doubt, Event, Grounds, Judgement, LoadSide, ProfiledLoad, Purpose, Recovery,
+    Slice, SteadyResponse, TrialResult, Verdict,
 };
 use schedule::Schedule;
 use std::cell::RefCell;
@@ -26,6 +26,10 @@ const PROBE_TIME: Nanos = Nanos::from_millis(500);
 /// A target is back once its median is below so many baseline medians, and this much.
 const BASELINE_BAND: f64 = 3.0;
 const BASELINE_FLOOR: Nanos = Nanos::from_millis(2);
+/// Samples a second at each processor, not in step with what happens a hundred times a second; and of a load that is only made for them,
+/// and short.
+const HZ: u32 = 99;
+const HZ_BRIEFLY: u32 = 199;
 /// What to offer, and what it is called.
 pub(crate) struct Load {
     pub purpose: Purpose,
@@ -120,7 +124,9 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         for caveat in caveats {
             witness.event(&Event::Doubt { caveat });
         }
-        profile.into_iter().for_each(|hz| witness.profile_at(hz));
+        if profile != Profiling::Never {
+            witness.may_sample();
+        }
         witness.watch(&plan.watch, &endpoint, watchers);
         let pauses = plan.longest_pauses();
         Self { reset, connections_limit: connections, pauses, ..Self::with(carrier, witness, stop) }
@@ -217,8 +223,10 @@ impl<'a, C: Carrier> Conductor<'a, C> {
                 let mut witness = witness.borrow_mut();
                 witness.begin(number);
                 witness.event(&began(at));
-                if load.purpose == Purpose::Load {
-                    witness.sample();
+                match load.purpose {
+                    Purpose::Load => witness.sample(HZ),
+                    Purpose::Profile => witness.sample(HZ_BRIEFLY),
+                    _ => {}
                 }
             },
             &mut |slice| {
@@ -259,7 +267,8 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         for lost in &counted.lost {
             self.witness.event(&Event::WorkerLost { trial: number, lost: lost.clone() });
         }
-        let leaves = self.after.leaves;
+        // The last that is asked of a target is no matter of whether it comes back.
+        let leaves = self.after.leaves || load.purpose == Purpose::Profile;
         let settled = if leaves { None } else { self.engine.settle(RECOVERY_LIMIT, &|| stop.asked()) };
         let recovery = match settled {
             _ if leaves => Recovery::NotNeeded,
@@ -302,14 +311,32 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         }
     }
 
+    /// What gave first, if that was on this machine.
+    pub fn gave_first(&self) -> Option<Cause> {
+        self.witness.gave_first()
+    }
+
+    /// Whether the target can be sampled.
+    ///
+    /// # Errors
+    /// In words, if it cannot.
+    pub fn can_sample(&self) -> Result<(), String> {
+        self.witness.can_sample()
+    }
+
     /// Tells what a trial meant.
     pub fn judged(&mut self, done: Done, judgement: &Judgement) {
+        let side = if judgement.good { LoadSide::Well } else { LoadSide::Above };
+        self.judged_on(side, done, judgement);
+    }
+
+    /// The same of one that is known to be on this side of the limit.
+    pub fn judged_on(&mut self, side: LoadSide, done: Done, judgement: &Judgement) {
         let calm = judgement.good && judgement.invalid.is_empty() && done.result.purpose != Purpose::Recovery;
         if calm && let Some(median) = done.result.total.response.quantile(0.5) {
             self.baseline = Some(self.baseline.map_or(median, |b| b.min(median)));
         }
         self.witness.hear_out();
-        let side = if judgement.good { LoadSide::Well } else { LoadSide::Above };
         let rate = Some(done.result.rate);
         self.witness.sampled(ProfiledLoad { side, rate }, done.answered);
         self.witness.event(&Event::TrialDone {

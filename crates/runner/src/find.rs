@@ -1,5 +1,9 @@
 //! A search: asks for a load, makes it, hands the result back, until there is a verdict.
 
+mod profiled;
+
+pub(crate) use profiled::profiled;
+
 use crate::conductor::{Conductor, Load};
 use crate::exit;
 use engine::{Carrier, Offer};

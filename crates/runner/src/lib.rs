@@ -153,8 +153,20 @@ pub struct Around<'a> {
     pub fleet: Option<&'a FleetAsked>,
     /// Who watches the target; none: this process.
     pub watchers: Option<&'a WatchersAsked>,
-    /// Samples a second at each processor while the load lasts; none: no profile is made.
-    pub profile: Option<u32>,
+    /// Whether the target is sampled.
+    pub profile: Profiling,
+}
+
+/// When the target is sampled: a load of its own while it lasts, after a search two loads beside its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profiling {
+    /// It is not.
+    #[default]
+    Never,
+    /// After a search in which processors gave first.
+    WhereItTells,
+    /// Whatever gave.
+    Always,
 }
 
 /// Carries the plan out, from the first event to the last. Every run that began ends with
@@ -292,7 +304,7 @@ pub(crate) struct Circumstances<'a> {
     /// Who watches the target, if not this process.
     pub watchers: Option<Watchers>,
     /// As in [`Around`].
-    pub profile: Option<u32>,
+    pub profile: Profiling,
     /// What becomes of what is open at its end.
     pub after: After,
 }
@@ -325,14 +337,19 @@ fn carry_out<C: Carrier>(
     stop: &Stop,
     circumstances: Circumstances<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let (curve, after) = (circumstances.curve, circumstances.after);
+    let Circumstances { curve, after, profile, .. } = circumstances;
     let mut conductor = Conductor::prepare(plan, ready, sink, stop, circumstances).and_after(after);
+    let began = conductor.now();
     let result = match &plan.task {
         Task::Find(find) => find::find(&mut conductor, plan, find, LimitUnit::Requests, curve),
         Task::Run(load) => load::run(&mut conductor, plan, load),
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };
     conductor.conclude(&result.0);
+    if let Task::Find(asked) = &plan.task {
+        let took = conductor.now() - began;
+        find::profiled(&mut conductor, plan, asked, (&result.0, took), profile);
+    }
     Ok(result)
 }
 

@@ -62,35 +62,41 @@ pub fn profile(asked: &Profiled, version: &str, sink: &mut dyn Sink, stop: &Stop
 /// Samples who is watched while a load lasts.
 #[derive(Default)]
 pub(crate) struct Beside {
-    hz: u32,
     pids: Vec<u32>,
     sampling: Option<Sampling>,
     sampled: Option<Sampled>,
 }
 
 impl Beside {
-    /// So often.
-    pub fn at(hz: u32) -> Self {
-        Self { hz, ..Self::default() }
-    }
-
     /// Whom, from the next load on.
     pub fn sees(&mut self, watched: &Watched) {
         let service = watched.subjects.iter().filter(|subject| subject.role == Role::Service);
         self.pids = service.map(|subject| subject.pid).filter(|pid| *pid > 0).collect();
     }
 
-    /// A load begins. That nobody can be sampled ends no run.
+    /// Whether it would be allowed.
+    ///
+    /// # Errors
+    /// In words, if not.
+    pub fn can(&self) -> Result<(), String> {
+        self.started(1).map(drop)
+    }
+
+    /// A load begins, to be sampled so many times a second. That nobody can be sampled ends no run.
     ///
     /// # Errors
     /// In words, if nothing is sampled.
-    pub fn begin(&mut self) -> Result<(), String> {
+    pub fn begin(&mut self, hz: u32) -> Result<(), String> {
         (self.sampling, self.sampled) = (None, None);
+        self.sampling = Some(self.started(hz)?);
+        Ok(())
+    }
+
+    fn started(&self, hz: u32) -> Result<Sampling, String> {
         if self.pids.is_empty() {
             return Err("no process of the target was found on this machine".to_owned());
         }
-        self.sampling = Some(::profile::start(&self.pids, self.hz).map_err(|why| why.to_string())?);
-        Ok(())
+        ::profile::start(&self.pids, hz).map_err(|why| why.to_string())
     }
 
     /// It is over.

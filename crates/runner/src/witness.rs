@@ -35,6 +35,8 @@ pub(crate) struct Witness<'a> {
     java_at: BTreeSet<String>,
     /// Samples the target, if that was asked for.
     beside: Option<Beside>,
+    /// Of the verdict, if it is about this machine.
+    gave_first: Option<Cause>,
 }
 
 impl<'a> Witness<'a> {
@@ -49,17 +51,31 @@ impl<'a> Witness<'a> {
             awaited: None,
             java_at: BTreeSet::new(),
             beside: None,
+            gave_first: None,
         }
     }
 
-    /// Who samples the target at its loads, so many times a second.
-    pub fn profile_at(&mut self, hz: u32) {
-        self.beside = Some(Beside::at(hz));
+    /// The target may be sampled at its loads.
+    pub fn may_sample(&mut self) {
+        self.beside = Some(Beside::default());
     }
 
-    /// A load begins that is to be sampled.
-    pub fn sample(&mut self) {
-        if let Some(Err(why)) = self.beside.as_mut().map(Beside::begin) {
+    /// Whether it can be.
+    ///
+    /// # Errors
+    /// In words, if it cannot.
+    pub fn can_sample(&self) -> Result<(), String> {
+        self.beside.iter().try_for_each(Beside::can)
+    }
+
+    /// What gave first, if that was where torment is.
+    pub fn gave_first(&self) -> Option<Cause> {
+        self.gave_first
+    }
+
+    /// A load begins that is to be sampled, so many times a second at each processor.
+    pub fn sample(&mut self, hz: u32) {
+        if let Some(Err(why)) = self.beside.as_mut().map(|beside| beside.begin(hz)) {
             let grounds = Grounds::Text(format!("the target is not profiled: {why}"));
             self.event(&Event::Doubt { caveat: Caveat::on(Doubt::NotProfiled, grounds) });
         }
@@ -213,6 +229,7 @@ impl<'a> Witness<'a> {
         self.pass(watch.into_iter().flat_map(Watch::finish).map(here).collect());
         self.recording.came_to(came_to);
         let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
+        self.gave_first = diagnosis.cause().filter(|_| diagnosis.place().is_empty());
         self.event(&Event::Diagnosed { diagnosis });
     }
 }

@@ -1,6 +1,7 @@
 //! Intervals of what was counted second by second, where requests of the same second are alike.
 
 use crate::student_t;
+use statrs::distribution::{ContinuousCDF, Normal};
 
 /// A number with its 95 % interval; an end that the data leave open is infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,13 +98,36 @@ pub fn lost(seconds: &[(u64, u64)]) -> Option<Estimate> {
 
 /// The share of hits among independent requests, by Wilson's score (JASA 22, 1927); none of nothing.
 pub fn binomial(hits: u64, all: u64) -> Option<Estimate> {
-    const Z: f64 = 1.959_963_984_540_054;
+    wilson(hits, all, 1.959_963_984_540_054)
+}
+
+/// The same with so much doubt on both sides together, instead of 5 %: for many intervals that are to hold at once.
+pub fn share(hits: u64, all: u64, doubt: f64) -> Option<Estimate> {
+    wilson(hits, all, normal(doubt))
+}
+
+/// How many events were to be expected of which so many came, independent of each other (Poisson); with so much doubt on both sides together.
+///
+/// The score interval, which is Wilson's for a share that is small: never below 0, and of no events not empty.
+pub fn counted(events: u64, doubt: f64) -> Estimate {
+    let (z, value) = (normal(doubt), events as f64);
+    let (middle, half) = (value + z * z / 2.0, z * (value + z * z / 4.0).sqrt());
+    // Of none the formula has that end exactly, but for rounding.
+    Estimate { value, low: if events == 0 { 0.0 } else { middle - half }, high: middle + half }
+}
+
+/// Beyond which a normal value is with half of this probability.
+fn normal(doubt: f64) -> f64 {
+    Normal::standard().inverse_cdf(1.0 - doubt / 2.0)
+}
+
+fn wilson(hits: u64, all: u64, z: f64) -> Option<Estimate> {
     if all == 0 || hits > all {
         return None;
     }
     let (n, value) = (all as f64, hits as f64 / all as f64);
-    let middle = (value + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
-    let half = Z / (1.0 + Z * Z / n) * (value * (1.0 - value) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let middle = (value + z * z / (2.0 * n)) / (1.0 + z * z / n);
+    let half = z / (1.0 + z * z / n) * (value * (1.0 - value) / n + z * z / (4.0 * n * n)).sqrt();
     // Where none or all were hit the formula has that end exactly, but for rounding.
     let low = if hits == 0 { 0.0 } else { (middle - half).max(0.0) };
     let high = if hits == all { 1.0 } else { (middle + half).min(1.0) };

@@ -16,7 +16,7 @@ pub use binomial::upper_bound;
 pub use blocks::{Blocks, Contrast, Unequal, error_spread};
 pub use bounds::{Looks, bounds};
 pub use cache::{Cache, NoCache, Point, fits, valley};
-pub use clusters::{Estimate, binomial, levels, lost, ratio_of_sums};
+pub use clusters::{Estimate, binomial, counted, levels, lost, ratio_of_sums, share};
 pub use histogram::{Histogram, Quantiles};
 pub use order::{Median, ratio};
 pub use shuffle::shuffled;

@@ -162,7 +162,7 @@ pub struct Common {
     pub format: Format,
     /// When to use colour; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
+    pub color: When,
     /// Print only the result, no progress
     #[arg(short, long, global = true)]
     pub quiet: bool,
@@ -173,9 +173,9 @@ impl Common {
     /// environment's `NO_COLOR` holds (anything but nothing turns colour off, see no-color.org).
     pub fn colour(&self, terminal: bool, no_color: Option<&std::ffi::OsStr>) -> bool {
         match self.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => terminal && no_color.is_none_or(std::ffi::OsStr::is_empty),
+            When::Always => true,
+            When::Never => false,
+            When::Auto => terminal && no_color.is_none_or(std::ffi::OsStr::is_empty),
         }
     }
 }
@@ -206,14 +206,14 @@ units::named! {
     }
 }
 
-/// When to use colour.
+/// When something is done that is not always of use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Color {
-    /// On a terminal.
+pub enum When {
+    /// Where it is of use.
     #[default]
     #[value(help = None)]
     Auto,
-    /// Even into a pipe.
+    /// Everywhere.
     #[value(help = None)]
     Always,
     /// Not at all.

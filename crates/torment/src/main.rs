@@ -89,7 +89,13 @@ fn main() -> ExitCode {
     }
     let result = match args.action {
         Action::Find(find) => match &find.level {
-            None => measure::measure(|read| find.plan(read), &find.fleet.pods, &find.how, None, &common),
+            None => measure::measure(
+                |read| find.plan(read),
+                &find.fleet.pods,
+                &find.how,
+                find.profiling(),
+                &common,
+            ),
             Some(Level::Connections(args)) => connections::find(args, &common),
             Some(Level::Processes(args)) => storm::find(args, &common),
             Some(Level::Threads(args)) => tasks::threads(args, &common),
@@ -97,7 +103,7 @@ fn main() -> ExitCode {
         },
         Action::Run(run) if run.storm.is_asked() => storm::run(&run.storm, run.programs(), &run.how, &common),
         Action::Run(run) => {
-            measure::measure(|read| run.plan(read), &run.fleet.pods, &run.how, run.profile_hz(), &common)
+            measure::measure(|read| run.plan(read), &run.fleet.pods, &run.how, run.profiling(), &common)
         }
         Action::Try(args) => attempt::attempt(&args, &common),
         Action::Probe(args) => probe::probe(&args, &common),

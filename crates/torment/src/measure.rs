@@ -9,7 +9,7 @@ use crate::{Failure, bytes, forms, interrupt, kept, paper, result, runs, wrong};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
-use runner::{Around, AwayAsked, Entrance, FleetAsked, Outcome, Sink, Stop, WatchersAsked, exit};
+use runner::{Around, AwayAsked, Entrance, FleetAsked, Outcome, Profiling, Sink, Stop, WatchersAsked, exit};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use store::{Recording, Store};
@@ -21,7 +21,7 @@ pub fn measure(
     plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
     pods: &PodArgs,
     how: &ModeArgs,
-    profile: Option<u32>,
+    profile: Profiling,
     common: &Common,
 ) -> Result<u8, Failure> {
     let plan = plan(&mut bytes).map_err(wrong)?;

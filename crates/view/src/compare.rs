@@ -1,5 +1,6 @@
 //! Two machines, or one at two times: which is faster at what, and by how much. Below it: loads and searches.
 
+mod code;
 mod compared;
 mod difference;
 mod doubts;

@@ -8,11 +8,13 @@
 //! live page asks for those after the last it has.
 
 mod chart;
+mod flame;
 mod round;
 mod table;
 mod text;
 
 pub use chart::{Axis, Band, Bound, Chart, Form, Heat, Point, Role, Row, Series, Unit};
+pub use flame::Flame;
 pub use table::Table;
 pub(crate) use text::indented;
 pub use text::{Piece, Text, Tone};
@@ -149,6 +151,9 @@ pub struct Section {
     pub tables: Vec<Table>,
     /// Charts.
     pub charts: Vec<Chart>,
+    /// Flame graphs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flames: Vec<Flame>,
 }
 
 /// A stretch of the run.
@@ -207,6 +212,12 @@ impl Section {
         self
     }
 
+    /// With a flame graph.
+    pub(crate) fn flame(mut self, flame: Flame) -> Self {
+        self.flames.push(flame);
+        self
+    }
+
     /// With a table, if it has rows.
     pub(crate) fn table(mut self, table: Table) -> Self {
         self.tables.extend((!table.is_empty()).then(|| table.filled()));
@@ -228,6 +239,7 @@ impl Section {
         }
         self.tables.extend(part.tables.into_iter().map(|table| table.titled(&part.title)));
         self.charts.extend(part.charts);
+        self.flames.extend(part.flames);
         self
     }
 
@@ -239,6 +251,7 @@ impl Section {
 
     /// Nothing is left of one that says and shows nothing.
     pub(crate) fn kept(self) -> Option<Self> {
-        (!(self.texts.is_empty() && self.tables.is_empty() && self.charts.is_empty())).then_some(self)
+        let is_empty = self.texts.is_empty() && self.tables.is_empty() && self.charts.is_empty();
+        (!is_empty || !self.flames.is_empty()).then_some(self)
     }
 }

@@ -5,7 +5,7 @@ use crate::document::{Section, Table, indented};
 use crate::verdict::{arithmetic, chain, confidence, evidence, expected, none, sentences, unsaid};
 use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
 use crate::words::on;
-use crate::{PlaceSeen, RunView, Text, Tone, Trial, freezes};
+use crate::{PlaceSeen, RunView, Text, Tone, Trial, freezes, profile};
 use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt};
 use record::{Cause, Confidence, Diagnosis, Finding};
 use units::{Nanos, Share, grouped};
@@ -25,6 +25,7 @@ pub fn explain(view: &RunView) -> Vec<Text> {
     let which = Text::empty().and(Tone::Faint, format!("run {0} · torment show {0}", started.id));
     let mut lines = indented(head.into_iter().chain(verdict));
     lines.extend(rest(view).iter().flat_map(Section::lines));
+    lines.extend(profile::explained(view));
     lines.extend(indented([Text::empty(), which]));
     lines
 }

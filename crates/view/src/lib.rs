@@ -7,6 +7,7 @@
 pub mod anatomy;
 mod caveats;
 mod chart;
+mod code;
 mod compare;
 mod doctor;
 pub mod document;

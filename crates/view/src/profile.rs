@@ -1,9 +1,9 @@
 //! What ran on the processors: the functions with the most time, by themselves and with what they call, and what could not be seen.
 
-use crate::document::{Section, Table, indented};
-use crate::{Text, Tone};
+use crate::document::{Flame, Section, Table, indented};
+use crate::{RunView, Text, Tone, code};
 use record::{LoadSide, Nameless, Profile, ProfiledLoad};
-use stacks::{Portion, Tally};
+use stacks::{Portion, Tally, flames};
 use stats::Estimate;
 use units::{Nanos, grouped};
 
@@ -16,22 +16,67 @@ const NAMELESS: usize = 3;
 /// Below this share of the samples what could not be seen changes no figure.
 const LITTLE: f64 = 0.01;
 
-/// What a profile says, under its heading.
-pub(crate) fn section(profile: &Profile) -> Section {
-    let (section, tally) = (Section::named("profile", "What ran on the processors"), Tally::of(profile));
-    let section = section.texts([head(profile)]).texts(unseen(profile, &tally));
-    tables(profile, &tally).into_iter().fold(section, Section::table)
+/// What the profiles of a run say, under one heading; of two, each table says of which side of the limit it is.
+pub(crate) fn section(view: &RunView) -> Section {
+    let named = Section::named("profile", "What ran on the processors");
+    let (texts, grew) = code::grew(view);
+    let several = view.profiles.len() > 1;
+    let of_one = |section: Section, profile: &Profile| {
+        let tally = Tally::of(profile);
+        let section = section.texts([head(profile)]).texts(unseen(profile, &tally));
+        let titled = |table: Table| {
+            let title = format!("{}{}", side(profile).filter(|_| several).unwrap_or_default(), table.title);
+            table.titled(&title)
+        };
+        tables(profile, &tally).map(titled).into_iter().fold(section, Section::table)
+    };
+    // The overload first: that is what is asked for.
+    let section = view.profiles.iter().rev().fold(named.texts(code::line(view)), of_one);
+    let section = grew.into_iter().fold(section.texts(texts), Section::table);
+    flame(view).into_iter().fold(section, Section::flame)
 }
 
-/// The same for a terminal.
-pub(crate) fn lines(profile: &Profile) -> Vec<Text> {
-    let tally = Tally::of(profile);
-    let mut lines = indented([head(profile), Text::empty()]);
-    for table in tables(profile, &tally).iter().filter(|table| !table.is_empty()) {
+/// Of the last load, beside the one before it.
+fn flame(view: &RunView) -> Option<Flame> {
+    let (last, before) = view.profiles.split_last()?;
+    let title = "Which code calls which, as a flame graph";
+    let (name, first) = (side(last).map_or("", |side| side.trim_end_matches(", ")), before.first());
+    let beside = first.and_then(side).map(|side| side.trim_end_matches(", "));
+    Some(Flame::of(title, name, beside, &flames(last, first))).filter(|flame| !flame.calls.is_empty())
+}
+
+fn side(profile: &Profile) -> Option<&'static str> {
+    profile.load.map(|load| match load.side {
+        LoadSide::Well => "below the limit, ",
+        LoadSide::Above => "above the limit, ",
+    })
+}
+
+/// The same for a terminal, in whole.
+pub(crate) fn explained(view: &RunView) -> Vec<Text> {
+    let section = if view.profiles.is_empty() { Section::default() } else { section(view) };
+    let Some(Section { title, texts, tables, .. }) = section.kept() else { return Vec::new() };
+    let head = indented([Text::empty(), Text::empty().and(Tone::Faint, title)]);
+    let head = head.into_iter().chain(indented(texts.into_iter().chain([Text::empty()])));
+    head.chain(titled(&tables)).collect()
+}
+
+/// Tables under their titles, an empty line after each.
+fn titled(tables: &[Table]) -> Vec<Text> {
+    let mut lines = Vec::new();
+    for table in tables.iter().filter(|table| !table.is_empty()) {
         lines.extend(indented([Text::empty().and(Tone::Faint, &table.title)]));
         lines.extend(table.lines_at(1));
         lines.push(Text::empty());
     }
+    lines
+}
+
+/// One profile for a terminal.
+pub(crate) fn lines(profile: &Profile) -> Vec<Text> {
+    let tally = Tally::of(profile);
+    let mut lines = indented([head(profile), Text::empty()]);
+    lines.extend(titled(&tables(profile, &tally)));
     let unseen = unseen(profile, &tally);
     let apart = (!unseen.is_empty()).then(Text::empty);
     lines.extend(indented(unseen));
@@ -141,12 +186,17 @@ fn named(profile: &Profile, function: u32) -> (String, String) {
     (short(&function.name), place)
 }
 
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
+    cut(name, LONGEST)
+}
+
+/// A name of so many letters at most.
+pub(crate) fn cut(name: &str, longest: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= LONGEST {
+    if letters.len() <= longest {
         return name.to_owned();
     }
-    let half = LONGEST / 2;
+    let half = longest / 2;
     letters[..half - 1].iter().chain(&['…']).chain(&letters[letters.len() - half..]).collect()
 }
 

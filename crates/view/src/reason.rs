@@ -1,6 +1,6 @@
 use crate::words::number;
 use crate::{Tone, Trial};
-use record::{Failure, Lack, Outcome, Outcomes, Purpose};
+use record::{Failure, Lack, Outcome, Outcomes};
 use units::{Share, grouped};
 
 units::named! {
@@ -23,7 +23,7 @@ impl TrialState {
     pub fn of(trial: &Trial) -> Self {
         match &trial.judgement {
             None => Self::Unjudged,
-            Some(_) if matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery) => Self::Unjudged,
+            Some(_) if !trial.purpose.is_judged() => Self::Unjudged,
             Some(j) if !j.invalid.is_empty() => Self::Void,
             Some(j) if j.good => Self::Good,
             Some(_) => Self::Bad,

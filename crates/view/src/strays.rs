@@ -18,7 +18,7 @@ pub(crate) fn judged(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
     };
     view.trials
         .iter()
-        .filter(|trial| !matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery))
+        .filter(|trial| trial.purpose.is_judged())
         .filter_map(move |trial| Some((at(trial)?, trial)))
 }
 
@@ -84,7 +84,7 @@ impl Strays {
             }
         }
         let is_void = |trial: &&Trial| TrialState::is_void(trial);
-        let beside = |trial: &&Trial| matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery);
+        let beside = |trial: &&Trial| !trial.purpose.is_judged();
         found.undrawn = view.trials.iter().filter(beside).filter(is_void).count();
         let warm = view.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).filter(is_void);
         found.warm = warm.filter_map(|trial| trial.rate).fold(None, |known, rate| reach(known, rate.0));

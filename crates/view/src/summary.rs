@@ -52,7 +52,8 @@ pub fn summary(view: &RunView) -> Vec<Text> {
         lines.extend(tables(&view.measured, &view.notes));
         lines.push(Text::empty());
     }
-    if view.kind() != Kind::Profile {
+    // Of a search the verdict has a line of them, and `explain` the rest.
+    if view.kind() == Kind::Load {
         lines.extend(view.profiles.iter().flat_map(crate::profile::lines));
     }
     if let Some(error) = view.end.as_ref().and_then(|end| end.error.as_ref()) {

@@ -3,7 +3,7 @@
 
 use crate::watched::amount;
 use crate::words::number;
-use crate::{RunView, Text, Tone, freezes, not_observable};
+use crate::{RunView, Text, Tone, code, freezes, not_observable};
 use record::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
 use units::{Rate, Share};
 
@@ -60,6 +60,7 @@ fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     lines.extend(facts.map(|fact| evidence(fact, diagnosis)));
     lines.extend(rest);
     lines.push(confidence(diagnosis));
+    lines.extend(code::line(view));
     let froze = freezes::way_on(view);
     if froze.is_empty() {
         let next = diagnosis.next.first();

@@ -170,12 +170,28 @@ export interface Chart {
   hollow: string;
 }
 
+/** Who called whom; calls come before those within them, each as how many callers it has, its name, and samples of both loads. */
+export interface Flame {
+  id: string;
+  title: string;
+  note: string;
+  name: string;
+  beside_name: string | null;
+  samples: number;
+  beside: number;
+  modules: string[];
+  /** Name and module; -1: a thread. */
+  names: [string, number][];
+  calls: [number, number, number, number][];
+}
+
 export interface Section {
   id: string;
   title: string;
   texts: Text[];
   tables: Table[];
   charts: Chart[];
+  flames?: Flame[];
 }
 
 export interface Phase {

@@ -19,6 +19,7 @@ import {
   type Document,
   type Doubt,
   type Front,
+  type Flame,
   type Full,
   type Head,
   type Heat,
@@ -178,6 +179,27 @@ function readSection(value: unknown): Section {
     texts: list(from.texts, readText),
     tables: list(from.tables, readTable),
     charts: list(from.charts, readChart),
+    ...(Array.isArray(from.flames) && { flames: list(from.flames, readFlame) }),
+  };
+}
+
+function readFlame(value: unknown): Flame {
+  const from = object(value);
+  const numbers = (one: unknown) => list(one, (n) => number(n, 0));
+  return {
+    id: string(from.id),
+    title: string(from.title),
+    note: string(from.note),
+    name: string(from.name),
+    beside_name: stringOrNull(from.beside_name),
+    samples: number(from.samples, 0),
+    beside: number(from.beside, 0),
+    modules: list(from.modules, string),
+    names: list(from.names, (one): [string, number] => (Array.isArray(one) ? [string(one[0]), number(one[1], -1)] : ['', -1])),
+    calls: list(from.calls, (one): [number, number, number, number] => {
+      const [depth = 0, name = -1, samples = 0, beside = 0] = numbers(one);
+      return [depth, name, samples, beside];
+    }),
   };
 }
 

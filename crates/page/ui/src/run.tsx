@@ -7,6 +7,7 @@ import { ChartView } from './chart/chart';
 import { timeRange } from './chart/data';
 import { Group } from './chart/group';
 import type { Document, Doubt, Full, Head, Section, Station } from './document';
+import { FlameView } from './flame-view';
 import { lasted, moment } from './format';
 import { TableView } from './table';
 import { TextView, toneOf, words } from './text';
@@ -292,6 +293,11 @@ function SectionView({
           ))}
         </div>
       )}
+      {section.flames?.map((flame) => (
+        <Guard key={flame.id} what={flame.title} doc={doc}>
+          <FlameView flame={flame} />
+        </Guard>
+      ))}
       {section.tables.map((table, index) => (
         <Guard key={index} what={table.title || section.title} doc={doc}>
           <TableView table={table} linked={linked} label={section.title} />

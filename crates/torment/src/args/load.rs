@@ -1,3 +1,4 @@
+use super::When;
 use super::find::Level;
 use super::fleet::FleetArgs;
 use super::label::KeepArgs;
@@ -7,6 +8,7 @@ use super::storm::StormArgs;
 use super::watching::WatchArgs;
 use clap::Args;
 use plan::{Command, Draft, Error, GivenAt, Key, Plan, ReadFile};
+use runner::Profiling;
 
 /// Find the highest rate that meets the goal
 ///
@@ -41,6 +43,10 @@ pub struct FindArgs {
     pub fleet: FleetArgs,
     #[command(flatten)]
     watch: WatchArgs,
+    /// After the search, sample the target's stacks under two short loads, well below the limit and just above: which code
+    /// runs; auto: where processors gave first
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Watch")]
+    profile: When,
     /// What to do with the plan.
     #[command(flatten)]
     pub how: ModeArgs,
@@ -123,6 +129,15 @@ pub struct ModeArgs {
 }
 
 impl FindArgs {
+    /// Whether the target is sampled.
+    pub fn profiling(&self) -> Profiling {
+        match self.profile {
+            When::Auto => Profiling::WhereItTells,
+            When::Always => Profiling::Always,
+            When::Never => Profiling::Never,
+        }
+    }
+
     /// The plan: the file's, if the target is one, with these options over it.
     ///
     /// # Errors
@@ -138,13 +153,10 @@ impl FindArgs {
     }
 }
 
-/// Samples a second beside a load: not in step with what happens a hundred times a second.
-const PROFILE_HZ: u32 = 99;
-
 impl RunArgs {
-    /// Samples a second of the target, if it is to be sampled.
-    pub fn profile_hz(&self) -> Option<u32> {
-        self.profile.then_some(PROFILE_HZ)
+    /// Whether the target is sampled.
+    pub fn profiling(&self) -> Profiling {
+        if self.profile { Profiling::Always } else { Profiling::Never }
     }
 
     /// The plan: the file's, if the target is one, with these options over it.

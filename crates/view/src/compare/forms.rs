@@ -92,7 +92,7 @@ impl RunComparison {
         let verdicts = self.verdicts.iter().zip(self.runs.iter().skip(1)).map(|(verdict, run)| {
             json!({ "run": run.id, "standing": verdict.standing.name(), "words": verdict.words })
         });
-        json!({
+        let mut said = json!({
             "schema": record::SCHEMA,
             "tolerance": self.noise,
             "standing": self.standing().name(),
@@ -100,7 +100,9 @@ impl RunComparison {
             "doubts": self.doubts.iter().map(caveat).collect::<Vec<_>>(),
             "runs": runs.collect::<Vec<_>>(),
             "measures": measures.collect::<Vec<_>>(),
-        })
+        });
+        self.code_json().into_iter().for_each(|code| said["code"] = code);
+        said
     }
 
     /// A row for each figure of each run.
@@ -156,6 +158,9 @@ impl RunComparison {
         text += &grid.markdown();
         for (run, said) in self.gave() {
             text += &format!("\n- {} — what gave first: {}", escaped(&run.title), escaped(said));
+        }
+        for said in self.code_said() {
+            text += &format!("\n- {}", escaped(&said));
         }
         for changed in self.changed() {
             text += &format!("\n- changed {}", escaped(&changed.to_string()));

@@ -1,5 +1,6 @@
 //! Several runs against the first of them: every figure with its interval, and what that means.
 
+use super::code;
 use super::compared::Compared;
 use super::difference::Standing;
 use super::doubts::doubts;
@@ -7,6 +8,7 @@ use super::measure::{Measure, Run, measures, other_load};
 use super::spread::Spread;
 use crate::{Kind, RunView, Text};
 use record::{Caveat, Doubt};
+use stacks::Change;
 
 /// More runs than this nobody compares at a glance.
 pub const MOST_COMPARED: usize = 8;
@@ -20,6 +22,8 @@ pub struct RunComparison {
     pub doubts: Vec<Caveat>,
     /// Everything that at least one of them has a figure of.
     pub measures: Vec<Measure>,
+    /// Of each run how its functions differ from those of the first one; none of the first, and of those without profiles.
+    pub code: Vec<Option<Vec<Change>>>,
     /// What came of each run but the first.
     pub verdicts: Vec<RunVerdict>,
     /// What is noise: a figure that differs by a smaller share is the same.
@@ -96,7 +100,9 @@ pub fn compare_runs(runs: &[(&RunView, &Spread)], noise: f64) -> Result<RunCompa
             }
         })
         .collect();
-    Ok(RunComparison { doubts: doubts(runs, &compared), runs: compared, measures, verdicts, noise })
+    let code = (0..runs.len()).map(|run| (run > 0).then(|| code::changes(runs[0].0, runs[run].0)).flatten());
+    let code = code.collect();
+    Ok(RunComparison { doubts: doubts(runs, &compared), runs: compared, measures, code, verdicts, noise })
 }
 
 /// Whether a load may be judged: the generator itself was not the limit.

@@ -31,6 +31,7 @@ impl RunComparison {
             lines.push(Text::empty());
         }
         lines.extend(self.table());
+        lines.extend(self.code_lines());
         let gave = self.gave();
         if !gave.is_empty() {
             lines.push(Text::empty());

@@ -7,7 +7,9 @@ use crate::experiment::Names;
 use crate::reason::TrialState;
 use crate::summary::{above, headline, machine_words, nothing, ours_way_on, raised_brings, sheet_use};
 use crate::words::{number, quoted};
-use crate::{Kind, RunView, Trial, Words, caveats, experiment, explain, freezes, hiccups, sheet, verdict};
+use crate::{
+    Kind, RunView, Trial, Words, caveats, code, experiment, explain, freezes, hiccups, sheet, verdict,
+};
 use plan::Objective;
 use record::{Cause, Purpose, Standing, Verdict};
 use units::{Nanos, grouped};
@@ -31,6 +33,7 @@ pub(super) fn of(pages: &Pages) -> Front {
     if run.is_ours() && freezes::recur(run) {
         verdict.extend(freezes::line(run));
     }
+    verdict.extend(code::line(run));
     verdict.extend(way_on(run));
     verdict.extend(slow_counts(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);

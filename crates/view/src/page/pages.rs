@@ -90,7 +90,7 @@ impl Pages {
         let Some(trial) = self.run.trials.last() else { return };
         let rank = match (TrialState::of(trial), trial.purpose) {
             (_, Purpose::Load) => 4,
-            (_, Purpose::WarmUp | Purpose::Recovery) => 0,
+            (_, purpose) if !purpose.is_judged() => 0,
             (TrialState::Good, _) => 3,
             (TrialState::Bad, _) => 2,
             (TrialState::Void | TrialState::Unjudged, _) => 1,

@@ -138,6 +138,46 @@ fn a_load_tells_what_a_request_costs_in_each_function() {
     }
 }
 
+/// A search that is over looks at the code on both sides of its limit, and neither its verdict nor its exit code is any other for it.
+#[test]
+fn a_search_is_followed_by_a_look_at_both_sides_of_its_limit() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--workers", "1"]);
+    let url = target.url("/burn?a=70&b=30&us=20000");
+    let search = |when| {
+        let how = ["--from", "15", "--max", "200", "--trial", "1s", "--budget", "20s", "--profile", when];
+        place.json(["find", &url].into_iter().chain(how))
+    };
+    let (ended, json) = search("always");
+    if ended.stdout.contains("not-profiled") {
+        return eprintln!("SKIPPED: no perf events here: {}", json["caveats"]);
+    }
+    let limit = &json["limits"][0];
+    let expected: &[&str] = match (limit["lower"].as_f64(), limit["upper"].as_f64()) {
+        (Some(_), Some(_)) => &["well", "above"],
+        // A busy machine may leave no time to find one.
+        (Some(_), None) => &["well"],
+        (None, _) => return eprintln!("SKIPPED: no rate held on this machine: {ended}"),
+    };
+    let profiles = json["profiles"].as_array().expect("it was profiled");
+    let sides: Vec<&str> = profiles.iter().filter_map(|profile| profile["load"]["side"].as_str()).collect();
+    assert_eq!(sides, expected, "{ended}");
+    for profile in profiles {
+        let of = |name| samples(profile, "total", name);
+        let share = of("burn_first") / (of("burn_first") + of("burn_second"));
+        assert!((share - 0.7).abs() < 0.15, "{share}\n{ended}");
+    }
+    let explained = place.torment(["explain", "last"]).expect(0).stdout;
+    let told = ["What ran on the processors", "burn_first", "a request"].into_iter();
+    let of_both = ["above the limit, by what they do themselves", "below the limit, with what they call"];
+    for words in told.chain(of_both.into_iter().filter(|_| expected.len() == 2)) {
+        assert!(explained.contains(words), "{words}: {explained}");
+    }
+    let (ended, json) = search("never");
+    assert!(json["profiles"].is_null() && !ended.stdout.contains("not-profiled"), "{ended}");
+}
+
 /// perf(1) is the other program that knows: what it finds by itself agrees within five points, function by function.
 #[test]
 fn perf_record_says_the_same() {
@@ -205,4 +245,42 @@ fn who_may_not_be_sampled_is_told_what_to_change() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let is_told = said.contains("process 1 cannot be sampled") && said.contains("perf_event_paranoid");
     assert!(output.status.code() == Some(1) && is_told, "{said}");
+}
+
+/// A search by somebody who may not sample the target ends as it would have.
+#[test]
+fn who_may_not_sample_finds_the_limit_as_before() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: only root can be somebody else");
+    }
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--workers", "4"]);
+    let copy = std::env::temp_dir().join(format!("torment-finds-as-nobody-{}", std::process::id()));
+    std::fs::copy(binary(), &copy).expect("there is room");
+    let mut nobody = Command::new(&copy);
+    let pid = target.pid().to_string();
+    nobody.args([
+        "find",
+        &target.url("/delay?ms=1"),
+        "--pid",
+        &pid,
+        "--from",
+        "50",
+        "--max",
+        "100",
+        "--trial",
+        "1s",
+    ]);
+    nobody
+        .args(["--profile", "always", "--no-store", "--format", "json"])
+        .current_dir("/")
+        .uid(65534)
+        .gid(65534);
+    let output = nobody.output();
+    std::fs::remove_file(&copy).expect("it is ours");
+    let output = output.expect("it can be run");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let is_told = said.contains("not-profiled") && said.contains("the target is not profiled: ");
+    assert!(output.status.code() != Some(1) && is_told && !said.contains("\"profiles\""), "{said}");
 }

@@ -15,6 +15,7 @@ pub(super) fn now(view: &RunView) -> Option<String> {
         Purpose::Confirm => "to try a bound once more",
         Purpose::Recovery => "to see whether the target is as quick as before",
         Purpose::Curve => "to see how quick answers are below the limit",
+        Purpose::Profile => "to see which code runs",
     };
     // All trials of a search for connections have one rate.
     let rate = current.rate.filter(|_| current.words != Words::Connections);

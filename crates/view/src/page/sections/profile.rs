@@ -4,6 +4,8 @@ use crate::document::Section;
 use crate::page::pages::Pages;
 
 pub(super) fn section(pages: &Pages) -> Section {
-    let all = pages.run.profiles.iter().map(crate::profile::section);
-    all.reduce(Section::part).unwrap_or_default()
+    match pages.run.profiles.is_empty() {
+        true => Section::default(),
+        false => crate::profile::section(&pages.run),
+    }
 }

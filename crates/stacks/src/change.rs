@@ -1,0 +1,160 @@
+use crate::gist::gist;
+use crate::{Portion, Tally};
+use record::Profile;
+use stats::{Estimate, counted, share};
+use std::collections::BTreeMap;
+
+/// Doubt of all intervals together.
+const DOUBT: f64 = 0.05;
+/// What has less than this share of the processor time in both is left out: it is told by chance, and widens all other intervals.
+const LITTLE: f64 = 0.005;
+
+/// What changed from one profile to another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// A function's name, or what it is for.
+    pub name: String,
+    /// The module of a function, if that is compared too.
+    pub module: String,
+    /// In the first,
+    pub before: f64,
+    /// in the second,
+    pub after: f64,
+    /// and by how much more that is, with an interval that holds for all that are compared together (95 %).
+    pub by: Estimate,
+}
+
+impl Change {
+    /// Whether it is more than chance.
+    pub fn grew(&self) -> bool {
+        self.by.low > 0.0
+    }
+
+    /// Whether it is more or less than chance.
+    pub fn is_sure(&self) -> bool {
+        self.by.low > 0.0 || self.by.high < 0.0
+    }
+}
+
+/// How the shares of functions in the processor time changed, by what they do themselves; what grew most first.
+///
+/// The interval is that of a difference of two shares by [`Estimate::minus`], each with Wilson's, at a confidence by which all of
+/// them hold together (Bonferroni): of a hundred functions, five would otherwise be said to change when nothing did.
+pub fn shares(before: &Profile, after: &Profile) -> Vec<Change> {
+    compared(before.samples, after.samples, (by_function(before), by_function(after)), share)
+}
+
+/// The same of what code is for.
+pub fn topics(before: &Profile, after: &Profile) -> Vec<Change> {
+    compared(before.samples, after.samples, (by_topic(before), by_topic(after)), share)
+}
+
+/// How the processor time of a request changed, in seconds: samples ÷ their rate ÷ requests. None without requests.
+///
+/// Functions are told by their names alone: another version may be another file. Samples of a function are counted like events that come at random (Poisson); the intervals as in [`shares`].
+pub fn each_request(before: &Profile, after: &Profile) -> Option<Vec<Change>> {
+    let one = |profile: &Profile| {
+        let requests = profile.requests.filter(|requests| *requests > 0)?;
+        Some(1.0 / (f64::from(profile.hz.max(1)) * requests as f64))
+    };
+    let (first, second) = (one(before)?, one(after)?);
+    let whose = |samples: u64, scale: f64| {
+        move |hits: u64, _: u64, doubt: f64| {
+            (samples > 0).then(|| counted(hits, doubt).map(|count| count * scale))
+        }
+    };
+    let (first, second) = (whose(before.samples, first), whose(after.samples, second));
+    Some(differences((by_name(before), by_name(after)), (before.samples, after.samples), first, second))
+}
+
+type Named = BTreeMap<(String, String), u64>;
+
+fn by_function(profile: &Profile) -> Named {
+    let mut named = Named::new();
+    for Portion { of, own, .. } in Tally::of(profile).functions {
+        let Some(function) = profile.functions.get(of as usize) else { continue };
+        let module = profile.modules.get(function.module as usize).map_or("", |module| &module.name);
+        *named.entry((function.name.clone(), module.to_owned())).or_default() += own;
+    }
+    named
+}
+
+/// Whatever module they are in.
+fn by_name(profile: &Profile) -> Named {
+    let mut named = Named::new();
+    for ((name, _), samples) in by_function(profile) {
+        *named.entry((name, String::new())).or_default() += samples;
+    }
+    named
+}
+
+fn by_topic(profile: &Profile) -> Named {
+    let known = gist(profile).into_iter().filter_map(|part| Some((part.topic?, part.samples)));
+    known.map(|(topic, samples)| ((topic.to_owned(), String::new()), samples)).collect()
+}
+
+fn compared(
+    before: u64,
+    after: u64,
+    named: (Named, Named),
+    of: impl Fn(u64, u64, f64) -> Option<Estimate>,
+) -> Vec<Change> {
+    differences(named, (before, after), &of, &of)
+}
+
+fn differences(
+    (before, after): (Named, Named),
+    (all_before, all_after): (u64, u64),
+    first: impl Fn(u64, u64, f64) -> Option<Estimate>,
+    second: impl Fn(u64, u64, f64) -> Option<Estimate>,
+) -> Vec<Change> {
+    let large = |hits: u64, all: u64| hits as f64 > LITTLE * all as f64;
+    let mut names: Vec<&(String, String)> = before.keys().chain(after.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let counts = names.into_iter().map(|name| {
+        let of = |named: &Named| named.get(name).copied().unwrap_or(0);
+        (name, of(&before), of(&after))
+    });
+    let counts: Vec<_> =
+        counts.filter(|(_, before, after)| large(*before, all_before) || large(*after, all_after)).collect();
+    let doubt = DOUBT / counts.len().max(1) as f64;
+    let change = |(name, before, after): (&(String, String), u64, u64)| {
+        let (before, after) = (first(before, all_before, doubt)?, second(after, all_after, doubt)?);
+        let (name, module) = name.clone();
+        Some(Change { name, module, before: before.value, after: after.value, by: after.minus(before) })
+    };
+    let mut changes: Vec<Change> = counts.into_iter().filter_map(change).collect();
+    changes.sort_by(|a, b| b.by.value.total_cmp(&a.by.value).then_with(|| a.name.cmp(&b.name)));
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::tests::profile;
+
+    #[test]
+    fn what_grew_is_told_from_what_is_chance() {
+        let (well, above) = (
+            profile(&[("ab", 500), ("ac", 20), ("a", 480)]),
+            profile(&[("ab", 480), ("ac", 170), ("a", 350)]),
+        );
+        let changes = shares(&well, &above);
+        let told: Vec<(&str, bool, bool)> =
+            changes.iter().map(|change| (change.name.as_str(), change.grew(), change.is_sure())).collect();
+        assert_eq!(told, [("c", true, true), ("b", false, false), ("a", false, true)]);
+        assert!((changes[0].by.value - 0.15).abs() < 1e-9 && changes[0].by.low > 0.1, "{changes:?}");
+        assert_eq!(shares(&well, &Profile::default()), []);
+    }
+
+    #[test]
+    fn twice_the_time_of_a_request() {
+        let of = |samples, requests| Profile { requests, ..profile(&[("ab", samples), ("a", 200)]) };
+        let changes = each_request(&of(990, Some(1000)), &of(1980, Some(1000))).expect("there were requests");
+        assert_eq!((changes[0].name.as_str(), changes[0].grew()), ("b", true));
+        assert!((changes[0].by.value - 0.01).abs() < 1e-9, "{changes:?}");
+        assert!(!changes[1].is_sure(), "{changes:?}");
+        assert_eq!(each_request(&of(1, None), &of(1, Some(1))), None);
+    }
+}

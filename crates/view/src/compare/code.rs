@@ -1,0 +1,127 @@
+//! Which functions of two profiled runs cost more or less, in processor time of a request.
+
+use super::runs::RunComparison;
+use crate::document::{Table, indented};
+use crate::{RunView, Text, Tone, profile};
+use serde_json::{Value, json};
+use stacks::{Change, each_request};
+use units::Nanos;
+
+/// Functions in a table.
+const SHOWN: usize = 10;
+
+/// How the functions of a run differ from those of the first one; none if one of the two has no profile under a load.
+pub(super) fn changes(first: &RunView, other: &RunView) -> Option<Vec<Change>> {
+    // A search has one of well below its limit first.
+    let of = |view: &RunView| view.profiles.iter().find(|profile| profile.requests > Some(0)).cloned();
+    each_request(&of(first)?, &of(other)?)
+}
+
+/// Those that differ by more than chance, the largest difference first.
+fn sure(changes: &[Change]) -> Vec<&Change> {
+    let mut sure: Vec<&Change> = changes.iter().filter(|change| change.is_sure()).collect();
+    sure.sort_by(|a, b| b.by.value.abs().total_cmp(&a.by.value.abs()));
+    sure
+}
+
+/// Seconds of a request, with a sign if they are a difference.
+fn time(seconds: f64) -> String {
+    Nanos((seconds.abs() * 1e9).round() as u64).to_string()
+}
+
+fn signed(seconds: f64) -> String {
+    format!("{}{}", if seconds < 0.0 { "−" } else { "+" }, time(seconds))
+}
+
+impl RunComparison {
+    /// For people; nothing where no two of them have profiles.
+    pub(super) fn code_lines(&self) -> Vec<Text> {
+        let mut lines = Vec::new();
+        for (run, changes) in self.runs.iter().zip(&self.code) {
+            let Some(changes) = changes else { continue };
+            let title = format!("which code changed: processor time of a request, {}", run.title);
+            lines.extend(indented([Text::empty(), Text::empty().and(Tone::Strong, title)]));
+            let sure = sure(changes);
+            if sure.is_empty() {
+                let said =
+                    format!("no function differs by more than chance allows ({} compared)", changes.len());
+                lines.extend(indented([Text::at(1).then(said)]));
+                continue;
+            }
+            let mut table = Table::new(&["function", "first", "here", "more", "95 %, all together"]);
+            for change in sure.iter().take(SHOWN) {
+                let tone = if change.grew() { Tone::Bad } else { Tone::Good };
+                let by = change.by;
+                table.row([
+                    (profile::short(&change.name), Tone::Plain),
+                    (time(change.before), Tone::Plain),
+                    (time(change.after), Tone::Plain),
+                    (signed(by.value), tone),
+                    (format!("{} to {}", signed(by.low), signed(by.high)), Tone::Faint),
+                ]);
+            }
+            lines.extend(table.lines_at(1));
+        }
+        lines
+    }
+
+    /// For programs: of each run but the first every function that was compared, in nanoseconds of a request.
+    pub(super) fn code_json(&self) -> Option<Value> {
+        let ns = |seconds: f64| (seconds * 1e9).round();
+        let function = |change: &Change| {
+            json!({
+                "function": change.name,
+                "first_ns": ns(change.before),
+                "ns": ns(change.after),
+                "more_ns": ns(change.by.value),
+                "low": ns(change.by.low),
+                "high": ns(change.by.high),
+            })
+        };
+        let of = |(run, changes): (&super::Compared, &Option<Vec<Change>>)| {
+            let functions: Vec<Value> = changes.as_ref()?.iter().map(function).collect();
+            Some(json!({ "run": run.id, "functions": functions }))
+        };
+        let all: Vec<Value> = self.runs.iter().zip(&self.code).filter_map(of).collect();
+        (!all.is_empty()).then_some(Value::Array(all))
+    }
+
+    /// For a pull request: what changed most, in a line for each run.
+    pub(super) fn code_said(&self) -> Vec<String> {
+        let of = |(run, changes): (&super::Compared, &Option<Vec<Change>>)| {
+            let change = *sure(changes.as_ref()?).first()?;
+            let (more, which) = (time(change.by.value), if change.grew() { "more" } else { "less" });
+            Some(format!("{} spends {more} {which} of each request in {}", run.title, change.name))
+        };
+        self.runs.iter().zip(&self.code).filter_map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{CallNode, CodeFunction, Profile, StackCount};
+
+    fn run(samples: [u64; 2]) -> RunView {
+        let function = |name: &str| CodeFunction { name: name.to_owned(), module: 0, file: None, line: None };
+        let profile = Profile {
+            hz: 100,
+            samples: samples.iter().sum(),
+            requests: Some(1000),
+            functions: vec![function("render"), function("parse")],
+            calls: vec![CallNode::of(None, 0), CallNode::of(None, 1)],
+            stacks: (0..).zip(samples).map(|(place, samples)| StackCount(0, place, samples)).collect(),
+            ..Profile::default()
+        };
+        RunView { profiles: vec![profile], ..RunView::default() }
+    }
+
+    #[test]
+    fn what_costs_more_is_told_from_chance() {
+        let changes = changes(&run([500, 300]), &run([900, 310])).expect("both have a profile");
+        let sure = sure(&changes);
+        assert_eq!(sure.iter().map(|change| change.name.as_str()).collect::<Vec<_>>(), ["render"]);
+        assert_eq!((signed(sure[0].by.value), time(sure[0].before)), ("+4 ms".to_owned(), "5 ms".to_owned()));
+        assert!(super::changes(&run([500, 300]), &RunView::default()).is_none());
+    }
+}
