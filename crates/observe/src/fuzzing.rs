@@ -1,7 +1,7 @@
 //! What the watched say of themselves, for the fuzzers in `fuzz/`: any bytes, to the very readers that a
 //! watch uses. Nothing here is for anybody else.
 
-use crate::jvm::{code, dump, perfdata, virtuals};
+use crate::jvm::{dump, perfdata, virtuals};
 use crate::metrics::text;
 use crate::sweep::{call, local};
 use crate::{cgroup, diag, disks, network, titles};
@@ -22,12 +22,12 @@ pub fn perfdata(bytes: &[u8]) {
     }
 }
 
-/// What a Java virtual machine answers when it is asked for its threads, for its virtual ones, and for its code.
+/// What a Java virtual machine answers when it is asked for its threads, and for its virtual ones.
 pub fn dump(bytes: &[u8]) {
     let text = &String::from_utf8_lossy(bytes);
     let places = || dump::parse(text).places.list();
     assert_eq!(places(), places());
-    let _ = (virtuals::scheduler(1, text, text), code::parse(text));
+    let _ = virtuals::scheduler(1, text, text);
 }
 
 /// The body of an endpoint of metrics: what is kept of it, written as it came, is kept again.

@@ -12,7 +12,7 @@ mod told;
 pub type Reader = fn(&[u8]);
 
 /// The readers by name, which is that of the fuzzer and of its folder in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 13] = [
+pub const READERS: [(&str, Reader); 12] = [
     ("http1", engine::fuzzing::http1),
     ("http2", engine::fuzzing::http2),
     ("sql", engine::fuzzing::sql),

@@ -73,6 +73,7 @@ mod tests {
                 record::Caveat::new(record::Doubt::SingleRuns, "one run of each"),
             ],
             measures: vec![measure],
+            code: vec![None, None],
             verdicts: vec![RunVerdict { standing: Standing::Worse, words: "after is slower".to_owned() }],
             noise: 0.05,
         }
