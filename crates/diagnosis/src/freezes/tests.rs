@@ -2,7 +2,7 @@
 
 use super::*;
 use record::watch::{Cgroup, CpuQuota, Group, State, SubjectWindow, Wait, Window};
-use record::{Outcome, SILENCE};
+use record::{Outcome, Purpose, SILENCE};
 use units::Rate;
 
 /// Sent and answered, in seconds.

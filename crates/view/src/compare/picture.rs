@@ -113,6 +113,7 @@ mod tests {
             runs: names.iter().map(run).collect(),
             doubts: Vec::new(),
             measures,
+            code: names.iter().map(|_| None).collect(),
             verdicts: vec![RunVerdict { standing: Standing::Worse, words: "after is slower".to_owned() }],
             noise: 0.05,
         }
