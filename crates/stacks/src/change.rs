@@ -11,7 +11,7 @@ const LITTLE: f64 = 0.005;
 
 /// What changed from one profile to another.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct CodeChange {
     /// A function's name, or what it is for.
     pub name: String,
     /// The module of a function, if that is compared too.
@@ -24,7 +24,7 @@ pub struct Change {
     pub by: Estimate,
 }
 
-impl Change {
+impl CodeChange {
     /// Whether it is more than chance.
     pub fn grew(&self) -> bool {
         self.by.low > 0.0
@@ -40,19 +40,19 @@ impl Change {
 ///
 /// The interval is that of a difference of two shares by [`Estimate::minus`], each with Wilson's, at a confidence by which all of
 /// them hold together (Bonferroni): of a hundred functions, five would otherwise be said to change when nothing did.
-pub fn shares(before: &Profile, after: &Profile) -> Vec<Change> {
+pub fn shares(before: &Profile, after: &Profile) -> Vec<CodeChange> {
     compared(before.samples, after.samples, (by_function(before), by_function(after)), share)
 }
 
 /// The same of what code is for.
-pub fn topics(before: &Profile, after: &Profile) -> Vec<Change> {
+pub fn topics(before: &Profile, after: &Profile) -> Vec<CodeChange> {
     compared(before.samples, after.samples, (by_topic(before), by_topic(after)), share)
 }
 
 /// How the processor time of a request changed, in seconds: samples ÷ their rate ÷ requests. None without requests.
 ///
 /// Functions are told by their names alone: another version may be another file. Samples of a function are counted like events that come at random (Poisson); the intervals as in [`shares`].
-pub fn each_request(before: &Profile, after: &Profile) -> Option<Vec<Change>> {
+pub fn each_request(before: &Profile, after: &Profile) -> Option<Vec<CodeChange>> {
     let one = |profile: &Profile| {
         let requests = profile.requests.filter(|requests| *requests > 0)?;
         Some(1.0 / (f64::from(profile.hz.max(1)) * requests as f64))
@@ -98,7 +98,7 @@ fn compared(
     after: u64,
     named: (Named, Named),
     of: impl Fn(u64, u64, f64) -> Option<Estimate>,
-) -> Vec<Change> {
+) -> Vec<CodeChange> {
     differences(named, (before, after), &of, &of)
 }
 
@@ -107,7 +107,7 @@ fn differences(
     (all_before, all_after): (u64, u64),
     first: impl Fn(u64, u64, f64) -> Option<Estimate>,
     second: impl Fn(u64, u64, f64) -> Option<Estimate>,
-) -> Vec<Change> {
+) -> Vec<CodeChange> {
     let large = |hits: u64, all: u64| hits as f64 > LITTLE * all as f64;
     let mut names: Vec<&(String, String)> = before.keys().chain(after.keys()).collect();
     names.sort_unstable();
@@ -122,9 +122,9 @@ fn differences(
     let change = |(name, before, after): (&(String, String), u64, u64)| {
         let (before, after) = (first(before, all_before, doubt)?, second(after, all_after, doubt)?);
         let (name, module) = name.clone();
-        Some(Change { name, module, before: before.value, after: after.value, by: after.minus(before) })
+        Some(CodeChange { name, module, before: before.value, after: after.value, by: after.minus(before) })
     };
-    let mut changes: Vec<Change> = counts.into_iter().filter_map(change).collect();
+    let mut changes: Vec<CodeChange> = counts.into_iter().filter_map(change).collect();
     changes.sort_by(|a, b| b.by.value.total_cmp(&a.by.value).then_with(|| a.name.cmp(&b.name)));
     changes
 }

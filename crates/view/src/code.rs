@@ -3,7 +3,7 @@
 use crate::document::Table;
 use crate::{RunView, Text, Tone, profile};
 use record::{LoadSide, Profile};
-use stacks::{Change, Gist, gist, shares, topics};
+use stacks::{CodeChange, Gist, gist, shares, topics};
 
 /// Parts that are named in a line, and the least share of one.
 const NAMED: usize = 3;
@@ -51,7 +51,7 @@ fn part_of(profile: &Profile, part: &Gist) -> Option<(String, String)> {
 
 /// What it is for that rose most, or else the function.
 fn rises(well: &Profile, above: &Profile) -> Option<String> {
-    let most = |changes: Vec<Change>| {
+    let most = |changes: Vec<CodeChange>| {
         changes.into_iter().next().filter(|change| change.grew() && change.by.value >= RISES)
     };
     let most = most(topics(well, above)).or_else(|| most(shares(well, above)))?;
@@ -68,7 +68,7 @@ fn whole(share: f64) -> String {
 pub(crate) fn grew(view: &RunView) -> (Vec<Text>, Option<Table>) {
     let Some((well, above)) = sides(view) else { return Default::default() };
     let changes = shares(well, above);
-    let grown: Vec<&Change> = changes.iter().filter(|change| change.grew()).take(SHOWN).collect();
+    let grown: Vec<&CodeChange> = changes.iter().filter(|change| change.grew()).take(SHOWN).collect();
     if grown.is_empty() {
         let text = format!(
             "from well below the limit to above it nothing grew by more than chance allows ({} functions compared)",

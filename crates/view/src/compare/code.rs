@@ -4,22 +4,22 @@ use super::runs::RunComparison;
 use crate::document::{Table, indented};
 use crate::{RunView, Text, Tone, profile};
 use serde_json::{Value, json};
-use stacks::{Change, each_request};
+use stacks::{CodeChange, each_request};
 use units::Nanos;
 
 /// Functions in a table.
 const SHOWN: usize = 10;
 
 /// How the functions of a run differ from those of the first one; none if one of the two has no profile under a load.
-pub(super) fn changes(first: &RunView, other: &RunView) -> Option<Vec<Change>> {
+pub(super) fn changes(first: &RunView, other: &RunView) -> Option<Vec<CodeChange>> {
     // A search has one of well below its limit first.
     let of = |view: &RunView| view.profiles.iter().find(|profile| profile.requests > Some(0)).cloned();
     each_request(&of(first)?, &of(other)?)
 }
 
 /// Those that differ by more than chance, the largest difference first.
-fn sure(changes: &[Change]) -> Vec<&Change> {
-    let mut sure: Vec<&Change> = changes.iter().filter(|change| change.is_sure()).collect();
+fn sure(changes: &[CodeChange]) -> Vec<&CodeChange> {
+    let mut sure: Vec<&CodeChange> = changes.iter().filter(|change| change.is_sure()).collect();
     sure.sort_by(|a, b| b.by.value.abs().total_cmp(&a.by.value.abs()));
     sure
 }
@@ -68,7 +68,7 @@ impl RunComparison {
     /// For programs: of each run but the first every function that was compared, in nanoseconds of a request.
     pub(super) fn code_json(&self) -> Option<Value> {
         let ns = |seconds: f64| (seconds * 1e9).round();
-        let function = |change: &Change| {
+        let function = |change: &CodeChange| {
             json!({
                 "function": change.name,
                 "first_ns": ns(change.before),
@@ -78,7 +78,7 @@ impl RunComparison {
                 "high": ns(change.by.high),
             })
         };
-        let of = |(run, changes): (&super::Compared, &Option<Vec<Change>>)| {
+        let of = |(run, changes): (&super::Compared, &Option<Vec<CodeChange>>)| {
             let functions: Vec<Value> = changes.as_ref()?.iter().map(function).collect();
             Some(json!({ "run": run.id, "functions": functions }))
         };
@@ -88,7 +88,7 @@ impl RunComparison {
 
     /// For a pull request: what changed most, in a line for each run.
     pub(super) fn code_said(&self) -> Vec<String> {
-        let of = |(run, changes): (&super::Compared, &Option<Vec<Change>>)| {
+        let of = |(run, changes): (&super::Compared, &Option<Vec<CodeChange>>)| {
             let change = *sure(changes.as_ref()?).first()?;
             let (more, which) = (time(change.by.value), if change.grew() { "more" } else { "less" });
             Some(format!("{} spends {more} {which} of each request in {}", run.title, change.name))

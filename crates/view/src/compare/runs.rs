@@ -8,7 +8,7 @@ use super::measure::{Measure, Run, measures, other_load};
 use super::spread::Spread;
 use crate::{Kind, RunView, Text};
 use record::{Caveat, Doubt};
-use stacks::Change;
+use stacks::CodeChange;
 
 /// More runs than this nobody compares at a glance.
 pub const MOST_COMPARED: usize = 8;
@@ -23,7 +23,7 @@ pub struct RunComparison {
     /// Everything that at least one of them has a figure of.
     pub measures: Vec<Measure>,
     /// Of each run how its functions differ from those of the first one; none of the first, and of those without profiles.
-    pub code: Vec<Option<Vec<Change>>>,
+    pub code: Vec<Option<Vec<CodeChange>>>,
     /// What came of each run but the first.
     pub verdicts: Vec<RunVerdict>,
     /// What is noise: a figure that differs by a smaller share is the same.
