@@ -69,6 +69,10 @@ pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
     let (at_unix_ms, began) = (sys::now().unix_ms(), Instant::now());
     opened.begin()?;
     let work = move || {
+        // Where it is not allowed, what changes at once is read later.
+        if opened.wakes && sys::real_time().is_err() {
+            let _ = rustix::process::setpriority_process(None, -20);
+        }
         gather.watch(&mut opened, &ends);
         (gather, opened.kernel)
     };
