@@ -22,6 +22,13 @@ test('it never leaves the axes while there is another place', () => {
   expect(place(along(3, FRAME), 60, [], FRAME)).toMatchObject({ x: 496, y: 15 });
 });
 
+test('a name too wide for both sides of its line stands at the edge, and is not cut off', () => {
+  const found = place(beside(280, FRAME), 250, [line(280)], FRAME);
+  expect(found.leftwards ? found.x - 250 : found.x).toBeGreaterThanOrEqual(FRAME.left);
+  expect(found.leftwards ? found.x : found.x + 250).toBeLessThanOrEqual(FRAME.right);
+  expect(place(beside(280, FRAME), 450, [line(280)], FRAME)).toMatchObject({ x: 284 });
+});
+
 test('a stretch is named where no mark is', () => {
   const names = (taken: Taken[]) => place(within(400, 480, FRAME), 60, taken, FRAME);
   expect(names([])).toMatchObject({ x: 404, y: 196 });

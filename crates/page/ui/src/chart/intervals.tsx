@@ -100,7 +100,8 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
           const colour = tone === 'plain' ? colours.text : toneColour(tone, scheme());
           return (
             <g key={index}>
-              <line x1={x} x2={x} y1={LANE * lane + 4} y2={bottom} stroke={colour} stroke-dasharray="6 3" />
+              {/* Not through the names of the zones. */}
+              <line x1={x} x2={x} y1={LANE * lane + 4} y2={bottom - LANE * lanes} stroke={colour} stroke-dasharray="6 3" />
               <text class="bound" x={x + (leftwards ? -4 : 4)} y={LANE * (lane + 1) - 2} text-anchor={leftwards ? 'end' : 'start'} fill={colour}>
                 {text}
               </text>

@@ -24,6 +24,8 @@ export const ON_LINE = 3;
 export const ON_MARK = 4;
 export const ON_NAME = 90;
 const BEYOND = 100;
+/** How bad it is to stand aside from its place, for it would go beyond the axes there. */
+const ASIDE = 10;
 
 /** Above and below the line that letters stand on. */
 const UP = 10;
@@ -76,9 +78,16 @@ export function place(places: readonly Place[], width: number, taken: Taken[], f
     const inside = box.left >= frame.left && box.right <= frame.right && box.top >= frame.top && box.bottom <= frame.bottom;
     return inside ? on : on + BEYOND;
   };
-  const best = places.reduce((before, one) => (bad(one) < bad(before) ? one : before));
+  const best = places.map((one) => kept(one, width, frame)).reduce((before, one) => (bad(one) < bad(before) ? one : before));
   taken.push([covered(best, width), ON_NAME]);
   return best;
+}
+
+/** A name that would go beyond the axes stands at their edge: what is cut off cannot be read. One that is wider than they are goes on beyond. */
+function kept(one: Place, width: number, frame: Box): Place {
+  const { left, right } = covered(one, width);
+  const aside = left < frame.left ? frame.left - left : right > frame.right ? frame.right - right : 0;
+  return aside === 0 || width > frame.right - frame.left ? one : { ...one, x: one.x + aside, worse: one.worse + ASIDE };
 }
 
 /** What a name would lie on. */

@@ -4,7 +4,7 @@ use crate::document::{Chart, Form, Phase, Role, Section, Unit};
 use crate::page::pages::Pages;
 use crate::page::second;
 use crate::summary::figures;
-use crate::{Kind, RunView, Tone, freezes};
+use crate::{Kind, RunView, Tone, Words, freezes};
 use diagnosis::Freeze;
 use record::Outcome;
 
@@ -16,8 +16,10 @@ pub(in crate::page) fn picture(pages: &Pages) -> Vec<Chart> {
 /// What was asked for and what came back, how long that took, and what waited.
 fn course(pages: &Pages) -> Vec<Chart> {
     let run = &pages.run;
+    let arrivals = run.words().arrivals();
+    let [of_rate, of_time, of_wait] = said(run.words());
     let rate = Chart::over_time("rate", "rate", Form::Lines, ("a second", Unit::PerSecond))
-        .note("offered: requests due; achieved: requests sent; goodput: requests answered as expected, and in time")
+        .note(of_rate)
         .column("offered", Role::Offered, "offered")
         .column("achieved", Role::Achieved, "achieved")
         .column("goodput", Role::Good, "goodput");
@@ -28,34 +30,51 @@ fn course(pages: &Pages) -> Vec<Chart> {
         Tone::Bad,
     );
     let rate = rate.marks(still(run));
-    let response = Chart::over_time(
-        "response-time",
-        "response time",
-        Form::Lines,
-        ("response time", Unit::Seconds),
-    )
-    .note("from when a request was due to the last byte of its answer; service time begins when it was sent")
-    .log_y()
-    .column("p50", Role::Half, "response_p50")
-    .column("p90", Role::Ninety, "response_p90")
-    .column("p99", Role::NinetyNine, "response_p99")
-    .column("max", Role::Largest, "response_max")
-    .column("lateness p99", Role::Waiting, "lateness_p99")
-    .column("service p99", Role::Busy, "service_p99")
-    .marks(still(run));
-    let waiting = Chart::over_time("waiting", "outstanding requests", Form::Lines, ("requests", Unit::Count))
-        .note("due but not yet answered: peak and mean of each second; not sent: still inside torment at its end")
-        .column("peak", Role::Largest, "outstanding_max")
-        .column("mean", Role::Busy, "outstanding_mean")
-        .column("not sent", Role::Waiting, "backlog")
-        .marks(still(run));
+    let response =
+        Chart::over_time("response-time", "response time", Form::Lines, ("response time", Unit::Seconds))
+            .note(of_time)
+            .log_y()
+            .column("p50", Role::Half, "response_p50")
+            .column("p90", Role::Ninety, "response_p90")
+            .column("p99", Role::NinetyNine, "response_p99")
+            .column("max", Role::Largest, "response_max")
+            .column("lateness p99", Role::Waiting, "lateness_p99")
+            .column("service p99", Role::Busy, "service_p99")
+            .marks(still(run));
+    let waiting =
+        Chart::over_time("waiting", format!("outstanding {arrivals}"), Form::Lines, (arrivals, Unit::Count))
+            .note(of_wait)
+            .column("peak", Role::Largest, "outstanding_max")
+            .column("mean", Role::Busy, "outstanding_mean")
+            .column("not sent", Role::Waiting, "backlog")
+            .marks(still(run));
     [rate, response, waiting].into_iter().filter_map(|chart| pages.filled(chart)).collect()
+}
+
+/// What the rate, the response time and what waits are.
+fn said(words: Words) -> [&'static str; 3] {
+    match words {
+        Words::Requests | Words::Connections => [
+            "offered: requests due; achieved: requests sent; goodput: requests answered as expected, and in time",
+            "from when a request was due to the last byte of its answer; service time begins when it was sent",
+            "due but not yet answered: peak and mean of each second; not sent: still inside torment at its end",
+        ],
+        Words::Processes => [
+            "offered: processes due; achieved: processes started; goodput: processes that ended well, and in time",
+            "from when a process was due to its end; service time begins when it was started",
+            "due but not yet over: peak and mean of each second; not sent: not yet started at its end",
+        ],
+    }
 }
 
 pub(super) fn section(pages: &Pages) -> Section {
     let run = &pages.run;
-    let mut outcomes =
-        Chart::over_time("outcomes", "outcomes of requests", Form::Stack, ("a second", Unit::PerSecond));
+    let mut outcomes = Chart::over_time(
+        "outcomes",
+        format!("outcomes of {}", run.words().arrivals()),
+        Form::Stack,
+        ("a second", Unit::PerSecond),
+    );
     for outcome in Outcome::ALL {
         let column = second::outcome(outcome);
         // What never happened needs no place in the legend.
