@@ -1,7 +1,7 @@
 //! Which code a search saw the target run, well below its limit and just above: the line in the verdict, and what grew between the two.
 
 use crate::document::Table;
-use crate::{RunView, Text, Tone, profile};
+use crate::{RunView, Text, Tone, symbol};
 use record::{LoadSide, Profile};
 use stacks::{CodeChange, Gist, gist, shares, topics};
 
@@ -40,7 +40,7 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
 fn part_of(profile: &Profile, part: &Gist) -> Option<(String, String)> {
     let share = part.samples as f64 / profile.samples.max(1) as f64;
     let name = part.function.and_then(|function| profile.functions.get(function as usize));
-    let name = name.map(|function| profile::cut(&function.name, LETTERS));
+    let name = name.map(|function| symbol::cut(&function.name, LETTERS));
     let what = match (part.topic, name) {
         (Some(topic), Some(name)) => format!("{topic} ({name})"),
         (Some(topic), None) => topic.to_owned(),
@@ -55,7 +55,7 @@ fn rises(well: &Profile, above: &Profile) -> Option<String> {
         changes.into_iter().next().filter(|change| change.grew() && change.by.value >= RISES)
     };
     let most = most(topics(well, above)).or_else(|| most(shares(well, above)))?;
-    let name = profile::cut(&most.name, LETTERS);
+    let name = symbol::cut(&most.name, LETTERS);
     let (before, after) = (whole(most.before), whole(most.after));
     Some(format!("above the limit the share of {name} rises from {before} to {after}"))
 }
@@ -84,7 +84,7 @@ pub(crate) fn grew(view: &RunView) -> (Vec<Text>, Option<Table>) {
         let more = format!("+{} ({}–{})", points(by.value), points(by.low), points(by.high));
         let share = |share: f64| format!("{} %", points(share));
         let cells = [
-            profile::short(&change.name),
+            symbol::short(&change.name),
             more,
             share(change.before),
             share(change.after),

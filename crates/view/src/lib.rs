@@ -38,6 +38,7 @@ mod sketch;
 mod strays;
 mod summary;
 mod svg;
+mod symbol;
 pub mod tables;
 mod trial;
 mod values;

@@ -1,6 +1,7 @@
 //! What ran on the processors: the functions with the most time, by themselves and with what they call, and what could not be seen.
 
 use crate::document::{Flame, Section, Table, indented};
+use crate::symbol::short;
 use crate::{RunView, Text, Tone, code};
 use record::{LoadSide, Nameless, Profile, ProfiledLoad};
 use stacks::{Portion, Tally, flames};
@@ -9,8 +10,6 @@ use units::{Nanos, grouped};
 
 /// Functions in a table.
 const SHOWN: usize = 10;
-/// Longer names are cut in the middle: their beginning says whose they are, their end what they do.
-const LONGEST: usize = 72;
 /// Modules without names that are told of.
 const NAMELESS: usize = 3;
 /// Below this share of the samples what could not be seen changes no figure.
@@ -186,20 +185,6 @@ fn named(profile: &Profile, function: u32) -> (String, String) {
     (short(&function.name), place)
 }
 
-pub(crate) fn short(name: &str) -> String {
-    cut(name, LONGEST)
-}
-
-/// A name of so many letters at most.
-pub(crate) fn cut(name: &str, longest: usize) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= longest {
-        return name.to_owned();
-    }
-    let half = longest / 2;
-    letters[..half - 1].iter().chain(&['…']).chain(&letters[letters.len() - half..]).collect()
-}
-
 /// What could not be seen, and what to do for more.
 fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
     let warn = |text: String| Text::empty().and(Tone::Warn, text);
@@ -325,12 +310,5 @@ mod tests {
             "{lines:#?}"
         );
         assert!(!lines.iter().any(|line| line.contains('%')), "{lines:#?}");
-    }
-
-    #[test]
-    fn long_names_keep_both_ends() {
-        let name = format!("begin{}end", "x".repeat(500));
-        let cut = short(&name);
-        assert!(cut.starts_with("begin") && cut.ends_with("end") && cut.chars().count() == LONGEST, "{cut}");
     }
 }

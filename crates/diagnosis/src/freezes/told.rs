@@ -57,7 +57,7 @@ impl Freezes {
             "waiting" => {
                 "take a stack trace at such a moment: it shows what that thread waits for".to_owned()
             }
-            "busy" => "profile it at such a moment (perf record -g -p PID)".to_owned(),
+            "busy" => "profile it while it freezes: torment profile PID -d 60s".to_owned(),
             _ => {
                 let when = match self.period {
                     Some(period) => format!("look for what happens every {}", shown(period)),

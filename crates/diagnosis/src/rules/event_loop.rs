@@ -101,7 +101,7 @@ impl Carriers<'_> {
         };
         let second = match loops {
             true => "or make a request cheaper, or do its work elsewhere: while the loop computes, all wait",
-            false => "or make a request cheaper: profile it (perf record -g -p PID)",
+            false => "or make a request cheaper: torment profile PID shows which code takes the time",
         };
         let [thing, things] = if *loops { ["process", "processes"] } else { ["such thread", "such threads"] };
         found

@@ -212,7 +212,7 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
             .chain([station(case, count(cpus, "processor"), cpus, |window| {
                 service_cpu(window) + beside(case, window)
             })])
-            .next("profile it (perf record -g -p PID, async-profiler) and make a request cheaper")
+            .next("make a request cheaper: torment profile PID shows which code takes the time")
             .next(more)
             .predicts(
                 "twice the processors",

@@ -2,7 +2,7 @@
 
 use super::runs::RunComparison;
 use crate::document::{Table, indented};
-use crate::{RunView, Text, Tone, profile};
+use crate::{RunView, Text, Tone, symbol};
 use serde_json::{Value, json};
 use stacks::{CodeChange, each_request};
 use units::Nanos;
@@ -53,7 +53,7 @@ impl RunComparison {
                 let tone = if change.grew() { Tone::Bad } else { Tone::Good };
                 let by = change.by;
                 table.row([
-                    (profile::short(&change.name), Tone::Plain),
+                    (symbol::short(&change.name), Tone::Plain),
                     (time(change.before), Tone::Plain),
                     (time(change.after), Tone::Plain),
                     (signed(by.value), tone),

@@ -42,7 +42,7 @@ impl Flame {
                 Some(modules.len() - 1)
             });
             let at = at.filter(|_| !module.is_empty()).map_or(-1, |at| at as i64);
-            (crate::profile::cut(name, LETTERS), at)
+            (crate::symbol::cut(name, LETTERS), at)
         });
         let names = names.collect();
         let call =
