@@ -6,7 +6,7 @@ use crate::{RunView, Text, Tone, Trial, TrialState, Words};
 use diagnosis::{Freezes, shown, times};
 use record::{Cause, Ended, Verdict};
 use serde_json::{Value, json};
-use units::Rate;
+use units::{Nanos, Rate};
 
 /// Trials within this factor of a rate are next to it.
 const NEAR: f64 = 1.03;
@@ -114,7 +114,8 @@ pub(crate) fn way_on(view: &RunView) -> Vec<Text> {
     if view.is_ours() || view.search_ended() == Some(&Ended::MaxReached) || (named && !lead(view)) {
         return Vec::new();
     }
-    let too = fails_without(view, &found).map(|rate| format!("; it fails at {rate} without one, too"));
+    let too = fails_without(view, &found)
+        .map(|rate| format!("; but {rate} failed in trials without a freeze, too"));
     let brings = format!(
         "without the freezes no answer is held up for {}, and the target serves {} more of the time{}",
         shown(found.longest()),
@@ -122,6 +123,13 @@ pub(crate) fn way_on(view: &RunView) -> Vec<Text> {
         too.unwrap_or_default()
     );
     vec![Text::labelled("next", found.advice()), Text::labelled("expect", brings)]
+}
+
+/// What those wait who come in a freeze, where that is more than a figure which may have been measured between two of them.
+pub(crate) fn hold_up(view: &RunView, figure: Nanos) -> String {
+    let longest = view.freezes().filter(|_| recur(view)).map(|found| found.longest());
+    let longest = longest.filter(|longest| *longest > figure * 2);
+    longest.map(|longest| format!(" between freezes ({} in one)", shown(longest))).unwrap_or_default()
 }
 
 /// For programs; null if it never froze.

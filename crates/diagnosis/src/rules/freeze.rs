@@ -2,10 +2,10 @@
 
 use crate::case::Case;
 use crate::found::{Found, fact, source};
-use crate::freezes::{shown, times};
+use crate::freezes::times;
 use crate::words::{count, number};
 use record::{Cause, Place, Station, Use};
-use units::{Nanos, Rate};
+use units::Rate;
 
 /// Of those outstanding in a second freezes have left so large a part,
 const LEFT: f64 = 0.5;
@@ -30,8 +30,13 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
     let queue = case.bad.service().listeners.iter().max_by_key(|listener| listener.queued);
     let queue = queue.filter(|queue| queue.backlog > 0 && queue.queued * 2 >= queue.backlog);
     let queue = queue.map_or_else(String::new, |queue| {
-        let full = shown(Nanos::from_secs_f64(f64::from(queue.backlog) / rate.0));
-        format!(", and its queue of {} new connections is full after {full}", queue.backlog)
+        let from = f64::from(queue.backlog) / found.longest().as_secs_f64();
+        let more = if from > rate.0 {
+            format!(", from {} on more than", Rate(from.round()))
+        } else {
+            ", more than".to_owned()
+        };
+        format!("{more} its queue of {} new connections holds", queue.backlog)
     });
     let rarer = frozen.often.map(|often| often.rarer_when_good());
     let decides = match rarer {

@@ -93,7 +93,7 @@ pub fn compare_runs(runs: &[(&RunView, &Spread)], noise: f64) -> Result<RunCompa
                     ": undecided: {void} is not trustworthy; see its caveats, and repeat it"
                 )),
                 (None, Some(load)) => undecided(format!(
-                    " had another load ({load}), so neither is better{}",
+                    " had another load ({load}), so neither can be called better{}",
                     beside(run, &measures)
                 )),
                 (None, None) => verdict(&called, run, &measures, noise),

@@ -207,8 +207,11 @@ fn slow_counts(view: &RunView) -> Option<Text> {
                     } else {
                         String::new()
                     };
-                    let there =
-                        format!("p99 is {easy} there{why}, and up to {near} near {}/s{bad}", number(held));
+                    let frozen = freezes::hold_up(view, easy);
+                    let there = format!(
+                        "p99 is {easy} there{why}{frozen}, and up to {near} near {}/s{bad}",
+                        number(held)
+                    );
                     match view.fails_at() {
                         Some(_) => ("plan for", format!("{rate} at most, 80 % of that: {there}")),
                         // Where no limit was reached nothing is to be kept away from it.
