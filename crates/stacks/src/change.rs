@@ -2,7 +2,7 @@ use crate::gist::gist;
 use crate::{Portion, Tally};
 use record::Profile;
 use stats::{Estimate, counted, share};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Doubt of all intervals together.
 const DOUBT: f64 = 0.05;
@@ -49,10 +49,19 @@ pub fn topics(before: &Profile, after: &Profile) -> Vec<CodeChange> {
     compared(before.samples, after.samples, (by_topic(before), by_topic(after)), share)
 }
 
+/// Of what each function's processor time is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeScope {
+    /// What it does itself.
+    Itself,
+    /// That, and what it calls; functions that only lead to another are left out.
+    WithCallees,
+}
+
 /// How the processor time of a request changed, in seconds: samples ÷ their rate ÷ requests. None without requests.
 ///
 /// Functions are told by their names alone: another version may be another file. Samples of a function are counted like events that come at random (Poisson); the intervals as in [`shares`].
-pub fn each_request(before: &Profile, after: &Profile) -> Option<Vec<CodeChange>> {
+pub fn each_request(before: &Profile, after: &Profile, scope: CodeScope) -> Option<Vec<CodeChange>> {
     let one = |profile: &Profile| {
         let requests = profile.requests.filter(|requests| *requests > 0)?;
         Some(1.0 / (f64::from(profile.hz.max(1)) * requests as f64))
@@ -64,7 +73,15 @@ pub fn each_request(before: &Profile, after: &Profile) -> Option<Vec<CodeChange>
         }
     };
     let (first, second) = (whose(before.samples, first), whose(after.samples, second));
-    Some(differences((by_name(before), by_name(after)), (before.samples, after.samples), first, second))
+    let (mut first_named, mut second_named) = (by_name(before, scope), by_name(after, scope));
+    if scope == CodeScope::WithCallees {
+        // One that leads to another in one of them only would seem to cost nothing there.
+        let both: BTreeSet<_> = leading(before).intersection(&leading(after)).cloned().collect();
+        [&mut first_named, &mut second_named]
+            .into_iter()
+            .for_each(|named| named.retain(|(name, _), _| !both.contains(name)));
+    }
+    Some(differences((first_named, second_named), (before.samples, after.samples), first, second))
 }
 
 type Named = BTreeMap<(String, String), u64>;
@@ -80,12 +97,20 @@ fn by_function(profile: &Profile) -> Named {
 }
 
 /// Whatever module they are in.
-fn by_name(profile: &Profile) -> Named {
+fn by_name(profile: &Profile, scope: CodeScope) -> Named {
     let mut named = Named::new();
-    for ((name, _), samples) in by_function(profile) {
-        *named.entry((name, String::new())).or_default() += samples;
+    for portion in Tally::of(profile).functions {
+        let Some(function) = profile.functions.get(portion.of as usize) else { continue };
+        let samples = if scope == CodeScope::Itself { portion.own } else { portion.total };
+        *named.entry((function.name.clone(), String::new())).or_default() += samples;
     }
     named
+}
+
+/// The functions that only lead to another.
+fn leading(profile: &Profile) -> BTreeSet<String> {
+    let functions = Tally::of(profile).functions.into_iter().filter(Portion::leads);
+    functions.filter_map(|portion| Some(profile.functions.get(portion.of as usize)?.name.clone())).collect()
 }
 
 fn by_topic(profile: &Profile) -> Named {
@@ -149,12 +174,29 @@ mod tests {
     }
 
     #[test]
+    fn who_leads_to_another_in_one_of_them_only_costs_what_it_does_in_both() {
+        let of = |stacks: &[(&str, u64)]| Profile { requests: Some(1000), ..profile(stacks) };
+        let (before, after) = (of(&[("rab", 990)]), of(&[("rab", 990), ("rac", 990)]));
+        let changes = each_request(&before, &after, CodeScope::WithCallees).expect("there were requests");
+        let told: Vec<(&str, f64)> =
+            changes.iter().map(|change| (change.name.as_str(), change.before)).collect();
+        // The root leads to `a` in both.
+        assert_eq!(told, [("a", 0.01), ("c", 0.0), ("b", 0.01)]);
+        assert_eq!(changes.iter().filter(|change| change.grew()).count(), 2, "{changes:?}");
+    }
+
+    #[test]
     fn twice_the_time_of_a_request() {
         let of = |samples, requests| Profile { requests, ..profile(&[("ab", samples), ("a", 200)]) };
-        let changes = each_request(&of(990, Some(1000)), &of(1980, Some(1000))).expect("there were requests");
-        assert_eq!((changes[0].name.as_str(), changes[0].grew()), ("b", true));
-        assert!((changes[0].by.value - 0.01).abs() < 1e-9, "{changes:?}");
-        assert!(!changes[1].is_sure(), "{changes:?}");
-        assert_eq!(each_request(&of(1, None), &of(1, Some(1))), None);
+        let changes = |scope| {
+            each_request(&of(990, Some(1000)), &of(1980, Some(1000)), scope).expect("there were requests")
+        };
+        let own = changes(CodeScope::Itself);
+        assert_eq!((own[0].name.as_str(), own[0].grew()), ("b", true));
+        assert!((own[0].by.value - 0.01).abs() < 1e-9, "{own:?}");
+        assert!(!own[1].is_sure(), "{own:?}");
+        let total = changes(CodeScope::WithCallees);
+        assert!(total.iter().all(CodeChange::grew), "{total:?}");
+        assert_eq!(each_request(&of(1, None), &of(1, Some(1)), CodeScope::Itself), None);
     }
 }

@@ -13,7 +13,7 @@ mod tally;
 mod topic;
 mod tree;
 
-pub use change::{CodeChange, each_request, shares, topics};
+pub use change::{CodeChange, CodeScope, each_request, shares, topics};
 pub use flame::{FlameCall, Flames, flames};
 pub use folded::folded;
 pub use gist::{Gist, gist};

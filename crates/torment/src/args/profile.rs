@@ -43,7 +43,10 @@ impl ProfileArgs {
     /// # Errors
     /// With one message about the first thing that is wrong.
     pub fn asked(&self) -> Result<(Whom, Nanos), Error> {
-        Ok((whom(&self.whom)?, time("--duration", &self.duration)?))
+        Ok((
+            whom(&self.whom, |_| "the program must be running".to_owned())?,
+            time("--duration", &self.duration)?,
+        ))
     }
 
     /// As it was typed.

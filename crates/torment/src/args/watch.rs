@@ -89,7 +89,7 @@ impl WatchCommand {
     /// With one message about the first thing that is wrong.
     pub fn watching(&self, read: ReadFile<'_>) -> Result<Watching, Error> {
         let whom = match &self.whom {
-            Some(text) => whom(text)?,
+            Some(text) => whom(text, started)?,
             None => Whom::Program(self.program.clone()),
         };
         let time = |option, text: &Option<String>| text.as_deref().map(|text| time(option, text)).transpose();
@@ -111,7 +111,7 @@ impl WatchCommand {
     /// # Errors
     /// As [`WatchCommand::watching`].
     pub fn watching_for(&self, read: ReadFile<'_>) -> Result<WatchingFor, Error> {
-        let whom = self.whom.as_deref().map(whom).transpose()?;
+        let whom = self.whom.as_deref().map(|text| whom(text, started)).transpose()?;
         let file = self.join.clone().unwrap_or_default();
         Ok(WatchingFor { file, whom, asked: self.asked(read)? })
     }
@@ -146,7 +146,12 @@ fn wrong(option: &'static str, message: String) -> Error {
     Error { place: Some(plan::GivenAt::Option(option)), message }
 }
 
-pub(super) fn whom(text: &str) -> Result<Whom, Error> {
+fn started(program: &str) -> String {
+    format!("a program to start goes after two dashes: torment watch -- {program}")
+}
+
+/// Whom `text` means; `otherwise` is said of what it might have been meant for.
+pub(super) fn whom(text: &str, otherwise: impl Fn(&str) -> String) -> Result<Whom, Error> {
     let text = text.trim();
     let port = |digits: &str| digits.parse().ok().filter(|port: &u16| *port > 0);
     let process = || text.parse().ok().filter(|pid: &u32| *pid > 0).map(Whom::Process);
@@ -162,7 +167,8 @@ pub(super) fn whom(text: &str) -> Result<Whom, Error> {
             "WHOM",
             format!(
                 "'{text}' is neither a process such as 4711, nor a port such as :8080, nor an address such \
-                 as 127.0.0.1:8080; a program to start goes after two dashes: torment watch -- {text}"
+                 as 127.0.0.1:8080; {}",
+                otherwise(text)
             ),
         )
     })

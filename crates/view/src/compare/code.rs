@@ -4,17 +4,30 @@ use super::runs::RunComparison;
 use crate::document::{Table, indented};
 use crate::{RunView, Text, Tone, symbol};
 use serde_json::{Value, json};
-use stacks::{CodeChange, each_request};
+use stacks::{CodeChange, CodeScope, each_request};
 use units::Nanos;
 
 /// Functions in a table.
 const SHOWN: usize = 10;
 
-/// How the functions of a run differ from those of the first one; none if one of the two has no profile under a load.
-pub(super) fn changes(first: &RunView, other: &RunView) -> Option<Vec<CodeChange>> {
-    // A search has one of well below its limit first.
-    let of = |view: &RunView| view.profiles.iter().find(|profile| profile.requests > Some(0)).cloned();
-    each_request(&of(first)?, &of(other)?)
+/// How the functions of a run differ from those of the first one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodeChanges {
+    /// In what they do themselves,
+    itself: Vec<CodeChange>,
+    /// and with what they call.
+    with_callees: Vec<CodeChange>,
+}
+
+impl CodeChanges {
+    /// None if one of the two has no profile under a load.
+    pub(super) fn of(first: &RunView, other: &RunView) -> Option<Self> {
+        // A search has one of well below its limit first.
+        let of = |view: &RunView| view.profiles.iter().find(|profile| profile.requests > Some(0)).cloned();
+        let (first, other) = (of(first)?, of(other)?);
+        let changes = |spent| each_request(&first, &other, spent);
+        Some(Self { itself: changes(CodeScope::Itself)?, with_callees: changes(CodeScope::WithCallees)? })
+    }
 }
 
 /// Those that differ by more than chance, the largest difference first.
@@ -22,6 +35,23 @@ fn sure(changes: &[CodeChange]) -> Vec<&CodeChange> {
     let mut sure: Vec<&CodeChange> = changes.iter().filter(|change| change.is_sure()).collect();
     sure.sort_by(|a, b| b.by.value.abs().total_cmp(&a.by.value.abs()));
     sure
+}
+
+/// Those that are sure; none if there is none.
+fn table(spent: &str, sure: &[&CodeChange]) -> Option<Table> {
+    let mut table = Table::new(&[spent, "first", "here", "more", "95 %, all together"]);
+    for change in sure.iter().take(SHOWN) {
+        let tone = if change.grew() { Tone::Bad } else { Tone::Good };
+        let by = change.by;
+        table.row([
+            (symbol::short(&change.name), Tone::Plain),
+            (time(change.before), Tone::Plain),
+            (time(change.after), Tone::Plain),
+            (signed(by.value), tone),
+            (format!("{} to {}", signed(by.low), signed(by.high)), Tone::Faint),
+        ]);
+    }
+    (!sure.is_empty()).then_some(table)
 }
 
 /// Seconds of a request, with a sign if they are a difference.
@@ -41,26 +71,18 @@ impl RunComparison {
             let Some(changes) = changes else { continue };
             let title = format!("which code changed: processor time of a request, {}", run.title);
             lines.extend(indented([Text::empty(), Text::empty().and(Tone::Strong, title)]));
-            let sure = sure(changes);
-            if sure.is_empty() {
-                let said =
-                    format!("no function differs by more than chance allows ({} compared)", changes.len());
+            let tables = [
+                ("what functions do themselves", &changes.itself),
+                ("with what they call", &changes.with_callees),
+            ];
+            let tables: Vec<Table> =
+                tables.into_iter().filter_map(|(spent, all)| table(spent, &sure(all))).collect();
+            if tables.is_empty() {
+                let compared = changes.with_callees.len();
+                let said = format!("no function differs by more than chance allows ({compared} compared)");
                 lines.extend(indented([Text::at(1).then(said)]));
-                continue;
             }
-            let mut table = Table::new(&["function", "first", "here", "more", "95 %, all together"]);
-            for change in sure.iter().take(SHOWN) {
-                let tone = if change.grew() { Tone::Bad } else { Tone::Good };
-                let by = change.by;
-                table.row([
-                    (symbol::short(&change.name), Tone::Plain),
-                    (time(change.before), Tone::Plain),
-                    (time(change.after), Tone::Plain),
-                    (signed(by.value), tone),
-                    (format!("{} to {}", signed(by.low), signed(by.high)), Tone::Faint),
-                ]);
-            }
-            lines.extend(table.lines_at(1));
+            tables.iter().for_each(|table| lines.extend(table.lines_at(1)));
         }
         lines
     }
@@ -68,9 +90,10 @@ impl RunComparison {
     /// For programs: of each run but the first every function that was compared, in nanoseconds of a request.
     pub(super) fn code_json(&self) -> Option<Value> {
         let ns = |seconds: f64| (seconds * 1e9).round();
-        let function = |change: &CodeChange| {
+        let function = |spent: &'static str, change: &CodeChange| {
             json!({
                 "function": change.name,
+                "spent": spent,
                 "first_ns": ns(change.before),
                 "ns": ns(change.after),
                 "more_ns": ns(change.by.value),
@@ -78,8 +101,11 @@ impl RunComparison {
                 "high": ns(change.by.high),
             })
         };
-        let of = |(run, changes): (&super::Compared, &Option<Vec<CodeChange>>)| {
-            let functions: Vec<Value> = changes.as_ref()?.iter().map(function).collect();
+        let of = |(run, changes): (&super::Compared, &Option<CodeChanges>)| {
+            let CodeChanges { itself, with_callees } = changes.as_ref()?;
+            let itself = itself.iter().map(|change| function("itself", change));
+            let with_callees = with_callees.iter().map(|change| function("with-callees", change));
+            let functions: Vec<Value> = itself.chain(with_callees).collect();
             Some(json!({ "run": run.id, "functions": functions }))
         };
         let all: Vec<Value> = self.runs.iter().zip(&self.code).filter_map(of).collect();
@@ -88,8 +114,9 @@ impl RunComparison {
 
     /// For a pull request: what changed most, in a line for each run.
     pub(super) fn code_said(&self) -> Vec<String> {
-        let of = |(run, changes): (&super::Compared, &Option<Vec<CodeChange>>)| {
-            let change = *sure(changes.as_ref()?).first()?;
+        let of = |(run, changes): (&super::Compared, &Option<CodeChanges>)| {
+            let CodeChanges { itself, with_callees } = changes.as_ref()?;
+            let change = *sure(itself).first().or(sure(with_callees).first())?;
             let (more, which) = (time(change.by.value), if change.grew() { "more" } else { "less" });
             Some(format!("{} spends {more} {which} of each request in {}", run.title, change.name))
         };
@@ -118,10 +145,11 @@ mod tests {
 
     #[test]
     fn what_costs_more_is_told_from_chance() {
-        let changes = changes(&run([500, 300]), &run([900, 310])).expect("both have a profile");
-        let sure = sure(&changes);
+        let changes = CodeChanges::of(&run([500, 300]), &run([900, 310])).expect("both have a profile");
+        assert_eq!(sure(&changes.itself), sure(&changes.with_callees), "nobody calls another");
+        let sure = sure(&changes.itself);
         assert_eq!(sure.iter().map(|change| change.name.as_str()).collect::<Vec<_>>(), ["render"]);
         assert_eq!((signed(sure[0].by.value), time(sure[0].before)), ("+4 ms".to_owned(), "5 ms".to_owned()));
-        assert!(super::changes(&run([500, 300]), &RunView::default()).is_none());
+        assert!(CodeChanges::of(&run([500, 300]), &RunView::default()).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! Several runs against the first of them: every figure with its interval, and what that means.
 
-use super::code;
+use super::code::CodeChanges;
 use super::compared::Compared;
 use super::difference::Standing;
 use super::doubts::doubts;
@@ -8,7 +8,6 @@ use super::measure::{Measure, Run, measures, other_load};
 use super::spread::Spread;
 use crate::{Kind, RunView, Text};
 use record::{Caveat, Doubt};
-use stacks::CodeChange;
 
 /// More runs than this nobody compares at a glance.
 pub const MOST_COMPARED: usize = 8;
@@ -23,7 +22,7 @@ pub struct RunComparison {
     /// Everything that at least one of them has a figure of.
     pub measures: Vec<Measure>,
     /// Of each run how its functions differ from those of the first one; none of the first, and of those without profiles.
-    pub code: Vec<Option<Vec<CodeChange>>>,
+    pub code: Vec<Option<CodeChanges>>,
     /// What came of each run but the first.
     pub verdicts: Vec<RunVerdict>,
     /// What is noise: a figure that differs by a smaller share is the same.
@@ -100,7 +99,8 @@ pub fn compare_runs(runs: &[(&RunView, &Spread)], noise: f64) -> Result<RunCompa
             }
         })
         .collect();
-    let code = (0..runs.len()).map(|run| (run > 0).then(|| code::changes(runs[0].0, runs[run].0)).flatten());
+    let code =
+        (0..runs.len()).map(|run| (run > 0).then(|| CodeChanges::of(runs[0].0, runs[run].0)).flatten());
     let code = code.collect();
     Ok(RunComparison { doubts: doubts(runs, &compared), runs: compared, measures, code, verdicts, noise })
 }
