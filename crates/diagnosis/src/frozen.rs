@@ -74,12 +74,12 @@ fn left_in(trial: &Trial, freezes: &[&Freeze]) -> Vec<((u32, Nanos), f64)> {
 fn often(recording: &Recording, freezes: &Freezes) -> Option<Often> {
     let judged = |good: bool| {
         let trials = recording.trials.iter();
-        trials
-            .filter(|trial| !matches!(trial.purpose, Purpose::WarmUp | Purpose::Recovery | Purpose::Load))
-            .filter_map(move |trial| {
+        trials.filter(|trial| trial.purpose.is_judged() && trial.purpose != Purpose::Load).filter_map(
+            move |trial| {
                 let end = trial.end.as_ref().filter(|end| end.good == good && end.invalid.is_empty())?;
                 Some((trial.rate?.0, trial.number, end.loaded))
-            })
+            },
+        )
     };
     let lowest = judged(false).map(|(rate, ..)| rate).min_by(f64::total_cmp)?;
     let best = judged(true).map(|(rate, ..)| rate).filter(|rate| *rate <= lowest).max_by(f64::total_cmp);
