@@ -1,6 +1,7 @@
 //! Stacks of real Python interpreters, of all that are installed: functions whose shares are known.
 
 use crate::program::{Program, assert_share, profiled, samples};
+use record::StackCount;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,7 +46,14 @@ fn functions_have_the_shares_that_they_were_given() {
             deep == 31 && stack.last() == Some(&"shares.<module>")
         });
         assert!(whole / all > 0.97, "{}", stacks::folded(&profile));
-        let own = samples(&profile, "", |stack| ["shares.seventy", "shares.thirty"].contains(&stack[0]));
+        // On a busy machine many samples fall where the kernel goes on with a thread that others have held up.
+        let outside = |stack: &StackCount| {
+            let functions = profile.frames(*stack).map(|of| &profile.functions[of as usize]);
+            let mut outside = functions.filter(|of| profile.modules[of.module as usize].name != "[kernel]");
+            outside.next().is_some_and(|of| ["shares.seventy", "shares.thirty"].contains(&of.name.as_str()))
+        };
+        let own: u64 = profile.stacks.iter().filter(|stack| outside(stack)).map(|stack| stack.2).sum();
+        let own = own as f64;
         assert!(
             own / all > 0.8,
             "the interpreter's work is that of the function: {}",
