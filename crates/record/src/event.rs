@@ -1,7 +1,7 @@
 use crate::watch::{Look, Watched, Window};
 use crate::{
-    Caveat, Conditions, Costs, Design, Diagnosis, Figure, FleetMember, Label, Limit, LostMember, Profile,
-    Purpose, Room, RunKind, Slice, Standing, TrialResult, Verdict, Visit,
+    Caveat, Conditions, Costs, Design, Diagnosis, Figure, FleetMember, Label, Limit, LostMember, Making,
+    Profile, Purpose, Room, RunKind, Slice, Standing, TrialResult, Verdict, Visit,
 };
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate};
@@ -71,6 +71,9 @@ pub enum Event {
     Bounds {
         /// One for each goal.
         limits: Vec<Limit>,
+        /// What torment makes at most where it fell behind again and again: it is the limit itself, unless that is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        making: Option<Making>,
     },
     /// A reason for doubt about the whole run.
     Doubt {

@@ -156,7 +156,7 @@ fn climb<C: Holder>(
             search.take(shown);
         }
         conductor.judged(done, &judgement);
-        conductor.emit(&Event::Bounds { limits: vec![search.limit(GOAL)] });
+        conductor.emit(&Event::Bounds { limits: vec![search.limit(GOAL)], making: None });
         if !is_of_fleet && !matches!(shown, Shown::Good { .. }) && !conductor.interrupted() {
             // What the target did not accept may still wait in its queue: the next trial begins without any.
             conductor.release();

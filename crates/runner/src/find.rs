@@ -95,7 +95,7 @@ pub(crate) fn find<C: Carrier>(
         let overloaded = !judgement.good;
         let came_back = !matches!(done.result.recovery, Recovery::Not(_));
         conductor.judged(done, &judgement);
-        conductor.emit(&Event::Bounds { limits: search.limits() });
+        conductor.emit(&Event::Bounds { limits: search.limits(), making: search.making() });
         if overloaded && came_back && !conductor.recovers() {
             break search.interrupt(Ended::NotRecovered);
         }

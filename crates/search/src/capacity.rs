@@ -20,6 +20,8 @@ const PRIOR_SINKING: f64 = 0.4;
 /// Distances of the centre from the middle of what was seen: from the least to this, by equal ratios, to both sides.
 const DISTANCES: usize = 80;
 const DISTANCE_LEAST: f64 = 1e-4;
+/// What one that sinks does under a queue lies within so much, as a logarithm, below what it holds: a third of it at the least.
+const SUNK: f64 = 1.1;
 /// What is outside of an interval, on each side: it holds the truth with 95 %.
 const OUTSIDE: f64 = 0.015;
 
@@ -37,6 +39,14 @@ pub enum Observation {
 }
 
 impl Observation {
+    /// The capacity, if it was measured.
+    pub fn measured(&self) -> Option<f64> {
+        match self {
+            Self::Was(rate) => Some(*rate),
+            _ => None,
+        }
+    }
+
     pub fn rate(self) -> f64 {
         match self {
             Self::Was(rate) | Self::AtLeast(rate) | Self::Below(rate) | Self::Between(_, rate) => rate,
@@ -86,20 +96,24 @@ impl Capacity {
     }
 
     fn fit(said: &[Observation], prior: f64) -> Option<Self> {
-        let measured = said.iter().filter(|one| matches!(one, Observation::Was(_))).count();
+        let measured = said.iter().any(|one| matches!(one, Observation::Was(_)));
         let bounded = said.iter().any(|one| matches!(one, Observation::AtLeast(_)))
             && said.iter().any(|one| matches!(one, Observation::Below(_) | Observation::Between(..)));
-        if measured == 0 && !bounded {
+        if !measured && !bounded {
             return None;
         }
-        let logs =
-            |of: fn(&Observation) -> bool| said.iter().filter(move |one| of(one)).map(|one| one.rate().ln());
-        let (sum, count) = match measured {
-            0 => (logs(|_| true).sum::<f64>(), said.len()),
-            _ => (logs(|one| matches!(one, Observation::Was(_))).sum(), measured),
-        };
-        let middle = sum / count as f64;
-        let furthest = logs(|_| true).map(|log| (log - middle).abs()).fold(0.01, f64::max) + 1.0;
+        let mut cells = Self::cells(said, middle(said), prior);
+        let most = cells.iter().map(|cell| cell.2).fold(f64::NEG_INFINITY, f64::max);
+        cells.iter_mut().for_each(|cell| cell.2 = (cell.2 - most).exp());
+        let sum: f64 = cells.iter().map(|cell| cell.2).sum();
+        cells.iter_mut().for_each(|cell| cell.2 /= sum);
+        Some(Self { cells })
+    }
+
+    /// Centres around `middle`, spreads, and the logarithm of how likely each is together with all that was said.
+    fn cells(said: &[Observation], middle: f64, prior: f64) -> Vec<(f64, f64, f64)> {
+        let logs = said.iter().map(|one| one.rate().ln());
+        let furthest = logs.map(|log| (log - middle).abs()).fold(0.01, f64::max) + 1.0;
         let mut cells = Vec::with_capacity(SPREADS * (2 * DISTANCES + 1));
         let step = (furthest / DISTANCE_LEAST).powf(1.0 / (DISTANCES - 1) as f64);
         let distance = |place: usize| DISTANCE_LEAST * step.powi(place as i32);
@@ -109,18 +123,30 @@ impl Capacity {
                 std::cmp::Ordering::Less => side(middle, -1.0, distance(DISTANCES - 1 - place), step),
                 std::cmp::Ordering::Greater => side(middle, 1.0, distance(place - DISTANCES - 1), step),
             };
-            for number in 0..SPREADS {
-                let ratio = SPREAD.1 / SPREAD.0;
-                let spread = SPREAD.0 * ratio.powf(number as f64 / (SPREADS - 1) as f64);
+            for spread in spreads() {
                 let likely: f64 = said.iter().map(|one| likelihood(*one, centre, spread)).sum();
                 cells.push((centre, spread, likely + width.ln() - prior * spread.ln()));
             }
         }
-        let most = cells.iter().map(|cell| cell.2).fold(f64::NEG_INFINITY, f64::max);
-        cells.iter_mut().for_each(|cell| cell.2 = (cell.2 - most).exp());
-        let sum: f64 = cells.iter().map(|cell| cell.2).sum();
-        cells.iter_mut().for_each(|cell| cell.2 /= sum);
-        Some(Self { cells })
+        cells
+    }
+
+    /// How many times likelier all that was said is of a target that sinks, which overloads measure `sunk`, than of one whose capacity they
+    /// measure; as a logarithm. The same `said` of the latter is `moving`.
+    pub fn odds_of_sinking(sunk: &[Observation], moving: &[Observation]) -> f64 {
+        let middle = middle(moving);
+        let evidence = |said| log_sum(Self::cells(said, middle, PRIOR).into_iter().map(|cell| cell.2));
+        let did: Vec<f64> = moving.iter().filter_map(Observation::measured).map(f64::ln).collect();
+        let count = did.len() as f64;
+        let mean = did.iter().sum::<f64>() / count;
+        let squares: f64 = did.iter().map(|did| (did - mean).powi(2)).sum();
+        // What it does under a queue is somewhere below what it holds, and differs from overload to overload: the place is integrated out.
+        let weights = log_sum(spreads().map(|spread| -PRIOR * spread.ln()));
+        let overloads = log_sum(spreads().map(|spread| {
+            -PRIOR * spread.ln() - (count - 1.0) * spread.ln() - squares / (2.0 * spread * spread)
+        }));
+        let place = (std::f64::consts::TAU / count).ln() / 2.0 - SUNK.ln();
+        evidence(sunk) + overloads - weights + place - evidence(moving)
     }
 
     /// The rate that this share of the trials hold.
@@ -149,6 +175,29 @@ impl Capacity {
     pub fn spread(&self) -> f64 {
         self.cells.iter().map(|(_, spread, weight)| spread.ln() * weight).sum::<f64>().exp()
     }
+}
+
+fn spreads() -> impl Iterator<Item = f64> {
+    let ratio = SPREAD.1 / SPREAD.0;
+    (0..SPREADS).map(move |number| SPREAD.0 * ratio.powf(number as f64 / (SPREADS - 1) as f64))
+}
+
+/// The mean of the logarithms of what was measured, or of all if nothing was.
+fn middle(said: &[Observation]) -> f64 {
+    let measured = said.iter().any(|one| matches!(one, Observation::Was(_)));
+    let logs: Vec<f64> = said
+        .iter()
+        .filter(|one| !measured || matches!(one, Observation::Was(_)))
+        .map(|one| one.rate().ln())
+        .collect();
+    logs.iter().sum::<f64>() / logs.len() as f64
+}
+
+/// The logarithm of the sum of what these are the logarithms of.
+fn log_sum(logs: impl Iterator<Item = f64>) -> f64 {
+    let logs: Vec<f64> = logs.collect();
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    most + logs.iter().map(|log| (log - most).exp()).sum::<f64>().ln()
 }
 
 /// A centre at this distance, and how much of the line its cell covers.

@@ -12,8 +12,9 @@ const ABOVE: f64 = 1.05;
 const FIRST: f64 = 0.9;
 /// Where it falls behind there too, the next look is so far below,
 const DOWN: f64 = 0.85;
-/// and where it kept a rate for a short time only, a whole trial so far below.
-const DOWN_A_LITTLE: f64 = 0.96;
+/// and where it kept a rate for a short time only, a whole trial so far below, and so much further below each time.
+const DOWN_A_LITTLE: f64 = 0.02;
+const FURTHER: f64 = 0.02;
 /// Above a rate that it kept although it had fallen behind there, the ceiling is looked for up to here.
 const UP: f64 = 1.08;
 /// A ceiling within this share is known.
@@ -54,6 +55,10 @@ pub struct Ceiling {
     /// The rate at which this began was looked at once more, after all else.
     asked: bool,
     looks: u32,
+    /// Whole trials in which it fell behind.
+    failed: u32,
+    /// The rate of the last whole trial, if it kept it.
+    whole: Option<f64>,
     most: Option<Making>,
 }
 
@@ -79,9 +84,9 @@ impl Ceiling {
                 Aim::Look(rounded(if first { near } else { (low * self.high).sqrt() }))
             }
             None if self.high <= floor => Aim::Nothing,
-            None if self.kept && self.looks < LOOKS_MOST + FAILED_MOST => {
-                Aim::Confirm(rounded(self.high * DOWN_A_LITTLE).max(floor))
-            }
+            None if self.kept && self.failed <= FAILED_MOST => Aim::Confirm(
+                rounded(self.high * (1.0 - DOWN_A_LITTLE - FURTHER * f64::from(self.failed))).max(floor),
+            ),
             None if !may_look => Aim::Nothing,
             None => {
                 let part = if self.looks == 1 { FIRST } else { DOWN };
@@ -104,6 +109,21 @@ impl Ceiling {
             self.gone = rate >= self.top;
             (self.high, self.sure) = (self.top.min(rounded(rate * UP)), false);
         }
+    }
+
+    /// It kept this rate for a whole trial.
+    pub fn kept_whole(&mut self, rate: f64) {
+        self.whole = Some(rate);
+    }
+
+    /// It fell behind in a whole trial at this rate. Once between two in which it kept it, that is a hiccup.
+    pub fn failed(&mut self, rate: f64, making: Option<Making>) {
+        if self.whole.take() == Some(rate) {
+            self.note(making);
+            return;
+        }
+        self.failed += 1;
+        self.fell_behind(rate, making);
     }
 
     /// It fell behind at this rate.

@@ -49,6 +49,10 @@ const APART_MOVING: f64 = 4.0;
 /// A target sinks that does less than this part of what it held, at every moment of so many overloads in which much waits.
 const SINKS: f64 = 0.8;
 const OVERLOADS: usize = 2;
+/// It sinks a little if its overloads did clearly less than it held, in the middle this part of it, and that is so many times likelier (as a
+/// logarithm) of one that sinks than of one that moves.
+const SINKS_A_LITTLE: f64 = 0.97;
+const LIKELIER: f64 = 3.0;
 /// Fewer trials have no halves.
 const HALVES: usize = 6;
 
@@ -93,12 +97,12 @@ impl CapacityTrials {
 
     /// What a trial says beside the others.
     fn said(&self, trial: &FullTrial) -> Observation {
-        match trial.said {
-            Observation::Was(_) | Observation::Below(_) if self.sinks => {
-                Observation::Between(self.sunk(), trial.rate)
-            }
-            _ => trial.against(self.most()),
-        }
+        if self.sinks { self.said_sinking(trial) } else { trial.against(self.most()) }
+    }
+
+    /// The same if it sinks.
+    fn said_sinking(&self, trial: &FullTrial) -> Observation {
+        if trial.good() { trial.said } else { Observation::Between(self.sunk(), trial.rate) }
     }
 
     /// What a target that sinks did while much waited: the middle of its overloads.
@@ -123,7 +127,23 @@ impl CapacityTrials {
     fn sinks_now(&self) -> bool {
         let can = self.most().max(self.shown) * SINKS;
         let crowded = self.crowded();
-        crowded.len() >= OVERLOADS && crowded.iter().all(|did| *did < can)
+        crowded.len() >= OVERLOADS
+            && (crowded.iter().all(|did| *did < can)
+                || self.odds_of_sinking().is_some_and(|odds| odds > LIKELIER))
+    }
+
+    /// How many times likelier what was seen is of one that sinks a little than of one that moves, as a logarithm: that one does less in some
+    /// trials than it held in others, too, but rates that it held and rates that it did not are mixed then. None if overloads did not do clearly less.
+    fn odds_of_sinking(&self) -> Option<f64> {
+        let most = self.most();
+        let moving: Vec<Observation> = self.trials.iter().map(|trial| trial.against_moving(most)).collect();
+        let did: Vec<f64> = moving.iter().filter_map(Observation::measured).collect();
+        let mean = did.iter().sum::<f64>() / did.len() as f64;
+        if did.len() < OVERLOADS || mean > most * SINKS_A_LITTLE {
+            return None;
+        }
+        let sunk: Vec<Observation> = self.trials.iter().map(|trial| self.said_sinking(trial)).collect();
+        Some(Capacity::odds_of_sinking(&sunk, &moving))
     }
 
     /// Whether what the trials measured differs by more than noise and chance explain: arrivals and answers that come
@@ -244,7 +264,7 @@ impl CapacityTrials {
         let anchors = (good < good_least || self.sinks) && good <= bad;
         if anchors {
             Want::Final(clamp(least.middle * (1.0 - BELOW * width)))
-        } else if let Some((held, lost)) = self.bracket() {
+        } else if let Some((held, lost)) = self.bracket().filter(|_| !self.is_measured() || self.may_sink()) {
             let middle = (held * lost).sqrt();
             let side = if good <= bad { 1.0 - BESIDE * width } else { 1.0 + BESIDE * width };
             Want::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
@@ -257,13 +277,21 @@ impl CapacityTrials {
         }
     }
 
-    /// The highest rate that was held and the lowest that was not, of a target that no overload measures.
+    /// The highest rate that was held and the lowest that was not, where no other is above it.
     fn bracket(&self) -> Option<(f64, f64)> {
         let least =
             self.trials.iter().filter(|trial| !trial.good()).map(|trial| trial.rate).reduce(f64::min)?;
         let most = self.most();
-        let measured = self.trials.iter().any(|trial| matches!(self.said(trial), Observation::Was(_)));
-        (!measured && least > most).then_some((most, least))
+        (least > most).then_some((most, least))
+    }
+
+    fn is_measured(&self) -> bool {
+        self.trials.iter().any(|trial| matches!(self.said(trial), Observation::Was(_)))
+    }
+
+    /// Whether it moves as one does that sinks a little: what it holds tells, and no overload.
+    fn may_sink(&self) -> bool {
+        self.moves && self.odds_of_sinking().is_some_and(|odds| odds > -LIKELIER)
     }
 
     /// By how much, as a logarithm, two looks at it may differ by chance: from one measurement to the next, which a target that gets steadily

@@ -6,6 +6,8 @@ use units::Rate;
 
 /// Who does less than this part of what it held, when asked for more, is busy with turning away.
 const COLLAPSED: f64 = 0.8;
+/// A trial that was hopeless only after so many tenths of its time is a whole one.
+const WHOLE: u64 = 9;
 /// Much waits from this part of the longest queue on;
 const CROWDED: f64 = 0.5;
 /// from this part on, the queue is full if anything was refused.
@@ -40,7 +42,8 @@ impl FullTrial {
         let outcomes = &result.total.outcomes;
         let (due, bad) = (result.total.due, outcomes.bad());
         let refused = 2 * outcomes.failed > bad;
-        Self { rate, said, stopped: result.hopeless, due, bad, refused, crowded: crowded(result) }
+        let stopped = result.hopeless && result.loaded * 10 < result.planned * WHOLE;
+        Self { rate, said, stopped, due, bad, refused, crowded: crowded(result) }
     }
 
     /// Whether it measured the capacity: it was overloaded, and what it kept up is known.

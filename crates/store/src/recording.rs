@@ -167,7 +167,7 @@ impl Recording {
     fn queue_up(&mut self, event: &Event, may_be_missed: bool) -> Result<bool, Error> {
         let Some(queue) = &self.queue else { return Ok(true) };
         let columns = match event {
-            Event::Bounds { limits } => limits.first().cloned().map(Columns::Limit),
+            Event::Bounds { limits, .. } => limits.first().cloned().map(Columns::Limit),
             Event::Stands { standing } => Some(Columns::Stands(standing.clone())),
             Event::RunEnded(end) => {
                 Some(Columns::Ended(end.clone(), self.stillness.freezes().map(StoodStill::from)))

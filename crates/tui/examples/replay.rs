@@ -99,7 +99,7 @@ impl Play {
                 *upper = Some(upper.unwrap_or(rate).min(rate))
             }
             let limits = self.limits();
-            self.event(&Event::Bounds { limits });
+            self.event(&Event::Bounds { limits, making: None });
         }
         std::thread::sleep(self.second / 4);
     }

@@ -1,5 +1,6 @@
 use crate::experiment::{self, Names};
 use crate::reason::why;
+use crate::summary::making;
 use crate::trial::Times;
 use crate::watched::subject_name;
 use crate::words::number;
@@ -55,7 +56,10 @@ impl Progress {
             Event::TrialDone { trial, result, judgement } => {
                 Some(trial_line(&Trial::done(*trial, before.words(), result, judgement)))
             }
-            Event::Bounds { limits } => {
+            Event::Bounds { making: Some(making), .. } if before.making.is_none() => {
+                Some(making::so_far(Text::plain(format!("{:5}→ ", "")), before, making))
+            }
+            Event::Bounds { limits, .. } => {
                 let strict = limits.first()?;
                 let bounds = (strict.lower, strict.upper);
                 if bounds == before.limits.first().map_or((None, None), |limit| (limit.lower, limit.upper)) {

@@ -5,8 +5,9 @@ use crate::{Figures, PartFigures, Second, Trial, TrialState, Words, freezes};
 use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
 use record::{
-    Caveat, Conditions, Design, Diagnosis, End, Ended, Figure, FleetMember, Limit, Log, LostMember, Probing,
-    Profile, Purpose, Ramped, Recovery, Room, RunKind, Slice, Standing, Started, Verdict, Visit, Visiting,
+    Caveat, Conditions, Design, Diagnosis, End, Ended, Figure, FleetMember, Limit, Log, LostMember, Making,
+    Probing, Profile, Purpose, Ramped, Recovery, Room, RunKind, Slice, Standing, Started, Verdict, Visit,
+    Visiting,
 };
 use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
@@ -124,6 +125,8 @@ pub struct RunView {
     pub trials: Vec<Trial>,
     /// The bounds of a search so far, the strict goal first.
     pub limits: Vec<Limit>,
+    /// What torment makes at most, as far as is known of a search that it is the limit of itself.
+    pub making: Option<Making>,
     /// Doubts about the whole run.
     pub caveats: Vec<Caveat>,
     /// The last seconds of load, the oldest first.

@@ -4,7 +4,7 @@
 mod experiment;
 mod limit;
 mod load;
-mod making;
+pub(crate) mod making;
 mod profile;
 mod search;
 mod sheet;

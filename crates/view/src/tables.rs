@@ -144,7 +144,7 @@ impl Tables {
                 self.waiting = true;
                 rows.extend(self.buckets(*trial, &result.total));
             }
-            Event::Bounds { limits } => rows.extend(self.trial(limits)),
+            Event::Bounds { limits, .. } => rows.extend(self.trial(limits)),
             Event::Observed { trial, place, window } if self.wants(Table::Samples) => {
                 let at = self.at(*trial, window.from.as_secs_f64());
                 let watched = self.view.place(place).map(|seen| &seen.watched);

@@ -54,7 +54,7 @@ fn line(row: &Row, found: &[Found]) -> String {
         Truth::Fading(c) => (format!("{c}/s, falling"), c),
         Truth::Held(most, half) => (format!("{most:.0} and {half:.0}/s"), most),
         Truth::Max => (format!("at least {}/s", row.max), row.max),
-        Truth::Generator(c) => (format!("generator: {c}/s"), c),
+        Truth::Generator(c, _) => (format!("generator: {c}/s"), c),
         Truth::Broken => ("does not recover".to_owned(), 2000.0),
     };
     let right = found.iter().filter(|f| f.right).count();

@@ -71,8 +71,8 @@ pub enum Trait {
     /// the one that became idle last, and if none is idle a new one. One of the workers takes more of them than the other, up to nine of
     /// ten. Connections idle for so many seconds are closed.
     Kept(f64),
-    /// The generator makes at most so many requests a second.
-    Lags(f64),
+    /// The generator makes at most so many requests a second, and is held up so many times a second for 5 to 50 ms.
+    Lags(f64, f64),
 }
 
 /// A target under test.
@@ -221,9 +221,9 @@ impl Target {
     /// When a shared machine lets it go on that was to run from `start`.
     fn after_hiccup(&mut self, start: u64, often: f64) -> u64 {
         while self.hiccup.1 <= start {
-            let from = self.hiccup.1 + (self.random.exponential(1.0 / often) * 1e9) as u64;
+            let from = self.hiccup.1.saturating_add((self.random.exponential(1.0 / often) * 1e9) as u64);
             let length = 0.005 * 10f64.powf(self.random.uniform());
-            self.hiccup = (from, from + (length * 1e9) as u64);
+            self.hiccup = (from, from.saturating_add((length * 1e9) as u64));
         }
         if start >= self.hiccup.0 { self.hiccup.1 } else { start }
     }
@@ -325,14 +325,15 @@ impl Target {
             decide(&mut total, &mut open, at, p.duration, &mut heard);
             total.due += 1;
             let mut taken = at;
-            if let Some(Trait::Lags(most)) = self.system.special {
-                lag_free = lag_free.max(due) + 1e9 / most;
+            if let Some(Trait::Lags(most, often)) = self.system.special {
+                let free = self.after_hiccup(self.now + lag_free.max(due) as u64, often) - self.now;
+                lag_free = free as f64 + 1e9 / most;
                 taken = taken.max((lag_free - 1e9 / most) as u64);
             }
             due += self.gap(gap);
             if taken - at > UNSENT_AFTER {
                 lag_free -= match self.system.special {
-                    Some(Trait::Lags(most)) => 1e9 / most,
+                    Some(Trait::Lags(most, _)) => 1e9 / most,
                     _ => 0.0,
                 };
                 total.outcomes.add(Outcome::Unsent, 1);
@@ -418,7 +419,7 @@ impl Target {
             total.due += 1;
             total.sent += 1;
             let mut done = self.serve(self.now + at) - self.now;
-            if let Some(Trait::Lags(most)) = self.system.special {
+            if let Some(Trait::Lags(most, _)) = self.system.special {
                 done = done.max(at + (f64::from(users) / most * 1e9) as u64);
             }
             let outcome = if matches!(self.system.special, Some(Trait::Fails(p)) if self.random.uniform() <= p)

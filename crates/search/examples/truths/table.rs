@@ -34,8 +34,8 @@ pub enum Truth {
     Held(f64, f64),
     /// `MaxReached` with the lower bounds at the largest rate.
     Max,
-    /// `GeneratorLimit` with the lower bounds between 0.85 of this rate and this rate.
-    Generator(f64),
+    /// `GeneratorLimit` with the lower bounds between this share of this rate and this rate.
+    Generator(f64, f64),
     /// `NotRecovered`.
     Broken,
 }
@@ -169,8 +169,16 @@ pub fn rows() -> Vec<Row> {
             Poisson,
             sixteen,
             Exponential(ms(8.0)),
-            Some(Trait::Lags(1500.0)),
-            Truth::Generator(1500.0),
+            Some(Trait::Lags(1500.0, 0.0)),
+            Truth::Generator(1500.0, 0.85),
+        ),
+        row(
+            "M/M/16 under a generator that makes 1,500/s, and is held up every 3 s for 5 to 50 ms",
+            Poisson,
+            sixteen,
+            Exponential(ms(8.0)),
+            Some(Trait::Lags(1500.0, 0.3)),
+            Truth::Generator(1500.0, 0.6),
         ),
         slow(row("delay of 1 s, no limit, `max` 3,000/s", Even, None, Fixed(1.0), None, Truth::Max), 3000.0),
         slow(row("delay of 8 s, no limit, `max` 300/s", Even, None, Fixed(8.0), None, Truth::Max), 300.0),
@@ -328,6 +336,25 @@ pub fn rows() -> Vec<Row> {
             Some(Trait::Sinks(300, 0.6)),
             Truth::Held(2002.0, 2012.0),
         ),
+        row(
+            "16 servers of 8 ms, does 0.92 of it once 100 wait, until none does",
+            Even,
+            sixteen,
+            Fixed(ms(8.0)),
+            Some(Trait::Sinks(100, 0.92)),
+            Truth::Held(2002.0, 2012.0),
+        ),
+        Row {
+            asked: Some(0.8),
+            ..row(
+                "M/M/16, 8 ms, does 0.92 of it once 100 wait, until none does",
+                Poisson,
+                sixteen,
+                Exponential(ms(8.0)),
+                Some(Trait::Sinks(100, 0.92)),
+                Truth::Held(1855.0, 1910.0),
+            )
+        },
         Row {
             asked: Some(0.8),
             ..row(
@@ -527,7 +554,7 @@ fn right(row: &Row, limits: &[Limit], ended: &Ended, fade: (f64, f64)) -> bool {
             within(&limits[0], most) && within(&limits[1], half)
         }
         Truth::Max => *ended == Ended::MaxReached && both(row.max, row.max),
-        Truth::Generator(c) => *ended == Ended::GeneratorLimit && both(c * 0.85, c),
+        Truth::Generator(c, least) => *ended == Ended::GeneratorLimit && both(c * least, c),
         Truth::Broken => *ended == Ended::NotRecovered,
     }
 }

@@ -41,7 +41,10 @@ impl Search {
     pub(super) fn void(&mut self, purpose: Purpose, rate: f64, result: &TrialResult, judgement: &Judgement) {
         let making = making(result, judgement);
         if let (Phase::Ceiling, Some(ceiling)) = (&self.phase, &mut self.ours.ceiling) {
-            ceiling.fell_behind(rate, making);
+            match purpose {
+                Purpose::Confirm => ceiling.failed(rate, making),
+                _ => ceiling.fell_behind(rate, making),
+            }
             return;
         }
         self.ours.weight += VOID;
@@ -113,7 +116,7 @@ impl Search {
         let kept = kept_up(result, self.calm_mean()).map(|kept| kept.rate);
         let Some(ceiling) = &mut self.ours.ceiling else { return };
         match judgement.good {
-            true if asked.purpose == Purpose::Confirm => {}
+            true if asked.purpose == Purpose::Confirm => ceiling.kept_whole(rate),
             true => ceiling.kept(rate),
             false if self.ours.begun > CEILINGS_MOST => ceiling.fell_behind(rate, None),
             false => {
@@ -137,5 +140,10 @@ impl Search {
     /// Whether torment was the limit, for it is what it can make that is known.
     pub(super) fn is_ours(&self) -> bool {
         self.ours.ceiling.is_some()
+    }
+
+    /// What torment makes at most, as far as is known: it has fallen behind again and again, and is the limit unless that is over.
+    pub fn making(&self) -> Option<Making> {
+        self.ours.ceiling.and_then(|ceiling| ceiling.most())
     }
 }

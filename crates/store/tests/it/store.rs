@@ -322,7 +322,7 @@ fn child() {
     for i in 0..300 {
         recording.append(&slice(i)).expect("is taken");
     }
-    recording.append(&Event::Bounds { limits: vec![limit(1500.0, 2300.0)] }).expect("is taken");
+    recording.append(&Event::Bounds { limits: vec![limit(1500.0, 2300.0)], making: None }).expect("is taken");
     if std::env::var_os("TORMENT_TEST_HANG").is_some() {
         std::thread::sleep(Duration::from_secs(600));
     }

@@ -67,7 +67,7 @@ fn trial(view: &mut Ongoing, number: u32, rate: f64, good: bool, bounds: (Option
         lower_bad: 0,
         throughput: None,
     };
-    view.fold(&Event::Bounds { limits: vec![limit] }, STARTED);
+    view.fold(&Event::Bounds { limits: vec![limit], making: None }, STARTED);
 }
 
 fn search() -> Ongoing {

@@ -277,7 +277,7 @@ fn everything() -> Snapshot {
         Event::Observed { trial: 1, place: String::new(), window: Box::new(window("exec-N")) },
         Event::Observed { trial: 1, place: String::new(), window: Box::new(window("exec-N")) },
         done(1, Purpose::Measure, slice(0, 200, 3), true),
-        Event::Bounds { limits: vec![limit] },
+        Event::Bounds { limits: vec![limit], making: None },
         Event::Designed { design: Box::new(design) },
         Event::Visited { visit: Box::new(visit) },
         Event::Measured { figure: Box::new(figure) },

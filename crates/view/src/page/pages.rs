@@ -55,7 +55,7 @@ impl Pages {
                 self.answers.add(from, &slice.response);
             }
             Event::TrialDone { result, .. } => self.judge(result),
-            Event::Bounds { limits } => {
+            Event::Bounds { limits, .. } => {
                 let strict = limits.first();
                 let of = |bound: fn(&record::Limit) -> Option<f64>| strict.and_then(bound);
                 self.bounds.push((self.run.trials.len(), of(|l| l.lower), of(|l| l.upper)));

@@ -46,7 +46,10 @@ impl RunView {
                 self.current = None;
                 self.trials.push(Trial::done(*trial, self.words(), result, judgement));
             }
-            Event::Bounds { limits } => self.limits.clone_from(limits),
+            Event::Bounds { limits, making } => {
+                self.limits.clone_from(limits);
+                self.making = *making;
+            }
             Event::WatchStarted { place, watched } => self.seen_at(place).watched.clone_from(watched),
             Event::Observed { trial, place, window } => {
                 self.seen_at(place).trials.entry(*trial).or_default().add(window);

@@ -40,6 +40,13 @@ pub(super) fn lines(view: &RunView, making: &Making, held: Option<f64>) -> Vec<T
     vec![limit, spends, next(view, Some(making)), brings(view, Some(making))]
 }
 
+/// The same while the search goes on, after `lead`.
+pub(crate) fn so_far(lead: Text, view: &RunView, making: &Making) -> Text {
+    let (most, unit) = (number(making.most), view.words().unit());
+    lead.and(Tone::Warn, "so far torment is the limit")
+        .then(format!(": it fell behind again and again, and sends at most {most} {unit} to this target"))
+}
+
 /// What helps.
 pub(super) fn next(view: &RunView, making: Option<&Making>) -> Text {
     Text::labelled("next", remedy(view, making))

@@ -40,6 +40,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     } else {
         lines.extend(unfinished(view).or_else(|| Some(Text::empty().and(Tone::Bad, "no verdict"))));
         lines.extend(known(view.words().raised(), strict));
+        lines.extend(ours_so_far(view));
         lines.extend(above(view));
         lines.extend(freezes::line(view));
         lines.extend(verdict_apart(view));
@@ -63,8 +64,8 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
         }
         _ if view.end.is_some() => vec![Text::empty().and(Tone::Bad, "no verdict")],
         _ => {
-            let known = known(view.words().raised(), strict).into_iter().chain(unfinished(view));
-            let above = above(view);
+            let known = known(view.words().raised(), strict).into_iter().chain(ours_so_far(view));
+            let above = unfinished(view).into_iter().chain(above(view));
             known.chain(above).chain(freezes::line(view)).collect()
         }
     }
@@ -86,6 +87,11 @@ pub(crate) fn told(view: &RunView) -> Vec<Text> {
             resent(view).into_iter().chain(spent).chain(fleet::lines(view, "fleet: ")).collect()
         }
     }
+}
+
+/// That torment is the limit itself, where a search has no end yet.
+pub(super) fn ours_so_far(view: &RunView) -> Option<Text> {
+    view.making.as_ref().map(|making| super::making::so_far(Text::empty(), view, making))
 }
 
 /// The verdict, if there is one, with an empty line before it.

@@ -228,7 +228,7 @@ impl Run {
     }
 
     pub fn bounds(mut self, limits: Vec<Limit>) -> Self {
-        self.events.push(Event::Bounds { limits });
+        self.events.push(Event::Bounds { limits, making: None });
         self
     }
 

@@ -1,6 +1,6 @@
 //! What holds, how far the search came, and what to do where it came to no limit.
 
-use super::percent;
+use super::{ours_so_far, percent};
 use crate::experiment::number_of;
 use crate::reason::what_to_check;
 use crate::remedy::remedy;
@@ -68,6 +68,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
         }
         Ended::Interrupted => known(raised, strict)
             .into_iter()
+            .chain(ours_so_far(view))
             .chain([Text::empty().and(Tone::Warn, "interrupted").then(": that is what is known so far")])
             .collect(),
         Ended::TargetFails => target_fails(view),

@@ -6,6 +6,7 @@ use record::{Cause, Diagnosis, Ended, Event, Making, Outcome, Purpose};
 use torment_view::Tone;
 use torment_view::document::{Document, Form, Occupancy, StationBox, Unit};
 use torment_view::page::Pages;
+use units::Nanos;
 
 /// Shows what was seen after each second of load, as a watch does.
 pub fn watched(events: Vec<Event>, waiting: impl Fn(u32) -> f64) -> Vec<Event> {
@@ -326,6 +327,26 @@ fn a_limit_that_was_not_found_is_open_above() {
     assert!(picture.contains(">not known<"), "there is room for what lies beyond: {picture}");
     assert!(!said(section(&front, "evidence")).contains(sentence));
     assert!(!front.doubts.iter().any(|doubt| doubt.text.contains("was late by 4 ms")), "{:?}", front.doubts);
+}
+
+/// What torment makes was looked for for two minutes, in which nothing said why.
+#[test]
+fn that_torment_is_the_limit_is_said_while_the_search_goes_on() {
+    let cost = Nanos::from_micros(4);
+    let making =
+        Making { most: 3_610.0, user: cost, kernel: cost, worked: 0.97, waited: 0.02, connects: 0.0 };
+    let late = "torment itself was 103 ms late at p99 (limit: 20 ms)";
+    let void = || good(4000.0).void("generator-late", late);
+    let limits = pair(Some(1984.0), None);
+    let mut run = Run::start("find").trial(good(1984.0)).trial(void()).trial(void());
+    run.events.push(Event::Bounds { limits, making: Some(making) });
+    let said = "so far torment is the limit: it fell behind again and again, and sends at most 3,610 requests/s to this target";
+    let words = words(&document(&Pages::of(&run.events)).front);
+    assert!(words.iter().any(|line| line == said), "{words:?}");
+    // What held it up was over.
+    run.events.push(Event::Bounds { limits: pair(Some(1984.0), None), making: None });
+    let words = self::words(&document(&Pages::of(&run.events)).front);
+    assert!(!words.iter().any(|line| line.starts_with("so far torment")), "{words:?}");
 }
 
 /// Of 42 trials up to the highest rate allowed 17 were void, and the advice was to raise that rate by four.
