@@ -13,7 +13,8 @@ impl Search {
     /// The bounds as they stand, one for each goal.
     pub fn limits(&self) -> Vec<Limit> {
         let limit = |goal: &Goal| {
-            if let Some(limit) = self.held.limit(goal, self.range().top).filter(|_| self.estimates()) {
+            let estimated = self.held.limit(goal, self.range().top).filter(|_| self.estimates());
+            if let Some(limit) = estimated.filter(|limit| !self.has_shown_more(goal, limit)) {
                 return limit;
             }
             let now = self.bounds.limit(goal);
@@ -31,6 +32,13 @@ impl Search {
         };
         let in_unit = |goal: &Goal| Limit { unit: self.config.unit.clone(), ..limit(goal) };
         self.config.goals.iter().map(in_unit).collect()
+    }
+
+    /// Whether torment, which is the limit itself, has shown clean trials above all that the target surely holds by the others: what stopped those
+    /// may have been its own.
+    fn has_shown_more(&self, goal: &Goal, than: &Limit) -> bool {
+        let (shown, _) = self.bounds.proven(goal);
+        self.is_ours() && shown.is_some_and(|shown| than.lower.is_none_or(|lower| shown.rate > lower))
     }
 
     fn background(&self) -> Option<Background> {
