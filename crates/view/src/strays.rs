@@ -97,8 +97,10 @@ impl Strays {
         let of = |count: usize, what: &str| number_of(count, &format!("{what} trial"));
         let mut said = String::new();
         if bad > 0 {
-            let of = of(bad, "bad");
-            said += &format!("; {of} at or below the line: the limit is what nine trials in ten hold");
+            // Where no limit was found the verdict tells what that means.
+            let found = view.search_ended().is_none_or(|ended| !ended.is_at_least());
+            let why = if found { ": the limit is what nine trials in ten hold" } else { "" };
+            said += &format!("; {} at or below the line{why}", of(bad, "bad"));
         }
         if cold > 0 {
             said += &format!("; {} before the warm-up, up to the dashed line", of(cold, "bad"));
@@ -122,6 +124,32 @@ impl Strays {
         }
         said
     }
+}
+
+/// The bad trials at what is said to hold or below, where no limit was found, but for those before the warm-up: what is said to hold counts the good
+/// ones alone.
+pub(crate) fn failed_below(view: &RunView) -> Vec<&Trial> {
+    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    let Some(held) = held.filter(|_| view.search_ended().is_some_and(Ended::is_at_least)) else {
+        return Vec::new();
+    };
+    let warm = view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp).map_or(0, |trial| trial.number);
+    let failed = judged(view).filter(|(at, trial)| {
+        *at <= held * (1.0 + ALIKE) && trial.number > warm && TrialState::of(trial) == TrialState::Bad
+    });
+    failed.map(|(_, trial)| trial).collect()
+}
+
+/// Whether torment fell behind in another trial at the rate of this one.
+pub(crate) fn fell_behind_at(view: &RunView, trial: &Trial) -> bool {
+    view.trials.iter().filter(|other| is_late(other)).any(|other| {
+        other.rate.zip(trial.rate).is_some_and(|(other, rate)| (other.0 / rate.0 - 1.0).abs() <= PLACE)
+    })
+}
+
+/// Whether the generator is why it is void.
+fn is_late(trial: &Trial) -> bool {
+    trial.judgement.iter().flat_map(|judged| &judged.invalid).any(|caveat| caveat.doubt.is_generator())
 }
 
 /// Trials at one rate stand in one place of a picture if they differ by less than this share.
@@ -199,10 +227,7 @@ impl Stood {
 
 /// In how many trials torment fell behind below the highest rate allowed, where these are too many to go on with.
 pub(crate) fn fell_behind(view: &RunView) -> Option<usize> {
-    let late = |trial: &&Trial| {
-        trial.judgement.iter().flat_map(|judged| &judged.invalid).any(|caveat| caveat.doubt.is_generator())
-    };
-    let late = view.trials.iter().filter(late).count();
+    let late = view.trials.iter().filter(|trial| is_late(trial)).count();
     let many = late * MANY >= judged(view).count();
     (late > 0 && many && view.search_ended() == Some(&Ended::MaxReached)).then_some(late)
 }

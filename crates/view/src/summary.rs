@@ -15,7 +15,7 @@ pub use tasks::limits;
 
 pub(crate) use limit::{between, holds, open};
 pub(crate) use load::figures;
-pub(crate) use search::{above, curve_table, ours_way_on, raised_brings, told};
+pub(crate) use search::{above, below, curve_table, ours_way_on, raised_brings, told};
 pub(crate) use sheet::{conditions_words, machine_words, uses as sheet_use};
 pub(crate) use tasks::{moments, near, rooms};
 

@@ -5,7 +5,7 @@ use super::{again, chain, decided, pictures, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::Names;
 use crate::reason::TrialState;
-use crate::summary::{above, headline, machine_words, nothing, ours_way_on, raised_brings, sheet_use};
+use crate::summary::{above, below, headline, machine_words, nothing, ours_way_on, raised_brings, sheet_use};
 use crate::words::{number, quoted};
 use crate::{
     Kind, RunView, Trial, Words, caveats, code, experiment, explain, freezes, hiccups, sheet, verdict,
@@ -33,6 +33,7 @@ pub(super) fn of(pages: &Pages) -> Front {
     if run.is_ours() && freezes::recur(run) {
         verdict.extend(freezes::line(run));
     }
+    verdict.extend(below(run));
     verdict.extend(code::line(run));
     verdict.extend(way_on(run));
     verdict.extend(slow_counts(run));

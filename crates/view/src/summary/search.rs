@@ -7,7 +7,7 @@ pub(crate) use headline::{ours_way_on, raised_brings};
 use super::limit::{at_bound, moves};
 use super::{how_sure, unfinished};
 use crate::document::{Table, indented};
-use crate::strays::Stood;
+use crate::strays::{Stood, failed_below, fell_behind_at};
 use crate::words::number;
 use crate::{RunView, Text, Tone, Trial, TrialState, Words, fleet, freezes, hiccups, verdict, why_bad};
 use headline::{headline, known};
@@ -26,6 +26,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.extend(background.as_ref().map(|lost| lost_anyway(view.words(), lost)));
         lines.extend(head.next());
         lines.extend(above(view));
+        lines.extend(below(view));
         lines.extend(sinks(strict, *overloaded));
         lines.extend(second(view.words().arrivals(), &view.limits));
         lines.extend(warm(view.words(), *warmed_up));
@@ -60,7 +61,12 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
             let above = above(view);
             let half = second(view.words().arrivals(), &view.limits);
             let rest = warm(view.words(), *warmed_up).into_iter().chain(freezes::line(view));
-            head.chain(above).chain(sinks(strict, *overloaded)).chain(half).chain(rest).collect()
+            head.chain(above)
+                .chain(below(view))
+                .chain(sinks(strict, *overloaded))
+                .chain(half)
+                .chain(rest)
+                .collect()
         }
         _ if view.end.is_some() => vec![Text::empty().and(Tone::Bad, "no verdict")],
         _ => {
@@ -140,6 +146,24 @@ pub(crate) fn above(view: &RunView) -> Option<Text> {
     let rate = |t: &&Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
     let why = why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)?;
     Some(Text::plain(format!("{words} ")).and(Tone::Strong, why))
+}
+
+/// What went wrong at what is said to hold or below, where no limit was found: who sees it in the picture is to know whether it was the target.
+pub(crate) fn below(view: &RunView) -> Option<Text> {
+    let failed = failed_below(view);
+    let loss = |trial: &&&Trial| trial.judgement.as_ref().map_or(0.0, |judged| judged.loss);
+    let worst = failed.iter().max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
+    let limit = view.limits.first()?;
+    let held = limit.held.or(limit.lower)?;
+    let at = if failed.iter().any(|trial| trial.is_at(held)) { "at or " } else { "" };
+    let times = if failed.len() == 1 { "once" } else { "more than once" };
+    let whose = if fell_behind_at(view, worst) {
+        "torment fell behind at that rate in another trial, so this may be torment's doing"
+    } else {
+        "trials at that rate or above were good"
+    };
+    let below = format!("{times} {at}below {}", number(held));
+    Some(Text::empty().and(Tone::Warn, below).then(format!(" {}; {whose}", why_bad(worst)?)))
 }
 
 /// What a target does once a queue has formed, if that is less than it holds.

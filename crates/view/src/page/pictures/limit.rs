@@ -6,6 +6,7 @@ use crate::strays::{PLACE, Strays, judged};
 use crate::words::number;
 use crate::{RunView, Times, Tone, Trial, TrialState, Words, hiccups};
 use plan::Objective;
+use record::Ended;
 use stats::upper_bound;
 use units::Nanos;
 
@@ -74,7 +75,7 @@ fn limit(view: &RunView) -> Chart {
     let (holds, title) = match view.fails_at() {
         Some(_) => ("holds", "where it breaks"),
         None if view.end.is_none() => ("holds so far", "what it holds so far"),
-        None => ("at least", "what it held: no limit found"),
+        None => ("at least", held_up_to(view)),
     };
     let beyond = beyond(view);
     let shades = match view.fails_at() {
@@ -121,6 +122,15 @@ fn limit(view: &RunView) -> Chart {
         strays.cold_at,
         Tone::Faint,
     )
+}
+
+/// What the picture of a limit that was not found shows, in the words of the headline.
+fn held_up_to(view: &RunView) -> &'static str {
+    match view.search_ended() {
+        Some(Ended::MaxReached) => "what it held: no limit found",
+        _ if view.is_ours() && view.fails_anyway().is_none() => "what it held: torment was the limit",
+        _ => "what it held",
+    }
 }
 
 /// Of the trials at each rate, how many were good.
