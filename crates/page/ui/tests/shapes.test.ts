@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLine, shapes } from '../src/chart/shapes';
+import { isLine, keys, shapes } from '../src/chart/shapes';
 import type { Chart, Point, Series, Tone } from '../src/document';
 
 const point = (tone: Tone, label = 'trial'): Point => ({ x: 1, y: 1, low: null, high: null, label, tone });
@@ -32,4 +32,15 @@ test('a series that is all of one tone has the shape of that tone, lines beside 
   const shape = shapes(chart(series(point('good', '')), series(point('good')), series(point('bad'))));
   expect(shape(1, 'good').toned).toBe(true);
   expect(shape(2, 'bad').toned).toBe(true);
+});
+
+/** Three series of coloured marks had a key of one grey circle. */
+test('what points mean is told by the marks of every series that has such points', () => {
+  const trials = () => series(point('good'), point('bad'));
+  expect(keys(chart(trials(), trials(), series(point('bad'))))).toEqual([
+    { tone: 'good', series: [0, 1] },
+    { tone: 'bad', series: [0, 1, 2] },
+  ]);
+  expect(keys(chart(series(point('good', ''), point('bad', '')), trials()))[0]).toEqual({ tone: 'good', series: [1] });
+  expect(keys(chart(series(point('good')), series(point('good'))))).toEqual([]);
 });

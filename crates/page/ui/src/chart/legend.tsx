@@ -1,7 +1,7 @@
 /** What a chart draws, by name; under the cursor also how much. A press hides a series or shows it again. */
 
 import type { JSX } from 'preact';
-import { overTime, type Chart, type Phase } from '../document';
+import { overTime, type Chart, type Phase, type Tone } from '../document';
 import { format } from '../format';
 import { look, palette, shade, toneColour } from '../palette';
 import { scheme } from '../theme';
@@ -9,7 +9,7 @@ import { cellOf, heatColumn, marksAt, phaseAt } from './data';
 import { strokes } from './hatch';
 import { largest, strip } from './marks';
 import type { At, Drawn } from './plot';
-import { CROSS, isLine, shapes } from './shapes';
+import { CROSS, isLine, keys, shapes } from './shapes';
 import { interval, word } from './table';
 
 interface Props {
@@ -132,32 +132,33 @@ function Swatch({ chart, index }: { chart: Chart; index: number }): JSX.Element 
   );
 }
 
-/** Which shape means what, of a series whose points mean different things. */
+/** What points mean, by the very marks that mean it: the same shapes in the same colours. */
 function Shapes({ chart }: { chart: Chart }): JSX.Element {
-  const shape = shapes(chart);
-  const judged = chart.series.map((series) => new Set(series.points.map((point) => point.tone)));
-  const several = judged.findIndex((tones) => tones.size > 1);
-  // What is all good needs no key; what is all hollow does, unless its own name says it.
-  const mixed = several >= 0 ? several : judged.findIndex((tones, series) => tones.has('warn') && !shape(series, 'warn').toned);
-  const tones = judged[mixed] ?? new Set();
   return (
     <>
-      {(['good', 'bad', 'warn'] as const)
-        .filter((tone) => tones.has(tone))
-        .map((tone) => {
-          const { path, filled, crossed, toned } = shape(mixed, tone);
-          const colour = toned ? toneColour(tone, scheme()) : palette(scheme()).faint;
-          return (
-            <li key={tone} class="shape">
-              <svg class="swatch" width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true">
-                <path d={path} fill={filled ? colour : 'none'} stroke={colour} />
-                {crossed && <path d={CROSS} stroke={toneColour('bad', scheme())} stroke-width="2" />}
-              </svg>
-              {word(tone, chart.hollow)}
-            </li>
-          );
-        })}
+      {keys(chart).map(({ tone, series }) => (
+        <li key={tone} class="shape">
+          <svg class="swatch" width={12 * series.length} height="12" viewBox={`-6 -6 ${12 * series.length} 12`} aria-hidden="true">
+            {series.map((index, place) => (
+              <Mark key={index} chart={chart} index={index} tone={tone} x={12 * place} />
+            ))}
+          </svg>
+          {word(tone, chart.hollow)}
+        </li>
+      ))}
     </>
+  );
+}
+
+/** A point of a series, as it is drawn. */
+function Mark({ chart, index, tone, x }: { chart: Chart; index: number; tone: Tone; x: number }): JSX.Element {
+  const { path, filled, crossed, toned } = shapes(chart)(index, tone);
+  const colour = toned ? toneColour(tone, scheme()) : look(chart.series[index]!.role, scheme()).colour;
+  return (
+    <g transform={`translate(${x} 0)`}>
+      <path d={path} fill={filled ? colour : palette(scheme()).ground} stroke={colour} stroke-width="1.5" />
+      {crossed && <path d={CROSS} stroke={toneColour('bad', scheme())} stroke-width="2" />}
+    </g>
   );
 }
 
