@@ -98,8 +98,12 @@ fn says_what(caveat: &Caveat) -> bool {
 /// That events of a newer version are missing here.
 pub(crate) fn skipped(view: &RunView) -> Option<String> {
     (view.skipped > 0).then(|| {
+        let [events, are, them] = match view.skipped {
+            1 => ["event", "is", "it"],
+            _ => ["events", "are", "them"],
+        };
         format!(
-            "{} events of this run could not be read by this version and are left out; a newer torment may know them",
+            "{} {events} of this run could not be read by this version and {are} left out; a newer torment may know {them}",
             grouped(view.skipped)
         )
     })

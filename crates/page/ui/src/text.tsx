@@ -4,9 +4,20 @@ import type { JSX } from 'preact';
 import type { Piece, Text, Tone } from './document';
 
 export function PieceView({ piece }: { piece: Piece }): JSX.Element {
-  if (piece.tone === 'plain') return <>{piece.text}</>;
-  if (piece.tone === 'strong') return <strong>{piece.text}</strong>;
-  return <span class={piece.tone}>{piece.text}</span>;
+  const text = whole(piece.text);
+  if (piece.tone === 'plain') return <>{text}</>;
+  if (piece.tone === 'strong') return <strong>{text}</strong>;
+  return <span class={piece.tone}>{text}</span>;
+}
+
+/** A browser breaks lines after hyphens, but an option is a word. */
+function whole(text: string): (string | JSX.Element)[] {
+  return parted(text).map((part, index) => (index % 2 === 0 ? part : <span class="option">{part}</span>));
+}
+
+/** What stands between options, and the options: each second part is one. */
+export function parted(text: string): string[] {
+  return text.split(/(?<![^\s(“'])(--[a-z][a-z-]*)/);
 }
 
 export function TextView({ text }: { text: Text }): JSX.Element {
