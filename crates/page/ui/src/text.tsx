@@ -17,7 +17,14 @@ function whole(text: string): (string | JSX.Element)[] {
 
 /** What stands between options, and the options: each second part is one. */
 export function parted(text: string): string[] {
-  return text.split(/(?<![^\s(“'])(--[a-z][a-z-]*)/);
+  // Without a look behind, which browsers of 2022 do not know.
+  const parts = text.split(/(^|[\s(“'])(--[a-z][a-z-]*)/);
+  const joined = [parts[0]!];
+  for (let at = 1; at < parts.length; at += 3) {
+    joined[joined.length - 1] += parts[at]!;
+    joined.push(parts[at + 1]!, parts[at + 2]!);
+  }
+  return joined;
 }
 
 export function TextView({ text }: { text: Text }): JSX.Element {
