@@ -100,8 +100,10 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
           const colour = tone === 'plain' ? colours.text : toneColour(tone, scheme());
           return (
             <g key={index}>
-              {/* Not through the names of the zones. */}
-              <line x1={x} x2={x} y1={LANE * lane + 4} y2={bottom - LANE * lanes} stroke={colour} stroke-dasharray="6 3" />
+              {/* As the zones, beside what is drawn alone: not through names. */}
+              {[[LANE * lane + 4, head], ...rows.map(({ middle }) => [head + middle - strip / 2, head + middle + strip / 2])].map(([from, to]) => (
+                <line key={from} x1={x} x2={x} y1={from} y2={to} stroke={colour} stroke-dasharray="6 3" />
+              ))}
               <text class="bound" x={x + (leftwards ? -4 : 4)} y={LANE * (lane + 1) - 2} text-anchor={leftwards ? 'end' : 'start'} fill={colour}>
                 {text}
               </text>

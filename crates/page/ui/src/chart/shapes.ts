@@ -55,13 +55,13 @@ export function shapes(chart: Chart): (series: number, tone: Tone) => Shape {
 /** What is to be told of points that mean different things, and which series are drawn so. */
 export function keys(chart: Chart): { tone: Tone; series: number[] }[] {
   const shape = shapes(chart);
-  const judged = chart.series.map((series) => new Set(series.points.map((point) => point.tone)));
+  const judged = chart.series.map((series) => new Set(isLine(series) ? [] : series.points.map((point) => point.tone)));
   const several = judged.findIndex((tones) => tones.size > 1);
   // What is all good needs no key; what is all hollow does, unless its own name says it.
   const mixed = several >= 0 ? several : judged.findIndex((tones, series) => tones.has('warn') && !shape(series, 'warn').toned);
   const told = (['good', 'bad', 'warn'] as const).filter((tone) => judged[mixed]?.has(tone));
   return told.map((tone) => {
     const alike = (index: number) => judged[index]!.has(tone) && shape(index, tone).toned === shape(mixed, tone).toned;
-    return { tone, series: chart.series.flatMap((series, index) => (alike(index) && !isLine(series) ? index : [])) };
+    return { tone, series: chart.series.flatMap((_, index) => (alike(index) ? index : [])) };
   });
 }
