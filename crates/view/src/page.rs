@@ -10,6 +10,7 @@ mod heat;
 mod now;
 mod pages;
 pub(crate) mod pictures;
+mod quick;
 mod ranks;
 mod rows;
 mod second;

@@ -1,22 +1,18 @@
 //! What is said at the top, and what went on when.
 
 use super::pages::Pages;
-use super::{again, chain, decided, pictures, sections};
+use super::{again, chain, decided, pictures, quick, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::Names;
 use crate::reason::TrialState;
 use crate::summary::{above, below, headline, machine_words, nothing, ours_way_on, raised_brings, sheet_use};
-use crate::words::{number, quoted};
+use crate::words::quoted;
 use crate::{
-    Kind, RunView, Trial, Words, caveats, code, experiment, explain, freezes, hiccups, sheet, verdict,
+    Kind, RunView, Trial, caveats, code, experiment, explain, freezes, sheet, verdict,
 };
-use plan::Objective;
 use record::{Cause, Purpose, Standing, Verdict};
 use units::{Nanos, grouped};
 
-/// Trials near a limit, and those that are far from it, as shares of it.
-const NEAR: (f64, f64) = (0.97, 1.03);
-const EASY: (f64, f64) = (0.78, 0.82);
 /// Phases at most, the last ones: more could not be told apart.
 const PHASES: usize = 1_000;
 
@@ -36,7 +32,7 @@ pub(super) fn of(pages: &Pages) -> Front {
     verdict.extend(below(run));
     verdict.extend(code::line(run));
     verdict.extend(way_on(run));
-    verdict.extend(slow_counts(run));
+    verdict.extend(quick::line(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
     // That torment is the limit is told with what it makes; that its diagnosis says so too is no news.
     let ours = run.diagnosis.as_ref().filter(|_| run.is_ours()).map(verdict::sentences).unwrap_or_default();
@@ -165,67 +161,11 @@ fn way_on(view: &RunView) -> Vec<Text> {
 }
 
 /// Whether a load met its goal.
-fn met(view: &RunView) -> Option<bool> {
+pub(super) fn met(view: &RunView) -> Option<bool> {
     match view.end.as_ref()?.verdict.as_ref()? {
         Verdict::Goal { met, .. } => *met,
         _ => None,
     }
-}
-
-/// Of a goal that does not ask for quick answers, what to plan for: how quick they are, and how to ask for that.
-fn slow_counts(view: &RunView) -> Option<Text> {
-    let goal = &view.started.as_ref()?.goal;
-    let objective: Objective = goal.parse().ok()?;
-    view.end.as_ref()?.verdict.as_ref()?;
-    // Where torment was the limit, much of them is its own.
-    if objective.deadline.is_some() || view.words() != Words::Requests || view.is_ours() {
-        return None;
-    }
-    let p99 = |trial: &Trial| trial.figures.response().map(|times| times.quantiles.p99);
-    let (label, quick) = match view.kind() {
-        Kind::Load if met(view) == Some(true) => ("response time", format!("p99 is {}", p99(&view.load()?)?)),
-        Kind::Search => {
-            let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
-            let within = |low: f64, high: f64, state: TrialState| {
-                let there = move |trial: &&Trial| {
-                    trial.rate.is_some_and(|r| (low * held..=high * held).contains(&r.0))
-                };
-                view.trials.iter().filter(move |trial| TrialState::of(trial) == state).filter(there)
-            };
-            let near = within(NEAR.0, NEAR.1, TrialState::Good).filter_map(p99).max()?;
-            // Who sees a bad mark there would find the figure wrong.
-            let bad = within(NEAR.0, NEAR.1, TrialState::Bad).filter_map(p99).max();
-            let bad = bad.filter(|bad| bad.0 > 2 * near.0);
-            let bad = bad.map(|bad| format!(" in good trials, {bad} in bad ones")).unwrap_or_default();
-            let easy = within(EASY.0, EASY.1, TrialState::Good)
-                .filter_map(|trial| Some((trial, p99(trial)?)))
-                .max_by_key(|(_, p99)| *p99);
-            match easy {
-                Some((trial, easy)) => {
-                    let rate = trial.rate.unwrap_or_default();
-                    let why = if easy.as_secs_f64() > hiccups::ABOVE * near.as_secs_f64() {
-                        format!(" ({})", hiccups::why(view, rate.0, true))
-                    } else {
-                        String::new()
-                    };
-                    let frozen = freezes::hold_up(view, easy);
-                    let there = format!(
-                        "p99 is {easy} there{why}{frozen}, and up to {near} near {}/s{bad}",
-                        number(held)
-                    );
-                    match view.fails_at() {
-                        Some(_) => ("plan for", format!("{rate} at most, 80 % of that: {there}")),
-                        // Where no limit was reached nothing is to be kept away from it.
-                        None => ("response time", format!("at {rate} {}", there.replacen(" there", "", 1))),
-                    }
-                }
-                None => ("response time", format!("p99 is {near} at most near it")),
-            }
-        }
-        _ => return None,
-    };
-    let asks = "; for a limit on response time: --goal 'p99<50ms'";
-    Some(Text::labelled(label, quick).and(Tone::Faint, asks))
 }
 
 /// Says of what gave first how sure that is, where it is not.

@@ -387,3 +387,20 @@ fn a_bad_trial_below_what_was_held_is_told() {
     assert!(never.ends_with("at 1,900/s; trials at that rate or above were good"), "{never}");
     assert_eq!(told(&front(bad(), Ended::Converged, Some(2016.0))), None, "of a limit, nine trials in ten hold");
 }
+
+/// Of a service whose limit varies no trial was good within 3 % of it, and nothing was said of how quick its answers are.
+#[test]
+fn what_to_plan_for_is_told_also_where_no_trial_near_the_limit_was_good() {
+    let run = Run::start("find").trial(good(1600.0)).trial(good(2100.0)).trial(good(2200.0).bad(Outcome::Unfinished, 14));
+    let told = |run: Run| {
+        let mut limits = pair(Some(1900.0), Some(2150.0));
+        limits[0].held = Some(2000.0);
+        let front = document(&Pages::of(&run.found(Ended::Noisy, limits, Vec::new()).events)).front;
+        words(&front).into_iter().filter(|line| line.starts_with("plan for: ")).collect::<Vec<_>>()
+    };
+    let asks = "; for a limit on response time: --goal 'p99<50ms'";
+    let plan = "plan for: 1,600/s at most, 80 % of that: p50 is 549 µs and p99 599 µs there";
+    assert_eq!(told(run), [format!("{plan}{asks}")], "once");
+    let near = Run::start("find").trial(good(1600.0)).trial(good(2000.0));
+    assert_eq!(told(near), [format!("{plan}, p99 up to 599 µs near 2,000/s{asks}")]);
+}
