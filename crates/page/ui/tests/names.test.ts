@@ -41,3 +41,12 @@ test('what is beyond the upper edge is named there, one below the other', () => 
   const taken: Taken[] = [];
   expect([1, 2, 3].map(() => place(above(FRAME), 60, taken, FRAME).y)).toEqual([12, 26, 40]);
 });
+
+/** "knee 16,320/sholds 29,020/s": two names that met read as one. */
+test('between two names there is a gap', () => {
+  const taken: Taken[] = [];
+  const first = place(beside(200, FRAME), 80, taken, FRAME);
+  expect(first).toMatchObject({ x: 204, y: 12, leftwards: false });
+  expect(place(beside(370, FRAME), 80, taken, FRAME)).toMatchObject({ x: 374, y: 12, leftwards: false });
+  expect(place(beside(372, FRAME), 76, [taken[0]!], FRAME)).toMatchObject({ x: 368, y: 12, leftwards: true });
+});

@@ -33,10 +33,14 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
     const top = below;
     const lines = wrapped(row.name, letters(0.6));
     const notes = row.note === '' ? [] : wrapped(row.note, letters(1));
-    const middle = LINE * (lines.length + notes.length + (narrow ? 1 : 0)) + strip / 2;
-    below += middle + strip / 2;
     const point = chart.series[0]?.points.find((point) => rowOf(chart, point) === row) ?? null;
-    return { row, point, lines, notes, top, middle: top + middle };
+    const value = point ? valued(chart, point) : '';
+    const became = row.word.text || (point ? word(point.tone, chart.hollow) : '');
+    // Below the name, where it has no room beside it.
+    const own = narrow && value + became !== '' ? 1 : 0;
+    const middle = LINE * (lines.length + notes.length + own) + strip / 2;
+    below += middle + strip / 2;
+    return { row, lines, notes, value, became, own, top, middle: top + middle };
   });
   // What a value comes from stands behind it.
   const points = chart.series
@@ -117,11 +121,9 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
             <Mark key={index} point={point} place={place} y={across(point)} colour={colourOf(point.tone, role)} log={chart.x.log} />
           ),
         )}
-        {rows.map(({ row, point, lines, notes, top }, index) => {
+        {rows.map(({ row, lines, notes, value, became, own, top }, index) => {
           const y = head + top + 12;
           const after = y + LINE * lines.length;
-          const value = point ? valued(chart, point) : '';
-          const became = row.word.text || (point ? word(point.tone, chart.hollow) : '');
           return (
             <g key={index}>
               {lines.map((line, at) => (
@@ -137,7 +139,7 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
                 </tspan>
               </text>
               {notes.map((line, at) => (
-                <text key={at} class="value" x={4} y={after + LINE * (at + (narrow ? 1 : 0))} fill={colours.faint}>
+                <text key={at} class="value" x={4} y={after + LINE * (at + own)} fill={colours.faint}>
                   {line}
                 </text>
               ))}

@@ -32,6 +32,8 @@ const UP = 10;
 const DOWN = 3;
 /** Between a name and what it names. */
 const AIR = 4;
+/** Between two names: nearer they read as one. */
+const APART = 6;
 /** From the upper edge down to the first line of names, and from one to the next, of which there are so many. */
 const FIRST = 12;
 const LINE = 14;
@@ -79,7 +81,8 @@ export function place(places: readonly Place[], width: number, taken: Taken[], f
     return inside ? on : on + BEYOND;
   };
   const best = places.map((one) => kept(one, width, frame)).reduce((before, one) => (bad(one) < bad(before) ? one : before));
-  taken.push([covered(best, width), ON_NAME]);
+  const box = covered(best, width);
+  taken.push([{ ...box, left: box.left - APART, right: box.right + APART }, ON_NAME]);
   return best;
 }
 
