@@ -69,18 +69,21 @@ fn beside(runs: &[Run], compared: Result<RunComparison, String>) -> Document {
         charts: curves::charts(runs),
         ..Section::default()
     };
+    let mut code = Vec::new();
     match compared {
         Ok(compared) => {
             front.verdict = differences::verdict(&compared);
             front.doubts = differences::doubts(&compared);
             front.pictures = compared.pictures();
             section.tables.push(differences::table(&compared));
+            code = compared.code_sections();
         }
         Err(why) => {
             front.doubts.push(Doubt { text: format!("no figures are compared: {why}"), section: None })
         }
     }
     front.sections.push(section);
+    front.sections.extend(code);
     Document { schema: SCHEMA, front, timeline: Timeline::default() }
 }
 

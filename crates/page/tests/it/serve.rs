@@ -1,6 +1,7 @@
 //! The page over real sockets: what can be asked for, and by whom.
 
 use crate::client::{PATIENCE, Place, begin, connect, cut_short, end, load, send, serve};
+use record::{CallNode, CodeFunction, Event, Profile, StackCount};
 use std::io::{ErrorKind, Read};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -105,7 +106,7 @@ fn a_run_that_was_cut_short_is_shown_as_that() {
     let listed = served.json("/api/history");
     assert_eq!(
         (&listed["runs"][0]["state"], &listed["runs"][0]["verdict_tone"]),
-        (&"cut_short".into(), &"warn".into())
+        (&"cut_short".into(), &"bad".into())
     );
 }
 
@@ -133,6 +134,42 @@ fn runs_are_shown_beside_each_other() {
         let why = served.refuses(&format!("/api/compare{asked}"), status);
         assert!(why.contains(expected), "{asked}: {why}");
     }
+}
+
+/// The terminal told which functions cost more, and the page did not.
+#[test]
+fn what_changed_in_code_is_shown_beside_the_figures() {
+    let place = Place::new();
+    let store = place.store();
+    for (id, samples) in [("before", [500, 300]), ("after", [900, 310])] {
+        let function = |name: &str| CodeFunction { name: name.to_owned(), module: 0, file: None, line: None };
+        let profile = Profile {
+            hz: 100,
+            samples: samples.iter().sum(),
+            requests: Some(1000),
+            functions: vec![function("render"), function("parse")],
+            calls: vec![CallNode::of(None, 0), CallNode::of(None, 1)],
+            stacks: (0..).zip(samples).map(|(place, samples)| StackCount(0, place, samples)).collect(),
+            ..Profile::default()
+        };
+        let mut recording = begin(&store, id, "http://one/");
+        load(&mut recording, 0..5);
+        recording.append(&Event::Profiled { profile: Box::new(profile) }).expect("is kept");
+        end(recording);
+    }
+    let front = &place.serve(None).json("/api/compare?runs=before,after")["front"];
+    let code =
+        front["sections"].as_array().and_then(|sections| sections.iter().find(|one| one["id"] == "code-1"));
+    let code = code.unwrap_or_else(|| panic!("no such section: {front}"));
+    assert_eq!(code["title"], "which code changed: processor time of a request, after");
+    let rows = code["tables"][0]["rows"].as_array().expect("rows");
+    let texts: Vec<&str> =
+        rows[0].as_array().expect("cells").iter().filter_map(|cell| cell["text"].as_str()).collect();
+    assert_eq!(
+        (rows.len(), &texts[..4]),
+        (1, &["render", "5 ms", "9 ms", "+4 ms"][..]),
+        "not what may be chance"
+    );
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Which functions of two profiled runs cost more or less, in processor time of a request.
 
+use super::compared::Compared;
 use super::runs::RunComparison;
-use crate::document::{Table, indented};
+use crate::document::{Section, Table, indented};
 use crate::{RunView, Text, Tone, symbol};
 use serde_json::{Value, json};
 use stacks::{CodeChange, CodeScope, each_request};
@@ -64,25 +65,34 @@ fn signed(seconds: f64) -> String {
 }
 
 impl RunComparison {
-    /// For people; nothing where no two of them have profiles.
+    /// For people, one for each run that has a profile as the first one has.
+    pub fn code_sections(&self) -> Vec<Section> {
+        let of = |(nth, (run, changes)): (usize, (&Compared, &Option<CodeChanges>))| {
+            let CodeChanges { itself, with_callees } = changes.as_ref()?;
+            let title = format!("which code changed: processor time of a request, {}", run.title);
+            let mut section = Section::named(&format!("code-{nth}"), &title);
+            for (spent, all) in
+                [("what functions do themselves", itself), ("with what they call", with_callees)]
+            {
+                section.tables.extend(table(spent, &sure(all)));
+            }
+            if section.tables.is_empty() {
+                let compared = with_callees.len();
+                let said = format!("no function differs by more than chance allows ({compared} compared)");
+                section.texts.push(Text::at(1).then(said));
+            }
+            Some(section)
+        };
+        self.runs.iter().zip(&self.code).enumerate().filter_map(of).collect()
+    }
+
+    /// The same on a terminal.
     pub(super) fn code_lines(&self) -> Vec<Text> {
         let mut lines = Vec::new();
-        for (run, changes) in self.runs.iter().zip(&self.code) {
-            let Some(changes) = changes else { continue };
-            let title = format!("which code changed: processor time of a request, {}", run.title);
-            lines.extend(indented([Text::empty(), Text::empty().and(Tone::Strong, title)]));
-            let tables = [
-                ("what functions do themselves", &changes.itself),
-                ("with what they call", &changes.with_callees),
-            ];
-            let tables: Vec<Table> =
-                tables.into_iter().filter_map(|(spent, all)| table(spent, &sure(all))).collect();
-            if tables.is_empty() {
-                let compared = changes.with_callees.len();
-                let said = format!("no function differs by more than chance allows ({compared} compared)");
-                lines.extend(indented([Text::at(1).then(said)]));
-            }
-            tables.iter().for_each(|table| lines.extend(table.lines_at(1)));
+        for section in self.code_sections() {
+            lines.extend(indented([Text::empty(), Text::empty().and(Tone::Strong, section.title)]));
+            lines.extend(indented(section.texts));
+            section.tables.iter().for_each(|table| lines.extend(table.lines_at(1)));
         }
         lines
     }
@@ -101,7 +111,7 @@ impl RunComparison {
                 "high": ns(change.by.high),
             })
         };
-        let of = |(run, changes): (&super::Compared, &Option<CodeChanges>)| {
+        let of = |(run, changes): (&Compared, &Option<CodeChanges>)| {
             let CodeChanges { itself, with_callees } = changes.as_ref()?;
             let itself = itself.iter().map(|change| function("itself", change));
             let with_callees = with_callees.iter().map(|change| function("with-callees", change));
@@ -114,7 +124,7 @@ impl RunComparison {
 
     /// For a pull request: what changed most, in a line for each run.
     pub(super) fn code_said(&self) -> Vec<String> {
-        let of = |(run, changes): (&super::Compared, &Option<CodeChanges>)| {
+        let of = |(run, changes): (&Compared, &Option<CodeChanges>)| {
             let CodeChanges { itself, with_callees } = changes.as_ref()?;
             let change = *sure(itself).first().or(sure(with_callees).first())?;
             let (more, which) = (time(change.by.value), if change.grew() { "more" } else { "less" });
