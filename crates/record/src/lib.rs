@@ -43,7 +43,7 @@ pub use gather::{Counted, Gather};
 pub use kind::{LimitUnit, RoomUnit, RunKind};
 pub use label::Label;
 pub use outcome::{Failure, Lack, Outcome, Outcomes};
-pub use probe::{CacheModel, Conditions, Costs, Figure, Gave, Room, Single, Summand, Unit};
+pub use probe::{CacheModel, Conditions, CostRange, Costs, Figure, Gave, Room, Single, Summand, Unit};
 pub use profile::{
     CallNode, CodeFunction, CodeModule, LoadSide, Nameless, Profile, ProfiledLoad, ProfiledProcess,
     StackCount,

@@ -119,6 +119,62 @@ impl Figure {
     }
 }
 
+impl Figure {
+    /// Its column as the circumstances, and what of the row it is: `2 MiB` and `launch and join`; the second is empty where only one thing is.
+    pub fn circumstances(&self) -> (&str, &str) {
+        self.column.rsplit_once(", ").unwrap_or((&self.column, ""))
+    }
+}
+
+/// Of what a table measures first, the row that costs least and the one that costs most.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CostRange {
+    /// The table.
+    pub table: String,
+    /// The cheapest row.
+    pub least: String,
+    /// What it costs, nanoseconds.
+    pub least_ns: f64,
+    /// The dearest.
+    pub most: String,
+    /// Its circumstances, where it was measured in several.
+    pub most_at: Option<String>,
+    /// What it costs, nanoseconds.
+    pub most_ns: f64,
+}
+
+impl CostRange {
+    /// One for each table with figures in time that differ, in the order of their first appearance.
+    pub fn of(figures: &[Figure]) -> Vec<Self> {
+        let timed: Vec<&Figure> = figures.iter().filter(|figure| figure.unit == Unit::Nanos).collect();
+        let mut firsts: Vec<&Figure> = Vec::new();
+        for figure in &timed {
+            if firsts.iter().all(|first| first.table != figure.table) {
+                firsts.push(figure);
+            }
+        }
+        let range = |first: &Figure| {
+            let is_of_it = |figure: &&&Figure| {
+                figure.table == first.table && figure.circumstances().1 == first.circumstances().1
+            };
+            let of_it = || timed.iter().filter(is_of_it);
+            let order = |a: &&&Figure, b: &&&Figure| a.median.total_cmp(&b.median);
+            let (least, most) = of_it().min_by(order).zip(of_it().max_by(order))?;
+            let at = most.circumstances().0;
+            let several = of_it().any(|other| other.row == most.row && other.circumstances().0 != at);
+            (least.median < most.median).then(|| Self {
+                table: first.table.clone(),
+                least: least.row.clone(),
+                least_ns: least.median,
+                most: most.row.clone(),
+                most_at: several.then(|| at.to_owned()),
+                most_ns: most.median,
+            })
+        };
+        firsts.into_iter().filter_map(range).collect()
+    }
+}
+
 /// Times of single operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Single {

@@ -2,10 +2,11 @@
 //!
 //! A [`Recording`] writes from its own thread and commits at least once a second, so a crash loses
 //! at most the last second and the load never waits for the disk. Any number of processes may
-//! write and read at once. The store does not interpret a run: whoever shows it folds its events. Only how often its target stood still
-//! is drawn from single seconds while they are written, for no list can read them all.
+//! write and read at once. The store does not interpret a run: whoever shows it folds its events. Only what a list
+//! says of it beyond its verdict is drawn from single events while they are written, for no list can read them all.
 
 mod came_to;
+mod drawn;
 mod error;
 mod events;
 mod find;
@@ -16,6 +17,7 @@ mod runs;
 mod writer;
 
 pub use came_to::CameTo;
+pub use drawn::Carried;
 pub use error::Error;
 pub use events::Events;
 pub use find::check_name;

@@ -1,7 +1,7 @@
+use crate::drawn::{Drawn, Told};
 use crate::label::tags_json;
 use crate::writer::Writer;
-use crate::{Error, StoodStill, Store};
-use diagnosis::Stillness;
+use crate::{Error, Store};
 use record::{Answer, Caveat, Doubt, End, Event, Grounds, Limit, RunId, Standing, Started, Verdict};
 use rusqlite::{Connection, TransactionBehavior, named_params, params};
 use std::path::PathBuf;
@@ -29,8 +29,8 @@ pub struct Recording {
     missed: u64,
     /// All of them.
     missed_ever: u64,
-    /// Whether the target stood still: single seconds tell, and its row is to say it without them.
-    stillness: Stillness,
+    /// What its row is to say at its end.
+    drawn: Drawn,
 }
 
 /// One event on its way to the disk.
@@ -45,7 +45,7 @@ struct Entry {
 enum Columns {
     Limit(Limit),
     Stands(Box<Standing>),
-    Ended(Box<End>, Option<StoodStill>),
+    Ended(Box<End>, Box<Told>),
 }
 
 impl Store {
@@ -122,7 +122,7 @@ impl Store {
             failed: None,
             missed: 0,
             missed_ever: 0,
-            stillness: Stillness::default(),
+            drawn: Drawn::default(),
         })
     }
 }
@@ -141,10 +141,7 @@ impl Recording {
     /// missed, and a caveat in their place says how many. What they come to is in the trial's result.
     pub fn append(&mut self, event: &Event) -> Result<(), Error> {
         let may_be_missed = matches!(event, Event::SliceDone { .. } | Event::Observed { .. });
-        // What the target did meanwhile does not stand in its row.
-        if !matches!(event, Event::Observed { .. }) {
-            self.stillness.fold(event);
-        }
+        self.drawn.fold(event);
         if self.missed > 0 {
             let caveat = behind(self.missed);
             if self.queue_up(&Event::Doubt { caveat }, may_be_missed)? {
@@ -169,9 +166,7 @@ impl Recording {
         let columns = match event {
             Event::Bounds { limits, .. } => limits.first().cloned().map(Columns::Limit),
             Event::Stands { standing } => Some(Columns::Stands(standing.clone())),
-            Event::RunEnded(end) => {
-                Some(Columns::Ended(end.clone(), self.stillness.freezes().map(StoodStill::from)))
-            }
+            Event::RunEnded(end) => Some(Columns::Ended(end.clone(), Box::new(self.drawn.told()))),
             _ => None,
         };
         let entry = Entry { json: json(event), columns };
@@ -272,14 +267,13 @@ impl Columns {
         match self {
             Self::Limit(limit) => limit_columns(db, run, limit),
             Self::Stands(standing) => standing_columns(db, run, standing),
-            Self::Ended(end, still) => {
+            Self::Ended(end, told) => {
                 let End { at_unix_ms, exit_code, error, verdict } = &**end;
-                let freezes = still.map(|still| (still.times, signed(still.longest.0))).unzip();
                 db.execute(
-                    "UPDATE run SET ended_unix_ms = ?2, exit_code = ?3, error = ?4, freezes = ?5, longest_freeze_ns = ?6
-                     WHERE key = ?1",
-                    params![run, signed(*at_unix_ms), exit_code, error, freezes.0, freezes.1],
+                    "UPDATE run SET ended_unix_ms = ?2, exit_code = ?3, error = ?4 WHERE key = ?1",
+                    params![run, signed(*at_unix_ms), exit_code, error],
                 )?;
+                told_columns(db, run, told)?;
                 match verdict {
                     Some(Verdict::Limits { limits, ended, .. }) => {
                         if let Some(strict) = limits.first() {
@@ -311,6 +305,26 @@ impl Columns {
             }
         }
     }
+}
+
+fn told_columns(db: &Connection, run: i64, told: &Told) -> rusqlite::Result<()> {
+    let Told { still, carried, costs } = told;
+    let costs =
+        (!costs.is_empty()).then(|| serde_json::to_string(costs).expect("numbers and names can be written"));
+    db.execute(
+        "UPDATE run SET freezes = :freezes, longest_freeze_ns = :longest, offered = :offered, answered = :answered, response_p99_ns = :p99,
+         costs = :costs WHERE key = :run",
+        named_params! {
+            ":run": run,
+            ":freezes": still.map(|still| still.times),
+            ":longest": still.map(|still| signed(still.longest.0)),
+            ":offered": carried.map(|carried| carried.offered.0),
+            ":answered": carried.map(|carried| carried.answered.0),
+            ":p99": carried.and_then(|carried| carried.response_p99).map(|p99| signed(p99.0)),
+            ":costs": costs,
+        },
+    )
+    .map(|_| ())
 }
 
 /// The number of the runs like this one, as [`crate::RunSummary`] has it. [`Store::plans`] takes the plan from its place.

@@ -1,13 +1,13 @@
 use crate::label::tag_begins;
 use crate::recording::signed;
 use crate::writer::Writer;
-use crate::{CameTo, Error, Store};
+use crate::{CameTo, Carried, Error, Store};
 use diagnosis::Freezes;
-use record::{Label, RunId, Verdict};
+use record::{CostRange, Label, RunId, Verdict};
 use rusqlite::types::FromSql;
 use rusqlite::{Row, params};
 use std::collections::HashMap;
-use units::Nanos;
+use units::{Nanos, Rate};
 
 /// Which runs to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -133,6 +133,10 @@ pub struct RunSummary {
     pub loss: Option<f64>,
     /// Whether its target stood still; none if it did not, before its end, and of runs from before this was kept.
     pub stood_still: Option<StoodStill>,
+    /// Of a load: what it came to; none before its end, and of runs from before this was kept.
+    pub carried: Option<Carried>,
+    /// Of `torment probe`: what the building blocks cost; empty of runs from before this was kept.
+    pub costs: Vec<CostRange>,
     /// The experiment that it is a measurement of.
     pub part_of: Option<RunId>,
     /// Of an experiment: what became of its hypotheses, at the end or so far.
@@ -171,7 +175,7 @@ impl RunSummary {
 const COLUMNS: &str = "writer_boot, writer_pid, writer_start, ended_unix_ms, id, started_unix_ms, command, target, goal, version,
     method, exit_code, error, limit_goal, lower, upper, unit, search_ended, goal_met, loss, part_of,
     better, worse, no_difference, undecided, not_measured, over, verdict, name, tags, git_commit, host, processor, cpus,
-    alike, held, before_id, before_held, before_lower, before_upper, freezes, longest_freeze_ns";
+    alike, held, before_id, before_held, before_lower, before_upper, freezes, longest_freeze_ns, offered, answered, response_p99_ns, costs";
 
 /// Where they stand: a run, and the one before it, which is found by its index however many are alike.
 const RUNS: &str = "run LEFT JOIN
@@ -243,7 +247,23 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         held: cells.take()?,
         before: before(&mut cells)?,
         stood_still: stood_still(&mut cells)?,
+        carried: carried(&mut cells)?,
+        // Those of another version are as good as none.
+        costs: cells
+            .take::<Option<String>>()?
+            .and_then(|json| serde_json::from_str(&json).ok())
+            .unwrap_or_default(),
     })
+}
+
+fn carried(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<Carried>> {
+    let rates = cells.take::<Option<f64>>()?.zip(cells.take::<Option<f64>>()?);
+    let response_p99 = cells.take::<Option<i64>>()?.map(|ns| Nanos(unsigned(ns)));
+    Ok(rates.map(|(offered, answered)| Carried {
+        offered: Rate(offered),
+        answered: Rate(answered),
+        response_p99,
+    }))
 }
 
 fn stood_still(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<StoodStill>> {

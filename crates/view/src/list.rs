@@ -1,18 +1,19 @@
 use crate::compare::{changed_by, limit_figure, limits_differ};
-use crate::summary::{between, holds, open};
-use crate::values::{count, rate_value};
+use crate::sheet::range_words;
+use crate::summary::{between, half_as_fast, holds, open, tone};
+use crate::values::{count, micros, rate_value};
 use crate::words::{number, shortened};
-use crate::{Difference, Grid, Standing, Text, Tone};
-use record::{Ended, Gave, Verdict};
+use crate::{Difference, Grid, Standing, Text, Tone, Words};
+use record::{Ended, Gave, RunKind, Verdict};
 use serde_json::{Value, json};
-use store::{Answers, Before, RunSummary, State, StoodStill};
+use store::{Answers, Before, Carried, RunSummary, State, StoodStill};
 use units::{Share, grouped};
 
 /// What is said of each run: what it came to, and how that differs from the run before.
 type Told = ((String, Tone), Option<(String, Tone)>);
 
-/// The runs kept, one line each, in the order given. On paper that is too narrow the intervals of limits are left out, and then
-/// what there is to say of the run before.
+/// The runs kept, one line each, in the order given. On paper that is too narrow the intervals of limits are left out and what loads came to, and
+/// then what there is to say of the run before.
 pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     if runs.is_empty() {
         return vec![Text::plain(
@@ -25,32 +26,32 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     let commands = width(|r| &r.command).max(4);
     let names = width(|r| r.label.name.as_deref().unwrap_or_default());
     let letters = |(text, _): &(String, Tone)| text.chars().count();
-    let told = |interval, before| -> Vec<Told> {
+    let told = |whole, before| -> Vec<Told> {
         let against = |run| if before { against(run) } else { None };
-        runs.iter().map(|run| (came_to(run, interval), against(run))).collect()
+        runs.iter().map(|run| (came_to(run, whole), against(run))).collect()
     };
     // Only what stands before a difference has to leave it its column.
     let column = |told: &[Told]| {
         let with = told.iter().filter(|(_, differs)| differs.is_some());
         with.map(|(outcome, _)| letters(outcome)).max().unwrap_or(0)
     };
-    let fits = |told: &[Told]| {
+    let mut tellings =
+        [(true, true), (false, true), (false, false)].map(|(whole, before)| told(whole, before));
+    let shortest = &tellings[2];
+    let fits = |told: &Vec<Told>| {
         let name = if names > 0 { names + 2 } else { 0 };
         let left = 2 + ids + name + 2 + commands + 2 + targets + 2;
         let known = column(told);
         // Others would be as long.
-        let limits = runs.iter().zip(told).filter(|(run, _)| run.lower.is_some());
-        let right = limits.map(|(_, (outcome, differs))| match differs {
+        let long = told.iter().zip(shortest).filter(|(one, shortest)| one != shortest);
+        let right = long.map(|((outcome, differs), _)| match differs {
             Some(differs) => known + 2 + letters(differs),
             None => letters(outcome),
         });
         paper.is_none_or(|paper| left + right.max().unwrap_or(0) <= paper)
     };
-    let told = [(true, true), (false, true)]
-        .map(|(interval, before)| told(interval, before))
-        .into_iter()
-        .find(|told| fits(told))
-        .unwrap_or_else(|| told(false, false));
+    let nth = tellings.iter().position(fits).unwrap_or(2);
+    let told = std::mem::take(&mut tellings[nth]);
     let known = column(&told);
     let line = |(run, ((text, tone), differs)): (&RunSummary, Told)| {
         let target = shortened(&run.target, targets);
@@ -114,16 +115,16 @@ pub fn outcome(run: &RunSummary) -> (String, Tone) {
     came_to(run, true)
 }
 
-/// With the interval of its limit, or without.
-fn came_to(run: &RunSummary, interval: bool) -> (String, Tone) {
-    let known = || run.answers.map_or_else(|| limit(run, "", interval), |answers| answered(answers).0);
+/// With the interval of its limit, what a load carried and all that a probe measured, or without.
+fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
+    let known = || run.answers.map_or_else(|| limit(run, "", whole), |answers| answered(answers).0);
     let so_far = |word: &str| match known() {
         known if known.is_empty() => word.to_owned(),
         known => format!("{word}; {known}"),
     };
     match run.state {
         State::Running => return (so_far("still running"), Tone::Strong),
-        State::CutShort => return (so_far("cut short"), Tone::Warn),
+        State::CutShort => return (so_far("cut short"), Tone::Bad),
         State::Ended => {}
     }
     if let Some(error) = &run.error {
@@ -138,21 +139,26 @@ fn came_to(run: &RunSummary, interval: bool) -> (String, Tone) {
         };
     }
     if let Some(verdict) = &run.verdict {
-        return machine(verdict);
+        return machine(run, verdict, whole);
     }
+    let carried = run
+        .carried
+        .filter(|_| whole)
+        .map(|told| format!(": {}", carried_words(run, told)))
+        .unwrap_or_default();
     match (ended(run), run.goal_met) {
-        (Some(Ended::Converged), _) => (limit(run, "", interval), Tone::Good),
-        (Some(Ended::MaxReached), _) => (limit(run, "", interval), Tone::Plain),
-        (Some(ended), _) => (limit(run, shortly(&ended), interval), Tone::Warn),
+        (Some(ended), _) => (limit(run, shortly(&ended), whole), tone(&ended)),
         (None, Some(true)) => match run.stood_still {
             // Who looks for green is to see what the goal does not ask for.
-            Some(still) => (format!("goal met ({}), but {}", run.goal, stood_still(still)), Tone::Warn),
-            None => (format!("goal met ({})", run.goal), Tone::Good),
+            Some(still) => {
+                (format!("goal met ({}){carried}, but {}", run.goal, stood_still(still)), Tone::Warn)
+            }
+            None => (format!("goal met ({}){carried}", run.goal), Tone::Good),
         },
         (None, Some(false)) => {
             let lost = run.loss.map(|l| format!(", lost {}", Share(l))).unwrap_or_default();
             let still = run.stood_still.map(|still| format!(", {}", stood_still(still))).unwrap_or_default();
-            (format!("goal not met ({}){lost}{still}", run.goal), Tone::Bad)
+            (format!("goal not met ({}){carried}{lost}{still}", run.goal), Tone::Bad)
         }
         (None, None) if run.loss.is_some() => ("not trustworthy".to_owned(), Tone::Warn),
         (None, None) => {
@@ -161,13 +167,29 @@ fn came_to(run: &RunSummary, interval: bool) -> (String, Tone) {
     }
 }
 
+/// `1,500/s, p99 790 µs`; `99 of 196/s answered, p99 2.5 s` of a load that was not kept up with.
+fn carried_words(run: &RunSummary, Carried { offered, answered, response_p99 }: Carried) -> String {
+    let p99 = response_p99.map(|p99| format!(", p99 {p99}")).unwrap_or_default();
+    if answered.0 > offered.0 * KEPT_UP {
+        return format!("{offered}{p99}");
+    }
+    let done = match Words::of(&RunKind::from(run.command.clone())) {
+        Words::Processes => "ended",
+        Words::Requests | Words::Connections => "answered",
+    };
+    format!("{} of {offered} {done}{p99}", number(answered.0))
+}
+
+/// Who answers this share of what is due keeps up with it: what is under way at the end is not late.
+const KEPT_UP: f64 = 0.98;
+
 /// What a search knows of its limit, or knows so far, in the words of its summary; in brackets behind it why it is not known better.
-fn limit(run: &RunSummary, why: &str, interval: bool) -> String {
+fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
     let unit = run.unit.as_deref().unwrap_or("requests/s");
     let (words, between) = match (run.lower, run.upper) {
         (Some(lower), upper) => {
             let verb = ended(run).map_or("holds", |ended| holds(&ended, run.held, Some(lower), upper));
-            let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| interval);
+            let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| whole);
             // A row does not tell in which trials the target froze.
             let ours = run.stood_still.is_none().then_some(true);
             let open = ended(run).and_then(|ended| open(&ended, upper, ours));
@@ -218,35 +240,39 @@ fn shortly(ended: &Ended) -> &'static str {
     }
 }
 
-/// What a run that asked the machine itself came to.
-fn machine(verdict: &Verdict) -> (String, Tone) {
+/// What a run that asked the machine itself came to: figures alone are neither good nor bad.
+fn machine(run: &RunSummary, verdict: &Verdict, whole: bool) -> (String, Tone) {
     match verdict {
-        Verdict::Sheet { figures, doubtful: 0, cut_short: false } => {
-            (format!("{figures} figures"), Tone::Good)
-        }
         Verdict::Sheet { figures, doubtful, cut_short } => {
-            let doubtful = if *doubtful > 0 { format!(", {doubtful} with caveats") } else { String::new() };
+            let costs = &run.costs[..if whole { run.costs.len() } else { run.costs.len().min(1) }];
+            let said = match costs {
+                [] => format!("{figures} figures"),
+                costs => costs.iter().map(range_words).collect::<Vec<_>>().join("; "),
+            };
+            let doubtful = match doubtful {
+                0 => String::new(),
+                doubtful => format!(", {doubtful} of {figures} figures with caveats"),
+            };
             let short = if *cut_short { ", interrupted" } else { "" };
-            (format!("{figures} figures{doubtful}{short}"), Tone::Warn)
+            let tone = if *cut_short || !doubtful.is_empty() { Tone::Warn } else { Tone::Strong };
+            (format!("{said}{doubtful}{short}"), tone)
         }
         Verdict::Profiled { most: Some((name, share)), .. } => {
-            (format!("{:.0} % in {name}", share * 100.0), Tone::Good)
+            (format!("{:.0} % in {name}", share * 100.0), Tone::Strong)
         }
         Verdict::Profiled { .. } => ("nothing ran".to_owned(), Tone::Warn),
         Verdict::Tasks { reached, gave, .. } => {
             let (why, tone) = match gave {
-                Gave::Limit { room, .. } => (format!(", then {} gave", room.name), Tone::Good),
-                Gave::Killed { .. } => (", then memory gave".to_owned(), Tone::Good),
-                Gave::Reserve { .. } => (" and no limit gave".to_owned(), Tone::Good),
-                Gave::Asked => (", as many as asked for".to_owned(), Tone::Good),
+                Gave::Limit { room, .. } => (format!(", then {} gave", room.name), Tone::Strong),
+                Gave::Killed { .. } => (", then memory gave".to_owned(), Tone::Strong),
+                Gave::Reserve { .. } => (" and no limit gave".to_owned(), Tone::Strong),
+                Gave::Asked => (", as many as asked for".to_owned(), Tone::Strong),
                 Gave::Interrupted => (", interrupted".to_owned(), Tone::Warn),
                 Gave::Unknown { .. } => (", then something unknown gave".to_owned(), Tone::Warn),
             };
             (format!("{} threads{why}", grouped(*reached)), tone)
         }
-        Verdict::WorkingSet { half_measured: Some((more, _)), .. } => {
-            (format!("half as fast from {more}"), Tone::Good)
-        }
+        Verdict::WorkingSet { half_measured: Some(half), .. } => (half_as_fast(*half), Tone::Strong),
         Verdict::WorkingSet { .. } => ("no cliff found".to_owned(), Tone::Warn),
         Verdict::Limits { .. } | Verdict::Answers { .. } | Verdict::Goal { .. } => {
             (String::new(), Tone::Plain)
@@ -327,6 +353,11 @@ fn run_value(run: &RunSummary) -> Value {
         "stood_still": run.stood_still.map(|still| json!({
             "times": still.times,
             "longest_seconds": still.longest.as_secs_f64(),
+        })),
+        "load": run.carried.map(|carried| json!({
+            "offered_per_second": rate_value(carried.offered.0),
+            "answered_per_second": rate_value(carried.answered.0),
+            "response_p99_us": carried.response_p99.map(micros),
         })),
         "part_of": run.part_of,
         "answers": run.answers.map(|answers| json!({

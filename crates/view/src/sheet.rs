@@ -2,7 +2,7 @@
 
 use crate::document::Table;
 use crate::{Text, Tone};
-use record::{Caveat, Figure, Unit};
+use record::{Caveat, CostRange, Figure, Unit};
 use units::{Bytes, Nanos, Share, grouped};
 
 /// A table no wider than this; what does not fit stands in another below.
@@ -33,7 +33,7 @@ pub(crate) fn part_lines(name: &str, figures: &[Figure], width: usize) -> Vec<Te
 
 fn parts(name: &str, figures: &[Figure], width: usize) -> Vec<Table> {
     let of_it: Vec<&Figure> = figures.iter().filter(|figure| figure.table == name).collect();
-    let parts = distinct(of_it.iter().map(|figure| named(figure).1));
+    let parts = distinct(of_it.iter().map(|figure| figure.circumstances().1));
     parts.into_iter().flat_map(|what| part(what, &of_it, width)).collect()
 }
 
@@ -55,18 +55,22 @@ pub(crate) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     })
 }
 
-/// A column as its circumstances and what of the row it is: `2 MiB, launch and join`.
-pub(crate) fn named(figure: &Figure) -> (&str, &str) {
-    figure.column.rsplit_once(", ").unwrap_or((&figure.column, ""))
+/// `launch: 20.0 ns (async task) to 2.07 ms (fork, 256 MiB)`.
+pub(crate) fn range_words(range: &CostRange) -> String {
+    let CostRange { table, least, least_ns, most, most_at, most_ns } = range;
+    let at = most_at.as_ref().map(|at| format!(", {at}")).unwrap_or_default();
+    let [low, high] = [least_ns, most_ns].map(|ns| value(Unit::Nanos, *ns));
+    format!("{table}: {low} ({least}) to {high} ({most}{at})")
 }
 
 /// The figures of one thing, in as many tables as their width needs.
 fn part(what: &str, figures: &[&Figure], most: usize) -> Vec<Table> {
-    let of_it: Vec<&Figure> = figures.iter().copied().filter(|figure| named(figure).1 == what).collect();
+    let of_it: Vec<&Figure> =
+        figures.iter().copied().filter(|figure| figure.circumstances().1 == what).collect();
     let rows = distinct(of_it.iter().map(|figure| figure.row.as_str()));
-    let columns = distinct(of_it.iter().map(|figure| named(figure).0));
+    let columns = distinct(of_it.iter().map(|figure| figure.circumstances().0));
     let cell = |row: &str, column: &str| {
-        let figure = of_it.iter().find(|figure| figure.row == row && named(figure).0 == column)?;
+        let figure = of_it.iter().find(|figure| figure.row == row && figure.circumstances().0 == column)?;
         Some((shown(figure), if figure.caveats.is_empty() { Tone::Plain } else { Tone::Warn }))
     };
     let broad = |column: &str| {

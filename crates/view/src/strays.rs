@@ -133,7 +133,8 @@ pub(crate) fn failed_below(view: &RunView) -> Vec<&Trial> {
     let Some(held) = held.filter(|_| view.search_ended().is_some_and(Ended::is_at_least)) else {
         return Vec::new();
     };
-    let warm = view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp).map_or(0, |trial| trial.number);
+    let warm =
+        view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp).map_or(0, |trial| trial.number);
     let failed = judged(view).filter(|(at, trial)| {
         *at <= held * (1.0 + ALIKE) && trial.number > warm && TrialState::of(trial) == TrialState::Bad
     });

@@ -24,7 +24,7 @@ const VERDICTS = ['met', 'not-met', 'undecided', 'not-trustworthy', 'not-recover
 /** What the colour of a verdict says. */
 const TONES = [
   ['good', 'green: goal met, or limit found'],
-  ['plain', 'uncoloured: no limit up to the highest rate allowed'],
+  ['plain', 'uncoloured: figures alone, or no limit up to the highest rate allowed'],
   ['warn', 'amber: less certain, or with a warning'],
   ['bad', 'red: goal not met, or failed'],
 ] as const;
@@ -260,7 +260,7 @@ function Rows({
             </th>
             {head('target', 'run')}
             {head('verdict', 'verdict')}
-            {limits && head('limit', 'limit', 'text', 'from 0 to the figure below: each target has its own scale')}
+            {limits && head('limit', 'limit', 'text', 'from 0 to the figure below, another for each target')}
             {head('started', 'started')}
             {changes && (
               <th scope="col" class="text col-before">

@@ -30,7 +30,9 @@ export function LimitPicture({ limit, axis, words }: { limit: Limit; axis: Range
         {tick !== null && <line class="middle" x1={tick} x2={tick} y1="1" y2={HEIGHT - 1} />}
         {tick !== null && upper === null && <path class="more" d={`M${Math.min(tick + 2, WIDTH - 5)} ${HEIGHT / 2 - 4}l5 4l-5 4z`} />}
       </svg>
-      <span class="scale" aria-hidden="true">{formatTick(to, 'count')}</span>
+      <span class="scale" aria-hidden="true">
+        {formatTick(to, 'count')} {limit.unit}
+      </span>
     </>
   );
 }

@@ -29,9 +29,15 @@ export function axes(runs: readonly Listed[]): Map<string, Range> {
     const closed = all.filter(({ lower, upper }) => lower !== null && upper !== null);
     const ends = (closed.length > 0 ? closed : all).flatMap(({ lower, upper }) => [lower, upper]);
     const most = Math.max(0, ...ends.filter((end) => end !== null));
-    if (most > 0) found.set(key, [0, most * AIR]);
+    if (most > 0) found.set(key, [0, roundUp(most * AIR)]);
   }
   return found;
+}
+
+/** To two digits: an end of an axis that nobody asks about. */
+function roundUp(value: number): number {
+  const step = 10 ** (Math.floor(Math.log10(value)) - 1);
+  return Math.ceil(value / step - 1e-9) * step;
 }
 
 /** The runs that are alike and came to a limit, the oldest first. */

@@ -30,13 +30,15 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
     window.document.title = [front.head.name, front.head.target || front.head.command, verdict, 'torment'].filter((s) => s !== '').join(' · ');
   }, [front]);
   const ids = new Set(front.sections.map((section) => section.id));
+  // The list of runs has the colour of the first line; of a comparison each line is of a run.
+  const told = front.head.command === 'compare' ? front.verdict : front.verdict.slice(0, 1);
   const nothing = front.verdict.length === 0 && front.sections.length === 0;
   return (
     <>
       <HeadView head={front.head} live={live}>
         <Actions doc={doc} group={group} linked={linked} />
       </HeadView>
-      <section class={`verdict ${toneOf(front.verdict)}`} aria-label="Verdict" aria-live={live ? 'polite' : undefined}>
+      <section class={`verdict ${toneOf(told)}`} aria-label="Verdict" aria-live={live ? 'polite' : undefined}>
         {front.verdict.map((text, index) => (
           <p key={index} class={index === 0 ? 'first' : ''}>
             <TextView text={text} />

@@ -39,10 +39,11 @@ test('all runs of a target have one axis, which a search that was cut short does
     run('b', { limit: limit(1000, null, 1020) }),
     run('cut short', { limit: limit(10, null, null), state: 'cut_short' }),
     run('other', { limit: limit(100, null, null), target: 'http://shop/' }),
+    run('odd', { limit: limit(86_000, 92_520, 93_000), target: 'http://odd/' }),
     run('none', { target: 'null' }),
   ];
   const found = axes(runs);
-  expect(runs.map((run) => found.get(axisOf(run)))).toEqual([[0, 2200], [0, 2200], [0, 2200], [0, 110], undefined].map((axis) => axis && axis.map((end) => expect.closeTo(end))));
+  expect(runs.map((run) => found.get(axisOf(run)))).toEqual([[0, 2200], [0, 2200], [0, 2200], [0, 110], [0, 110_000], undefined].map((axis) => axis && axis.map((end) => expect.closeTo(end))));
 });
 
 test('the limits of runs that are alike, over time', () => {

@@ -7,9 +7,7 @@ use crate::experiment::Names;
 use crate::reason::TrialState;
 use crate::summary::{above, below, headline, machine_words, nothing, ours_way_on, raised_brings, sheet_use};
 use crate::words::quoted;
-use crate::{
-    Kind, RunView, Trial, caveats, code, experiment, explain, freezes, sheet, verdict,
-};
+use crate::{Kind, RunView, Trial, caveats, code, experiment, explain, freezes, sheet, verdict};
 use record::{Cause, Purpose, Standing, Verdict};
 use units::{Nanos, grouped};
 

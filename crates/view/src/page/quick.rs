@@ -22,11 +22,14 @@ pub(super) fn line(view: &RunView) -> Option<Text> {
         return None;
     }
     let (label, quick) = match view.kind() {
-        Kind::Load if met(view) == Some(true) => ("response time", format!("p99 is {}", p99(&view.load()?)?)),
+        Kind::Load if met(view) == Some(true) => {
+            let times = view.load()?.figures.response()?.quantiles;
+            ("response time", format!("p50 is {} and p99 {}", times.p50, times.p99))
+        }
         Kind::Search => of_search(view)?,
         _ => return None,
     };
-    let asks = "; for a limit on response time: --goal 'p99<50ms'";
+    let asks = "; to set a limit: --goal 'p99<50ms'";
     Some(Text::labelled(label, quick).and(Tone::Faint, asks))
 }
 
@@ -55,7 +58,8 @@ fn of_search(view: &RunView) -> Option<(&'static str, String)> {
         format!(", p99 up to {near} near {}/s{bad}", number(held))
     });
     let is_hiccup = |near: Nanos| times.p99.as_secs_f64() > hiccups::ABOVE * near.as_secs_f64();
-    let why = near.filter(|near| is_hiccup(*near)).map(|_| format!(" ({})", hiccups::why(view, rate.0, true)));
+    let why =
+        near.filter(|near| is_hiccup(*near)).map(|_| format!(" ({})", hiccups::why(view, rate.0, true)));
     let (label, at, there) = match view.fails_at() {
         Some(_) => ("plan for", format!("{rate} at most, 80 % of that:"), " there"),
         // Where no limit was reached nothing is to be kept away from it.

@@ -52,6 +52,23 @@ pub(crate) fn holds(
     }
 }
 
+/// What the eye is to make of what a search came to: on its page, in its picture and in the list of runs.
+pub(crate) fn tone(ended: &Ended) -> Tone {
+    match ended {
+        Ended::Converged => Tone::Good,
+        // As far as it was asked to look all is well.
+        Ended::MaxReached => Tone::Strong,
+        Ended::BelowMin | Ended::TargetFails => Tone::Bad,
+        Ended::BudgetSpent
+        | Ended::Noisy
+        | Ended::GeneratorLimit
+        | Ended::NonStationary
+        | Ended::NotRecovered
+        | Ended::Interrupted
+        | Ended::FleetFailed => Tone::Warn,
+    }
+}
+
 /// Between what and what a limit lies; none if it was not found, or not both are known.
 pub(crate) fn between(ended: Option<&Ended>, lower: Option<f64>, upper: Option<f64>) -> Option<String> {
     let found = !ended.is_some_and(Ended::is_at_least);

@@ -40,7 +40,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines
     } else {
         lines.extend(unfinished(view).or_else(|| Some(Text::empty().and(Tone::Bad, "no verdict"))));
-        lines.extend(known(view.words().raised(), strict));
+        lines.extend(known(view.words().raised(), strict, Tone::Strong));
         lines.extend(ours_so_far(view));
         lines.extend(above(view));
         lines.extend(freezes::line(view));
@@ -70,7 +70,8 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
         }
         _ if view.end.is_some() => vec![Text::empty().and(Tone::Bad, "no verdict")],
         _ => {
-            let known = known(view.words().raised(), strict).into_iter().chain(ours_so_far(view));
+            let known =
+                known(view.words().raised(), strict, Tone::Strong).into_iter().chain(ours_so_far(view));
             let above = unfinished(view).into_iter().chain(above(view));
             known.chain(above).chain(freezes::line(view)).collect()
         }

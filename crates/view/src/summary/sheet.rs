@@ -2,9 +2,9 @@
 
 use super::unfinished;
 use crate::document::indented;
-use crate::sheet::{distinct, named, tables, value, wrapped};
+use crate::sheet::{range_words, tables, wrapped};
 use crate::{RunView, Text, Tone};
-use record::{Conditions, Figure, Machine, Unit, Verdict};
+use record::{Conditions, CostRange, Machine, Verdict};
 use units::{Bytes, Share, grouped};
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
@@ -28,20 +28,7 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
 
 /// Of what each table measures first the least that it costs, and the most.
 fn ranges(view: &RunView) -> Option<Text> {
-    let timed = || view.measured.iter().filter(|figure| figure.unit == Unit::Nanos);
-    let tables = distinct(timed().map(|figure| figure.table.as_str()));
-    let range = |table: &str| {
-        let what = named(timed().find(|figure| figure.table == table)?).1;
-        let of_it = || timed().filter(|figure| figure.table == table && named(figure).1 == what);
-        let order = |a: &&Figure, b: &&Figure| a.median.total_cmp(&b.median);
-        let (least, most) = of_it().min_by(order).zip(of_it().max_by(order))?;
-        let several = distinct(of_it().filter(|figure| figure.row == most.row)).len() > 1;
-        let at = if several { format!(", {}", named(most).0) } else { String::new() };
-        let [low, high] = [least, most].map(|figure| value(figure.unit, figure.median));
-        let said = format!("{table}: {low} ({}) to {high} ({}{at})", least.row, most.row);
-        (least.median < most.median).then_some(said)
-    };
-    let ranges: Vec<String> = tables.into_iter().filter_map(range).collect();
+    let ranges: Vec<String> = CostRange::of(&view.measured).iter().map(range_words).collect();
     (!ranges.is_empty()).then(|| Text::empty().and(Tone::Strong, ranges.join("; ")))
 }
 

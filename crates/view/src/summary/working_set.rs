@@ -6,6 +6,7 @@ use crate::document::indented;
 use crate::sheet::tables;
 use crate::{RunView, Text, Tone};
 use record::{CacheModel, Verdict};
+use units::Bytes;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = indented(unfinished(view));
@@ -31,9 +32,7 @@ fn verdict(view: &RunView) -> Vec<Text> {
     if let Some(Verdict::WorkingSet { model, half_predicted, half_measured }) = verdict {
         let headline = Text::empty();
         lines.push(match half_measured {
-            Some((more, less)) => headline
-                .and(Tone::Strong, format!("half as fast between {more} and {less}"))
-                .then(" of working set"),
+            Some(half) => headline.and(Tone::Strong, half_as_fast(*half)),
             None => {
                 headline.and(Tone::Warn, "no size was found at which the rate is half of that from the cache")
             }
@@ -50,4 +49,9 @@ fn verdict(view: &RunView) -> Vec<Text> {
         }
     }
     lines
+}
+
+/// At which size reads are half as fast as from the cache: between the largest with more than half, and the smallest with less.
+pub(crate) fn half_as_fast((more, less): (Bytes, Bytes)) -> String {
+    format!("half as fast between {more} and {less} of working set")
 }

@@ -5,10 +5,13 @@ use crate::hand;
 use crate::hand::{Load, Run, check, curve, limit, load, pair};
 use record::watch::{Missing, Watched};
 use record::{
-    Cause, Diagnosis, Ended, Event, Failure, Making, NoFinding, Outcome, Purpose, Recovery, Verdict,
+    Cause, CostRange, Diagnosis, Ended, Event, Failure, Making, NoFinding, Outcome, Purpose, Recovery,
+    Verdict,
 };
-use store::{Answers, Before, RunSummary, State, StoodStill};
-use torment_view::{RunView, changed, explain, list_json, list_lines, run_json, summary, who_waits};
+use store::{Answers, Before, Carried, RunSummary, State, StoodStill};
+use torment_view::{
+    RunView, Text, Tone, changed, explain, list_json, list_lines, outcome, run_json, summary, who_waits,
+};
 use units::{Nanos, Rate};
 
 fn check_summary(name: &str, run: &Run) {
@@ -271,6 +274,8 @@ fn list_of_every_kind() {
         goal_met: None,
         loss: None,
         stood_still: None,
+        carried: None,
+        costs: Vec::new(),
         part_of: None,
         answers: None,
         over: None,
@@ -320,6 +325,30 @@ fn list_of_every_kind() {
         ..ended.clone()
     };
     let still = |times, ms| StoodStill { times, longest: Nanos::from_millis(ms) };
+    let carried = |offered, answered, run| RunSummary {
+        carried: Some(Carried {
+            offered: Rate(offered),
+            answered: Rate(answered),
+            response_p99: Some(Nanos::from_micros(790)),
+        }),
+        ..run
+    };
+    let range = |table: &str, most_at: Option<&str>| CostRange {
+        table: table.to_owned(),
+        least: "async task".to_owned(),
+        least_ns: 20.0,
+        most: "fork".to_owned(),
+        most_at: most_at.map(str::to_owned),
+        most_ns: 2_070_000.0,
+    };
+    let costs = vec![range("launch", Some("256 MiB")), range("switch", None)];
+    let probe = |doubtful, costs| RunSummary {
+        command: "probe".to_owned(),
+        target: "this machine".to_owned(),
+        verdict: Some(Verdict::Sheet { figures: 58, doubtful, cut_short: false }),
+        costs,
+        ..load(None, None)
+    };
     let answers = Answers { better: 2, no_difference: 1, undecided: 1, ..Answers::default() };
     let runs = [
         ended.clone(),
@@ -331,6 +360,18 @@ fn list_of_every_kind() {
         load(Some(true), Some(0.0)),
         RunSummary { stood_still: Some(still(7, 904)), ..load(Some(true), Some(0.0)) },
         RunSummary { stood_still: Some(still(1, 450)), ..load(Some(false), Some(0.0117)) },
+        carried(1500.0, 1499.8, load(Some(true), Some(0.0))),
+        RunSummary {
+            stood_still: Some(still(7, 904)),
+            ..carried(1500.0, 1499.8, load(Some(true), Some(0.0)))
+        },
+        carried(196.0, 99.4, load(Some(false), Some(0.512))),
+        RunSummary {
+            command: "run processes".to_owned(),
+            ..carried(2000.0, 1200.0, load(Some(false), Some(0.4)))
+        },
+        probe(0, Vec::new()),
+        probe(2, costs),
         RunSummary { stood_still: Some(still(1, 450)), ..ended.clone() },
         load(Some(false), Some(0.0117)),
         load(None, Some(0.0)),
@@ -354,14 +395,22 @@ fn list_of_every_kind() {
         text(&list_lines(&[RunSummary { stood_still: Some(still(12, 3_210)), ..search("noisy") }], None));
     assert!(froze.contains("2,017; its capacity varies; the target froze 12 times, up to 3.2 s)"), "{froze}");
     check("list-empty.txt", &text(&list_lines(&[], None)));
-    let widest = list_lines(&runs, None)[20].width();
-    assert!(text(&list_lines(&runs, Some(widest))).contains("could be noise"));
-    let narrow = text(&list_lines(&runs, Some(widest - 1)));
+    let lines = list_lines(&runs, None);
+    let width = |of: &str| lines.iter().filter(|line| line.to_string().contains(of)).map(Text::width).max();
+    let (all, noise) = width("switch: ").zip(width("could be noise")).expect("there are such lines");
+    assert_eq!(list_lines(&runs, Some(all)), lines);
+    let narrow = text(&list_lines(&runs, Some(all - 1)));
     assert!(!narrow.contains("between") && narrow.contains("could be noise"), "{narrow}");
-    let narrower = text(&list_lines(&runs, Some(widest - 40)));
+    assert!(
+        !narrow.contains("p99") && narrow.contains("caveats") && !narrow.contains("switch: "),
+        "{narrow}"
+    );
+    let narrower = text(&list_lines(&runs, Some(noise - 40)));
     assert!(!narrower.contains("noise") && !narrower.contains(", sure"), "{narrower}");
+    let tones = ["converged", "max_reached", "noisy", "below_min"].map(|word| outcome(&search(word)).1);
+    assert_eq!(tones, [Tone::Good, Tone::Strong, Tone::Warn, Tone::Bad]);
     check("list.csv", &torment_view::list_grid(&runs).csv());
-    check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[18..20])).expect("is JSON") + "\n"));
+    check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[24..26])).expect("is JSON") + "\n"));
 }
 
 fn text(lines: &[torment_view::Text]) -> String {

@@ -3,6 +3,7 @@
 
 #[allow(dead_code, reason = "other tests make other runs")]
 mod experiment;
+mod first_screen;
 mod freezes;
 mod kit;
 mod load;

@@ -1,7 +1,7 @@
 //! Figures of the machine: each a bar, and thin below it what it should come to by what else was measured.
 
 use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
-use crate::sheet::{distinct, named, value};
+use crate::sheet::{distinct, value};
 use crate::{RunView, Tone};
 use record::Figure;
 
@@ -19,12 +19,12 @@ pub(super) fn of(view: &RunView) -> Vec<Chart> {
 
 /// Where the time of a process goes.
 pub(super) fn alone(view: &RunView) -> Vec<Chart> {
-    pictures(&view.measured.iter().filter(|figure| named(figure).1 == ALONE).collect::<Vec<_>>())
+    pictures(&view.measured.iter().filter(|figure| figure.circumstances().1 == ALONE).collect::<Vec<_>>())
 }
 
 /// What stands in one picture: figures of a table that are of the same thing, in the same unit.
 fn kind(figure: &Figure) -> (&str, &str, record::Unit) {
-    (figure.table.as_str(), named(figure).1, figure.unit)
+    (figure.table.as_str(), figure.circumstances().1, figure.unit)
 }
 
 fn pictures(all: &[&Figure]) -> Vec<Chart> {
@@ -65,12 +65,12 @@ fn quantity(unit: record::Unit) -> (&'static str, &'static str, Unit, f64) {
 fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -> Chart {
     let (counted, better, axis, scale) = quantity(unit);
     let is_log = differ(figures.iter().map(|figure| figure.median));
-    let several = distinct(figures.iter().map(|figure| named(figure).0)).len() > 1;
+    let several = distinct(figures.iter().map(|figure| figure.circumstances().0)).len() > 1;
     let (mut rows, mut bars, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     let all_doubtful = figures.iter().all(|figure| !figure.caveats.is_empty());
     let mut said = None;
     for (place, figure) in figures.iter().enumerate() {
-        let (circumstances, _) = named(figure);
+        let (circumstances, _) = figure.circumstances();
         let label = if several { circumstances } else { "" };
         let doubtful = !figure.caveats.is_empty();
         // What is so of all is said above.

@@ -4,7 +4,7 @@ use super::asked;
 use crate::document::{Chart, Form, Point, Role, Unit};
 use crate::strays::{PLACE, Strays, judged};
 use crate::words::number;
-use crate::{RunView, Times, Tone, Trial, TrialState, Words, hiccups};
+use crate::{RunView, Times, Tone, Trial, TrialState, Words, hiccups, summary};
 use plan::Objective;
 use record::Ended;
 use stats::upper_bound;
@@ -111,13 +111,8 @@ fn limit(view: &RunView) -> Chart {
         .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9))
         .bound("goal", deadline(view), Tone::Bad);
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
-    // Green is a limit that was found.
-    let tone = match view.fails_at() {
-        Some(_) => Tone::Good,
-        None if view.is_ours() => Tone::Warn,
-        None => Tone::Plain,
-    };
-    shaded(view, chart, beyond).upright(holds, held, tone).upright("knee", knee, Tone::Warn).upright(
+    let tone = view.search_ended().map_or(Tone::Strong, summary::tone);
+    shaded(view, chart, beyond).upright(holds, held, tone).upright("knee", knee, Tone::Plain).upright(
         "before the warm-up",
         strays.cold_at,
         Tone::Faint,

@@ -17,8 +17,8 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
     let held = strict.and_then(|l| l.held.or(l.lower));
     let raised = view.words().raised();
     let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
-    let holds = |tone| match strict.zip(held) {
-        Some((limit, held)) => limit::told(view, limit, held, ended, tone),
+    let holds = || match strict.zip(held) {
+        Some((limit, held)) => limit::told(view, limit, held, ended, limit::tone(ended)),
         None => {
             let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
             let open = limit::open(ended, None, Some(view.is_ours())).map(|open| format!(": {open}"));
@@ -27,29 +27,26 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
     };
     let note = |text: String| Text::plain(text);
     match ended {
-        Ended::Converged => vec![holds(Tone::Good)],
-        Ended::MaxReached => {
-            std::iter::once(holds(Tone::Strong)).chain(raise(view)).chain(raised_brings(view)).collect()
-        }
+        Ended::Converged => vec![holds()],
+        Ended::MaxReached => std::iter::once(holds()).chain(raise(view)).chain(raised_brings(view)).collect(),
         Ended::BelowMin => vec![below_min(strict, &unit, raised)],
-        Ended::BudgetSpent => vec![
-            holds(Tone::Strong),
-            note("time ran out before the bounds were close enough; raise --budget".to_owned()),
-        ],
-        Ended::Noisy => vec![holds(Tone::Strong), note(noise(view, strict))],
-        Ended::GeneratorLimit if !view.is_ours() => vec![holds(Tone::Warn)],
+        Ended::BudgetSpent => {
+            vec![holds(), note("time ran out before the bounds were close enough; raise --budget".to_owned())]
+        }
+        Ended::Noisy => vec![holds(), note(noise(view, strict))],
+        Ended::GeneratorLimit if !view.is_ours() => vec![holds()],
         Ended::GeneratorLimit if let Some(making) = generator(view) => {
-            let mut lines = vec![holds(Tone::Warn)];
+            let mut lines = vec![holds()];
             lines.extend(making::lines(view, making, held));
             lines
         }
         Ended::GeneratorLimit => {
             let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
             let why = why.map(|why| Text::plain(why.to_string()));
-            std::iter::once(holds(Tone::Warn)).chain(why).chain(ours_way_on(view)).collect()
+            std::iter::once(holds()).chain(why).chain(ours_way_on(view)).collect()
         }
         Ended::NonStationary => vec![
-            holds(Tone::Strong),
+            holds(),
             Text::empty()
                 .and(Tone::Warn, "the target kept changing, so no bound held")
                 .then(": let it warm up longer, and look for jobs, caches or neighbours that come and go"),
@@ -60,20 +57,20 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
                 _ => None,
             });
             vec![
-                holds(Tone::Strong),
+                holds(),
                 Text::empty()
                     .and(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
                     .then(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
             ]
         }
-        Ended::Interrupted => known(raised, strict)
+        Ended::Interrupted => known(raised, strict, limit::tone(ended))
             .into_iter()
             .chain(ours_so_far(view))
             .chain([Text::empty().and(Tone::Warn, "interrupted").then(": that is what is known so far")])
             .collect(),
         Ended::TargetFails => target_fails(view),
         Ended::FleetFailed => vec![
-            holds(Tone::Warn),
+            holds(),
             Text::empty()
                 .and(Tone::Bad, "workers of the fleet were lost again and again")
                 .then(": each is told below, with why"),
@@ -137,7 +134,8 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
     )
 }
 
-pub(super) fn known(raised: &str, strict: Option<&Limit>) -> Option<Text> {
+/// What is known without a verdict.
+pub(super) fn known(raised: &str, strict: Option<&Limit>, tone: Tone) -> Option<Text> {
     let limit = strict?;
     let unit = &limit.unit;
     let text = match (limit.lower, limit.upper) {
@@ -147,13 +145,13 @@ pub(super) fn known(raised: &str, strict: Option<&Limit>) -> Option<Text> {
                 None => format!(", fails at {}; the limit lies between", number(upper)),
             };
             let held = number(limit.held.unwrap_or(lower));
-            return Some(Text::empty().and(Tone::Strong, format!("holds {held} {unit}")).then(rest));
+            return Some(Text::empty().and(tone, format!("holds {held} {unit}")).then(rest));
         }
         (Some(lower), None) => format!("holds {} {unit}, perhaps more", number(lower)),
         (None, Some(upper)) => format!("fails at {} {unit}; no {raised} was shown to hold", number(upper)),
         (None, None) => format!("no {raised} was tried long enough to say anything"),
     };
-    Some(Text::empty().and(Tone::Strong, text))
+    Some(Text::empty().and(tone, text))
 }
 
 fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {

@@ -1,0 +1,72 @@
+//! What a run's row is to say that its verdict does not, drawn from its events while they are written: no list can read them all.
+
+use crate::StoodStill;
+use diagnosis::Stillness;
+use record::{CostRange, Event, Figure, Purpose};
+use units::{Nanos, Rate};
+
+/// What a load came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Carried {
+    /// Starts due per second, the mean of all stages; of a closed loop what it got through.
+    pub offered: Rate,
+    /// Answers per second while it lasted: what comes later is of no rate.
+    pub answered: Rate,
+    /// The 99th percentile of the response time; none without answers.
+    pub response_p99: Option<Nanos>,
+}
+
+/// A fold of the events so far.
+#[derive(Debug, Default)]
+pub(crate) struct Drawn {
+    stillness: Stillness,
+    /// The load that goes on: its trial, and how long it is to last.
+    load: Option<(u32, Nanos)>,
+    answered: u64,
+    carried: Option<Carried>,
+    figures: Vec<Figure>,
+}
+
+/// What it came to.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub still: Option<StoodStill>,
+    pub carried: Option<Carried>,
+    pub costs: Vec<CostRange>,
+}
+
+impl Drawn {
+    pub fn fold(&mut self, event: &Event) {
+        match event {
+            // What the target did meanwhile does not stand in its row.
+            Event::Observed { .. } => return,
+            Event::TrialStarted { trial, purpose: Purpose::Load, duration, .. } => {
+                self.load = Some((*trial, duration.unwrap_or(Nanos::MAX)));
+                self.answered = 0;
+            }
+            Event::SliceDone { trial, slice } => {
+                if let Some((_, load)) = self.load.filter(|(load, _)| load == trial) {
+                    self.answered += slice.answered_within(load);
+                }
+            }
+            Event::TrialDone { trial, result, .. } if self.load.is_some_and(|(load, _)| load == *trial) => {
+                self.carried = Some(Carried {
+                    offered: result.rate,
+                    answered: Rate::of(self.answered, result.loaded),
+                    response_p99: result.total.response.quantiles().map(|times| times.p99),
+                });
+            }
+            Event::Measured { figure } => self.figures.push((**figure).clone()),
+            _ => {}
+        }
+        self.stillness.fold(event);
+    }
+
+    pub fn told(&self) -> Told {
+        Told {
+            still: self.stillness.freezes().map(StoodStill::from),
+            carried: self.carried,
+            costs: CostRange::of(&self.figures),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What the first screen of a search says.
+
+use crate::hand::{Run, load, pair};
+use crate::page::kit::{document, good, words};
+use record::{Ended, Outcome, Purpose};
+use torment_view::Tone;
+use torment_view::document::Front;
+use torment_view::page::Pages;
+
+/// "At least 92,520/s, none bad", and in the picture a cross at 87,890/s: nobody knew what to make of it.
+#[test]
+fn a_bad_trial_below_what_was_held_is_told() {
+    let late = "torment itself was 27.2 ms late at p99 (limit: 20 ms)";
+    let below = || load(Purpose::Curve, 1900.0, 2);
+    let front = |run: Run, ended: Ended, upper: Option<f64>| {
+        document(&Pages::of(&run.found(ended, pair(Some(1984.0), upper), Vec::new()).events)).front
+    };
+    let told = |front: &Front| words(front).into_iter().find(|line| line.contains("below 1,984"));
+    let bad = || Run::start("find").trial(good(1984.0)).trial(below().bad(Outcome::Unfinished, 836));
+    let ours = front(bad().trial(below().void("generator-late", late)), Ended::GeneratorLimit, None);
+    let said = "once below 1,984 answers are still missing 100 ms after the load: 836 of 3,800 requests (22 %) at 1,900/s; \
+                torment fell behind at that rate in another trial, so this may be torment's doing";
+    assert_eq!(told(&ours).as_deref(), Some(said));
+    assert!(
+        ours.pictures[0].note.contains("; 1 bad trial at or below the line;"),
+        "{}",
+        ours.pictures[0].note
+    );
+    let never = told(&front(bad(), Ended::MaxReached, None)).expect("a cross is in that picture, too");
+    assert!(never.ends_with("at 1,900/s; trials at that rate or above were good"), "{never}");
+    assert_eq!(
+        told(&front(bad(), Ended::Converged, Some(2016.0))),
+        None,
+        "of a limit, nine trials in ten hold"
+    );
+}
+
+/// Of a service whose limit varies no trial was good within 3 % of it, and nothing was said of how quick its answers are.
+#[test]
+fn what_to_plan_for_is_told_also_where_no_trial_near_the_limit_was_good() {
+    let run = Run::start("find")
+        .trial(good(1600.0))
+        .trial(good(2100.0))
+        .trial(good(2200.0).bad(Outcome::Unfinished, 14));
+    let told = |run: Run| {
+        let mut limits = pair(Some(1900.0), Some(2150.0));
+        limits[0].held = Some(2000.0);
+        let front = document(&Pages::of(&run.found(Ended::Noisy, limits, Vec::new()).events)).front;
+        words(&front).into_iter().filter(|line| line.starts_with("plan for: ")).collect::<Vec<_>>()
+    };
+    let asks = "; to set a limit: --goal 'p99<50ms'";
+    let plan = "plan for: 1,600/s at most, 80 % of that: p50 is 549 µs and p99 598 µs there";
+    assert_eq!(told(run), [format!("{plan}{asks}")], "once");
+    let near = Run::start("find").trial(good(1600.0)).trial(good(2000.0));
+    assert_eq!(told(near), [format!("{plan}, p99 up to 598 µs near 2,000/s{asks}")]);
+}
+
+/// A limit that varies was grey on its page, green in its picture, and amber in the list of runs.
+#[test]
+fn what_a_search_came_to_has_one_colour_in_its_words_and_its_picture() {
+    for (ended, tone) in [
+        (Ended::Converged, Tone::Good),
+        (Ended::MaxReached, Tone::Strong),
+        (Ended::Noisy, Tone::Warn),
+        (Ended::BudgetSpent, Tone::Warn),
+        (Ended::GeneratorLimit, Tone::Warn),
+    ] {
+        let upper = (!ended.is_at_least()).then_some(2016.0);
+        let run = Run::start("find").trial(good(1984.0)).trial(good(2016.0).bad(Outcome::Unfinished, 140));
+        let limits = pair(Some(1984.0), upper);
+        let front = document(&Pages::of(&run.found(ended.clone(), limits, Vec::new()).events)).front;
+        let line =
+            front.pictures[0].bounds.iter().find(|bound| bound.at == 1984.0).expect("what holds is drawn");
+        assert_eq!((front.verdict[0].pieces[0].tone, line.tone), (tone, tone), "{ended:?}");
+    }
+}
