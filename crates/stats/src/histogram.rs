@@ -7,9 +7,17 @@ use units::Nanos;
 
 /// Significant decimal digits kept: a recorded time is within 0.1 % of the true one.
 const DIGITS: u8 = 3;
-/// Where the header of the V2 format has the largest time that there is room for: behind cookie, length, offset and digits, of
-/// four bytes each, and the least time, of eight.
+/// How the V2 format begins where it is not compressed.
+const COOKIE: u64 = 0x1c84_9313;
+/// Where its header has the length of what follows it, of four bytes as all before the least time;
+const LENGTH: Range<usize> = 4..8;
+/// behind an offset the digits that are kept;
+const KEPT: Range<usize> = 12..16;
+/// the least time, and the largest that there is room for.
+const LEAST: Range<usize> = 16..24;
 const LARGEST: Range<usize> = 24..32;
+/// Its length.
+const HEADER: usize = 40;
 /// HDR reads no header with less.
 const LARGEST_LEAST: u64 = 2;
 
@@ -143,16 +151,18 @@ impl Histogram {
     }
 
     fn from_bytes<E: de::Error>(mut bytes: &[u8]) -> Result<Self, E> {
+        // As much room is made as the header says, before anything is read: it is looked at first.
+        let byte = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+        let number = |at: Range<usize>| bytes.get(at).map(|all| all.iter().fold(0, byte));
+        let follows = bytes.len().saturating_sub(HEADER) as u64;
+        let header = [number(0..4), number(KEPT), number(LEAST)];
+        let is_ours = header == [COOKIE, u64::from(DIGITS), 1].map(Some);
+        if !is_ours || number(LENGTH).is_none_or(|length| length > follows) {
+            return Err(E::custom("not a histogram of ours: of another kind, or cut short"));
+        }
         let mut inner = hdrhistogram::serialization::Deserializer::new()
             .deserialize(&mut bytes)
             .map_err(|e| E::custom(format!("not an HDR histogram: {e}")))?;
-        if (inner.sigfig(), inner.low()) != (DIGITS, 1) {
-            return Err(E::custom(format!(
-                "a histogram of {} digits from {} on is none of ours",
-                inner.sigfig(),
-                inner.low()
-            )));
-        }
         inner.auto(true);
         Ok(Self(inner))
     }
@@ -275,7 +285,7 @@ mod tests {
             V2Serializer::new().serialize(&other, &mut bytes).expect("it is written");
             let stored = format!("\"{}\"", STANDARD.encode(&bytes));
             let refused = serde_json::from_str::<Histogram>(&stored).expect_err("it is none of ours");
-            assert!(refused.to_string().contains("none of ours"), "{refused}");
+            assert!(refused.to_string().contains("not a histogram of ours"), "{refused}");
         }
     }
 
