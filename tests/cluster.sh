@@ -88,11 +88,13 @@ image=torment:$("$torment" --version | sed 's/.* //')
 start nodes "$kept/kube" nodes --kubeconfig "$work/admin" --folder "$work/pods" --image "$image" --binary "$(realpath "$torment")" a b c
 admin apply -f tests/cluster/lab.yaml >/dev/null
 # Whoever makes pods waits for the account that they have.
-for namespace in load shop tight watch; do
+for namespace in load shop tight watch inner; do
     until admin -n $namespace get serviceaccount default >/dev/null 2>&1; do sleep 0.2; done
 done
 sed "s/IMAGE/$image/" tests/cluster/target.yaml | admin apply -f - >/dev/null
-admin -n shop wait --for=condition=Ready pod --all --timeout=60s >/dev/null || { tail -n 20 "$work"/*.log >&2; exit 1; }
+for namespace in shop inner; do
+    admin -n $namespace wait --for=condition=Ready pod --all --timeout=60s >/dev/null || { tail -n 20 "$work"/*.log >&2; exit 1; }
+done
 export TORMENT_LAB="$work" TORMENT_BIN="$(realpath "$torment")"
 rc=0
 cargo test --workspace --exclude torment-bench --test it -- --ignored --test-threads=1 --nocapture "${@:-cluster::}" || rc=$?

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -32,7 +31,7 @@ const (
 	// Where the API server finds the kubelet of each.
 	kubelet = 26250
 	// As the image has it.
-	user = "65532"
+	imageUser = 65532
 	// A node that says nothing for 40 s is taken for dead.
 	heartbeat = 10 * time.Second
 	poll      = 200 * time.Millisecond
@@ -58,8 +57,10 @@ type running struct {
 	address string
 	// The file with its words.
 	said string
-	// Where it is, and what names are there.
-	root, namespace, hosts string
+	// Where it is, what names are there, and its network.
+	root, namespace, hosts, network string
+	// The containers that have joined it since.
+	inside map[string]bool
 	// Sent to once.
 	asked bool
 	ended bool
@@ -178,9 +179,30 @@ func (h *hollow) beat(name string) {
 		lease.Spec.RenewTime = &renewed
 		_, err = leases.Update(context.Background(), lease, meta.UpdateOptions{})
 	}
+	if err == nil {
+		err = h.returns(name)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "heartbeat:", err)
 	}
+}
+
+// A node that was kept from running for longer than its lease is taken for gone until it says otherwise.
+func (h *hollow) returns(name string) error {
+	nodes := h.client.CoreV1().Nodes()
+	node, err := nodes.Get(context.Background(), name, meta.GetOptions{ResourceVersion: "0"})
+	if err != nil {
+		return err
+	}
+	for at := range node.Status.Conditions {
+		ready := &node.Status.Conditions[at]
+		if ready.Type == core.NodeReady && ready.Status != core.ConditionTrue {
+			now := meta.Now()
+			ready.Status, ready.Reason, ready.LastHeartbeatTime, ready.LastTransitionTime = core.ConditionTrue, "Hollow", now, now
+			_, err = nodes.UpdateStatus(context.Background(), node, meta.UpdateOptions{})
+		}
+	}
+	return err
 }
 
 // Takes up what was bound to a node, and ends what was deleted.
@@ -205,6 +227,8 @@ func (h *hollow) look(name string) {
 			if err := h.start(pod); err != nil {
 				fmt.Fprintln(os.Stderr, pod.Name+":", err)
 			}
+		case known != nil && !known.ended:
+			h.join(pod, known)
 		}
 	}
 }
@@ -230,32 +254,6 @@ func (h *hollow) ask(pod *core.Pod, known *running) {
 		grace = time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second
 	}
 	time.AfterFunc(grace, func() { _ = known.process.Kill() })
-}
-
-// Its files, as volumes of secrets have them; an error if one is not there yet.
-func (h *hollow) files(pod *core.Pod, root string) error {
-	for _, mount := range pod.Spec.Containers[0].VolumeMounts {
-		for _, volume := range pod.Spec.Volumes {
-			if volume.Name != mount.Name || volume.Secret == nil {
-				continue
-			}
-			secret, err := h.client.CoreV1().Secrets(pod.Namespace).Get(context.Background(), volume.Secret.SecretName, meta.GetOptions{})
-			if err != nil {
-				return err
-			}
-			folder := filepath.Join(root, mount.MountPath)
-			if err := os.MkdirAll(folder, 0o755); err != nil {
-				return err
-			}
-			for name, content := range secret.Data {
-				mode := os.FileMode(*volume.Secret.DefaultMode)
-				if err := os.WriteFile(filepath.Join(folder, name), content, mode); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // Names of services come and go while pods run.
@@ -299,10 +297,9 @@ func (h *hollow) start(pod *core.Pod) error {
 		return h.waits(pod, "ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: not found", container.Image))
 	}
 	root := filepath.Join(h.folder, string(pod.UID))
-	for _, folder := range []string{"proc", "etc", "dev"} {
-		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
-			return err
-		}
+	hosts := h.hosts(pod.Namespace)
+	if err := h.prepare(root, hosts); err != nil {
+		return err
 	}
 	if context := container.SecurityContext; context == nil || context.ReadOnlyRootFilesystem == nil || !*context.ReadOnlyRootFilesystem {
 		if err := os.MkdirAll(filepath.Join(root, "tmp"), 0o755); err != nil {
@@ -319,36 +316,26 @@ func (h *hollow) start(pod *core.Pod) error {
 		}
 		return err
 	}
-	hosts := h.hosts(pod.Namespace)
-	if err := os.WriteFile(filepath.Join(root, "etc", "hosts"), []byte(hosts), 0o644); err != nil {
-		return err
-	}
-	// Nobody answers there: the names of services stand in the other file.
-	if err := os.WriteFile(filepath.Join(root, "etc", "resolv.conf"), []byte("nameserver 10.96.0.10\n"), 0o644); err != nil {
-		return err
-	}
-	if err := os.Link(h.binary, filepath.Join(root, "torment")); err != nil && !os.IsExist(err) {
-		return err
-	}
 	h.last++
 	name, address := fmt.Sprintf("torment-k8s-%d", h.last), fmt.Sprintf("%s%d", network, h.last)
 	if err := connect(name, fmt.Sprintf("tk%d", h.last), address); err != nil {
 		return err
 	}
-	host := pod.Spec.Hostname
-	if host == "" {
-		host = pod.Name
-	}
 	group, limited, err := groups(pod)
 	if err != nil {
 		return err
 	}
-	who := user
-	if context := container.SecurityContext; context != nil && context.RunAsUser != nil {
-		who = fmt.Sprint(*context.RunAsUser)
+	script := mounts
+	if !pod.Spec.HostPID {
+		// As a runtime shows a container its own.
+		for _, folder := range group {
+			parent := filepath.Dir(filepath.Dir(folder))
+			if err := os.MkdirAll(filepath.Join(root, parent), 0o755); err != nil {
+				return err
+			}
+			script += fmt.Sprintf(`mount --bind %s "$0%s" && `, folder, parent)
+		}
 	}
-	script := `for d in null zero random urandom; do : >"$0/dev/$d" && mount --bind "/dev/$d" "$0/dev/$d"; done
-		mount -t proc proc "$0/proc" && `
 	for _, mount := range container.VolumeMounts {
 		for _, volume := range pod.Spec.Volumes {
 			if volume.Name != mount.Name || volume.HostPath == nil {
@@ -360,13 +347,13 @@ func (h *hollow) start(pod *core.Pod) error {
 			script += fmt.Sprintf(`mount --rbind %s "$0%s" && `, volume.HostPath.Path, mount.MountPath)
 		}
 	}
-	script += `hostname "$1" && r=$0 && shift && exec chroot --userspec=` + who + `:` + who + ` "$r" /torment "$@"`
+	uid, gid := who(pod, container.SecurityContext)
+	script += becomes(uid, gid)
 	// Into its groups first. Not by ip netns exec, which would hide them.
-	arguments := append([]string{"-c", limited + `exec nsenter --net="$0" "$@"`, "/run/netns/" + name, "unshare", "-m", "-u", "sh", "-c", script, root, host}, container.Args...)
+	arguments := append([]string{"-c", limited + `exec nsenter --net="$0" "$@"`, "/run/netns/" + name, "unshare", "-m", "-u", "sh", "-c", script, root, hostname(pod)}, container.Args...)
 	process := exec.Command("sh", arguments...)
-	process.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-	for _, variable := range container.Env {
-		process.Env = append(process.Env, variable.Name+"="+variable.Value)
+	if process.Env, err = h.environment(pod.Namespace, container.Env); err != nil {
+		return err
 	}
 	said, err := os.Create(filepath.Join(root, "said"))
 	if err != nil {
@@ -380,7 +367,10 @@ func (h *hollow) start(pod *core.Pod) error {
 	if err := process.Start(); err != nil {
 		return err
 	}
-	known := &running{process: process.Process, address: address, said: said.Name(), root: root, namespace: pod.Namespace, hosts: hosts}
+	known := &running{
+		process: process.Process, address: address, said: said.Name(), root: root, namespace: pod.Namespace, hosts: hosts,
+		network: name, inside: map[string]bool{},
+	}
 	h.lock.Lock()
 	h.pods[string(pod.UID)] = known
 	h.names[pod.Namespace+"/"+pod.Name] = known
@@ -394,6 +384,7 @@ func (h *hollow) start(pod *core.Pod) error {
 		status.ContainerStatuses = []core.ContainerStatus{{
 			Name: container.Name, Image: container.Image, Ready: true,
 			State: core.ContainerState{Running: &core.ContainerStateRunning{StartedAt: began}},
+			User:  &core.ContainerUser{Linux: &core.LinuxContainerUser{UID: uid, GID: gid}},
 		}}
 	})
 	go func() {
@@ -411,74 +402,11 @@ func (h *hollow) start(pod *core.Pod) error {
 	return nil
 }
 
-// Its control groups, named as a kubelet does, with its limit; and what puts a shell into them.
-func groups(pod *core.Pod) ([]string, string, error) {
-	parents := []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/memory"}
-	unified := false
-	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
-		parents, unified = []string{"/sys/fs/cgroup"}, true
-	}
-	var all []string
-	enter := ""
-	for _, parent := range parents {
-		top := filepath.Join(parent, "kubepods-hollow")
-		folder := filepath.Join(top, "pod"+string(pod.UID))
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return nil, "", err
-		}
-		if unified {
-			for _, above := range []string{parent, top} {
-				_ = os.WriteFile(filepath.Join(above, "cgroup.subtree_control"), []byte("+cpu +memory"), 0o644)
-			}
-		}
-		all = append(all, folder)
-		enter += fmt.Sprintf(`echo $$ >%s/cgroup.procs && `, folder)
-	}
-	if limit := pod.Spec.Containers[0].Resources.Limits.Cpu().MilliValue(); limit > 0 {
-		file, quota := "cpu.cfs_quota_us", fmt.Sprint(limit*100)
-		if unified {
-			file, quota = "cpu.max", quota+" 100000"
-		}
-		if err := os.WriteFile(filepath.Join(all[0], file), []byte(quota), 0o644); err != nil {
-			return nil, "", err
-		}
-	}
-	return all, enter, nil
-}
-
-// A network of its own, with a way to the bridge.
-func connect(name, link, address string) error {
-	for _, words := range [][]string{
-		{"netns", "add", name},
-		{"link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", name},
-		{"link", "set", link, "master", bridge, "up"},
-		{"-n", name, "address", "add", address + "/24", "dev", "eth0"},
-		{"-n", name, "link", "set", "eth0", "up"},
-		{"-n", name, "link", "set", "lo", "up"},
-		{"-n", name, "route", "add", "default", "via", network + "1"},
-	} {
-		if err := command("ip", words...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (h *hollow) over(pod *core.Pod, root string, began meta.Time, how error) {
-	code, phase, reason := int32(0), core.PodSucceeded, "Completed"
-	var exit *exec.ExitError
-	if errors.As(how, &exit) {
-		phase, reason = core.PodFailed, "Error"
-		code = int32(exit.ExitCode())
-		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			code = 128 + int32(status.Signal())
-		}
-	}
-	said, _ := os.ReadFile(filepath.Join(root, "said"))
-	if phase == core.PodSucceeded {
-		said = nil
-	} else if len(said) > wordsMost {
-		said = said[len(said)-wordsMost:]
+	code, reason, said := ended(how, filepath.Join(root, "said"))
+	phase := core.PodSucceeded
+	if code != 0 {
+		phase = core.PodFailed
 	}
 	container := pod.Spec.Containers[0]
 	h.tell(pod, func(status *core.PodStatus) {
@@ -488,7 +416,7 @@ func (h *hollow) over(pod *core.Pod, root string, began meta.Time, how error) {
 		status.ContainerStatuses = []core.ContainerStatus{{
 			Name: container.Name, Image: container.Image,
 			State: core.ContainerState{Terminated: &core.ContainerStateTerminated{
-				ExitCode: code, Reason: reason, Message: string(said), StartedAt: began, FinishedAt: meta.Now(),
+				ExitCode: code, Reason: reason, Message: said, StartedAt: began, FinishedAt: meta.Now(),
 			}},
 		}}
 	})

@@ -81,6 +81,10 @@ const UNREACHED: [(&str, &str); 4] = [
     ("failed to download openapi", "failed to download openapi: "),
 ];
 
+/// What containers that join a pod are to the cluster, and what a role for them may be called.
+const EPHEMERAL: &str = "pods/ephemeralcontainers";
+const INSIDE: &str = "torment-inside";
+
 fn words(doing: &str, said: &str, context: &str, namespace: &str) -> String {
     let line = last(said);
     let line = line.trim_start_matches("error: ").trim_start_matches("Error: ");
@@ -93,6 +97,13 @@ fn words(doing: &str, said: &str, context: &str, namespace: &str) -> String {
     if let Some(rule) = between(line, "admission webhook \"", "\" denied the request") {
         let why = line.rsplit_once("denied the request: ").map_or("", |(_, why)| why);
         return format!("a rule of the cluster, {rule}, forbids it: {why}");
+    }
+    if let Some(rule) = between(line, "ValidatingAdmissionPolicy '", "'") {
+        let why = line.rsplit_once("denied request: ").map_or(line, |(_, why)| why);
+        return format!("a rule of the cluster, {rule}, forbids it: {why}");
+    }
+    if line.contains("invalid subresource value") {
+        return "this kubectl can put nothing into a pod that runs: from 1.32 on it can".to_owned();
     }
     if line.contains(&format!("namespaces \"{namespace}\" not found")) {
         return format!(
@@ -130,6 +141,13 @@ fn no_right(why: &str, context: &str, namespace: &str) -> String {
         Some(account) => format!("--serviceaccount={account}"),
         None => format!("--user={user}"),
     };
+    if what == EPHEMERAL {
+        return format!(
+            "{user} may not {verb} {what} in namespace {place} of context {context}, as neither view nor edit lets anybody: ask whoever \
+             administers it (kubectl create role {INSIDE} --verb=get,patch --resource={EPHEMERAL} -n {place} && kubectl create rolebinding \
+             {INSIDE} --role={INSIDE} {whom} -n {place})"
+        );
+    }
     let role = if place == namespace { "edit" } else { "view" };
     format!(
         "{user} may not {verb} {what} in namespace {place} of context {context}: ask whoever administers it for the role {role} there \
@@ -217,6 +235,24 @@ mod tests {
                 vec![
                     "the cluster of context lab is not reached: Get \"https://127.0.0.1:9/\": dial tcp 127.0.0.1:9: connect: connection refused",
                 ],
+            ),
+            (
+                "Error from server (Forbidden): pods \"clinic-0\" is forbidden: User \"dev\" cannot get resource \
+                 \"pods/ephemeralcontainers\" in API group \"\" in the namespace \"load\"",
+                vec![
+                    "dev may not get pods/ephemeralcontainers in namespace load of context lab, as neither view nor edit",
+                    "--verb=get,patch --resource=pods/ephemeralcontainers -n load",
+                    "--role=torment-inside --user=dev -n load",
+                ],
+            ),
+            (
+                "The pods \"clinic-0\" is invalid: : ValidatingAdmissionPolicy 'sealed.lab' with binding 'sealed' denied request: nobody \
+                 looks in",
+                vec!["a rule of the cluster, sealed.lab, forbids it: nobody looks in"],
+            ),
+            (
+                "error: invalid subresource value: \"ephemeralcontainers\". Must be one of [status scale]",
+                vec!["from 1.32 on it can"],
             ),
             ("warning: x\nerror: strange\n\n", vec!["kubectl, asking: strange"]),
         ] {

@@ -8,6 +8,7 @@ mod can;
 mod error;
 mod forward;
 mod image;
+mod inside;
 mod kubectl;
 mod objects;
 mod pods;

@@ -98,6 +98,8 @@ pub(crate) struct Objects {
     pub image: String,
     /// The only kind of machine that the image is for, if that is known: as nodes name it.
     pub kind: Option<String>,
+    /// The target's pods that are watched from inside, by name; of all else none.
+    pub inside: Vec<String>,
     /// Until it ends by itself.
     pub deadline_seconds: u64,
 }
@@ -219,9 +221,14 @@ impl Objects {
 
     /// What belongs to the job with this identity.
     pub fn belongings(&self, owner: &str, join_file: &str) -> String {
-        let owner = self.owned_by(owner);
-        let [secret, policy] = [SECRET, POLICY].map(|text| self.filled(text).replace("{owner}", &owner));
-        format!("{}{BETWEEN}{policy}", secret.replace("{file}", &quoted(join_file)))
+        let policy = self.filled(POLICY).replace("{owner}", &self.owned_by(owner));
+        format!("{}{BETWEEN}{policy}", self.secret(owner, join_file))
+    }
+
+    /// What lets in, which belongs to it.
+    pub fn secret(&self, owner: &str, join_file: &str) -> String {
+        let secret = self.filled(SECRET).replace("{owner}", &self.owned_by(owner));
+        secret.replace("{file}", &quoted(join_file))
     }
 
     /// The same where that job has the coordinator: also what that needs, and the workers.

@@ -23,6 +23,8 @@ struct Seen {
     role: String,
     /// Its place in the job.
     index: String,
+    /// If it fails, another takes its place.
+    is_replaced: bool,
     name: String,
     node: Option<String>,
     phase: String,
@@ -72,6 +74,7 @@ impl Seen {
             // What its container is called.
             role: text(pod, "/spec/containers/0/name").unwrap_or_else(|| "worker".to_owned()),
             index: text(pod, index).unwrap_or_default(),
+            is_replaced: pod["metadata"]["ownerReferences"].is_array(),
             name: text(pod, "/metadata/name").unwrap_or_default(),
             node: text(pod, "/spec/nodeName"),
             phase: text(pod, "/status/phase").unwrap_or_default(),
@@ -166,12 +169,13 @@ impl Pods {
         stuck.or_else(|| {
             let failed =
                 |index: &str| self.0.iter().filter(|pod| pod.index == index && pod.phase == "Failed").count();
-            let pod = self
-                .0
-                .iter()
-                .rev()
-                .find(|pod| failed(&pod.index) >= FAILED_MOST && pod.failed().is_some())?;
-            Some(format!("{} ended, and again: {}", pod.called(), pod.failed()?))
+            let for_good = |pod: &&Seen| {
+                let most = if pod.is_replaced { FAILED_MOST } else { 1 };
+                failed(&pod.index) >= most && pod.failed().is_some()
+            };
+            let pod = self.0.iter().rev().find(for_good)?;
+            let again = if pod.is_replaced { ", and again" } else { "" };
+            Some(format!("{} ended{again}: {}", pod.called(), pod.failed()?))
         })
     }
 
@@ -237,6 +241,7 @@ mod tests {
                 "name": format!("torment-ab-{index}-x7k2p"),
                 "creationTimestamp": "2026-01-02T03:04:05Z",
                 "annotations": {"batch.kubernetes.io/job-completion-index": index},
+                "ownerReferences": [{"kind": "Job", "name": "torment-ab"}],
             },
             "spec": {"nodeName": node, "containers": [{"name": "worker"}]},
             "status": status,

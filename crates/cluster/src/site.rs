@@ -64,6 +64,17 @@ impl PodSite {
         format!("k8s:{context}/{namespace}")
     }
 
+    /// As `--watch-on` takes it, of watchers in the target's own pods.
+    pub fn asked_inside(&self) -> String {
+        format!("inside:{}", self.kubectl.context)
+    }
+
+    /// The same cluster, elsewhere in it.
+    pub(crate) fn in_namespace(&self, namespace: &str) -> Self {
+        let kubectl = Kubectl { namespace: namespace.to_owned(), ..self.kubectl.clone() };
+        Self { kubectl, ..self.clone() }
+    }
+
     /// Where the cluster's server is: from this machine to there leads the way that pods come back.
     pub fn server(&self) -> Option<(&str, u16)> {
         self.server.as_ref().map(|(host, port)| (host.as_str(), *port))
@@ -83,7 +94,8 @@ impl PodSite {
         // Of an image that others name, others know for which machines it is.
         let kind = self.wanted.image.is_none().then(|| kind().to_owned());
         let cpus = self.wanted.worker_cpus.unwrap_or(1);
-        Objects { id, count, cpus, duty, image: self.image().to_owned(), kind, deadline_seconds }
+        let image = self.image().to_owned();
+        Objects { id, count, cpus, duty, image, kind, inside: Vec::new(), deadline_seconds }
     }
 
     /// The service that the target is, as far as was said, or its host may name one.
@@ -119,11 +131,11 @@ impl PodSite {
                  --target-service NAMESPACE/NAME"
             )));
         };
-        let place = Kubectl { namespace: namespace.clone(), ..self.kubectl.clone() };
+        let place = self.in_namespace(&namespace).kubectl;
         let selector = format!("kubernetes.io/service-name={name}");
         let arguments = ["get", "endpointslices", "-l", &selector, "-o", "json"];
         let answer = place.ask("asking for the target's pods", &arguments, "")?;
-        let pods = endpoints(&serde_json::from_str(&answer).unwrap_or_default());
+        let pods = endpoints(&serde_json::from_str(&answer).unwrap_or_default(), &namespace);
         if pods.is_empty() {
             return Err(Error::Said(format!(
                 "service {name} in namespace {namespace} has no pods that run on a node (or is none): say which service is the target, \
@@ -140,7 +152,7 @@ impl PodSite {
         }
         let is_named = self.wanted.target_service.is_some();
         let Some((namespace, name)) = self.service_of(host) else { return Ok(None) };
-        let place = Kubectl { namespace: namespace.clone(), ..self.kubectl.clone() };
+        let place = self.in_namespace(&namespace).kubectl;
         let arguments = ["get", "service", &name, "-o", "json", "--ignore-not-found"];
         let answer = match place.ask("asking for the target's service", &arguments, "") {
             // Whether a name is a service's is only a guess.
@@ -165,17 +177,27 @@ pub struct TargetPod {
     pub node: String,
     /// By which its control group is known.
     pub uid: String,
+    /// Where it is in the cluster.
+    pub namespace: String,
+    /// What it is called there, and calls itself.
+    pub name: String,
 }
 
-/// Those of a list of EndpointSlices, each once, those of a node together.
-fn endpoints(list: &Value) -> Vec<TargetPod> {
+/// Those of a list of EndpointSlices in this namespace, each once, those of a node together.
+fn endpoints(list: &Value, namespace: &str) -> Vec<TargetPod> {
     let all = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
     let endpoints = all(list, "items").into_iter().flat_map(|slice| all(&slice, "endpoints"));
     let mut pods: Vec<TargetPod> = endpoints
         .filter_map(|endpoint| {
             let node = endpoint["nodeName"].as_str()?.to_owned();
             let pod = Some(&endpoint["targetRef"]).filter(|target| target["kind"] == "Pod")?;
-            Some(TargetPod { node, uid: pod["uid"].as_str()?.to_owned() })
+            let name = pod["name"].as_str().unwrap_or_default().to_owned();
+            Some(TargetPod {
+                node,
+                uid: pod["uid"].as_str()?.to_owned(),
+                namespace: namespace.to_owned(),
+                name,
+            })
         })
         .collect();
     // One with addresses of both kinds is in two slices.
@@ -305,10 +327,10 @@ mod tests {
             {"endpoints": null},
         ]});
         let found: Vec<(String, String)> =
-            endpoints(&list).into_iter().map(|pod| (pod.node, pod.uid)).collect();
+            endpoints(&list, "shop").into_iter().map(|pod| (pod.node, pod.uid)).collect();
         let expected = [("a", "1"), ("a", "3"), ("b", "2")];
         assert_eq!(found, expected.map(|(node, uid)| (node.to_owned(), uid.to_owned())));
-        assert_eq!(endpoints(&json!({"items": []})), []);
+        assert_eq!(endpoints(&json!({"items": []}), "shop"), []);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, forbidden};
 use crate::forward::Forward;
+use crate::inside::as_pods;
 use crate::objects::{OWNER_PORT, Objects, Passes, PodDuty};
 use crate::pods::{Pods, complaint};
 use crate::site::PodSite;
@@ -76,7 +77,7 @@ impl PodSite {
     }
 
     /// First what owns the rest, then that. From then on whatever fails is swept.
-    fn make(
+    pub(crate) fn make(
         &self,
         objects: Objects,
         first: impl Fn(&Objects) -> String,
@@ -175,9 +176,13 @@ impl Workforce {
         self.site.asked()
     }
 
-    /// What finds its pods.
-    pub fn selector(&self) -> String {
-        self.objects.selector()
+    /// What shows the words of those who run.
+    pub fn logs(&self) -> String {
+        let namespace = &self.site.kubectl.namespace;
+        match self.objects.inside.first() {
+            Some(pod) => format!("kubectl logs -n {namespace} {pod} -c {}", self.objects.name()),
+            None => format!("kubectl logs -n {namespace} -l {}", self.objects.selector()),
+        }
     }
 
     /// Looks at the pods, if it is time for that; it does not wait for what is seen.
@@ -297,7 +302,14 @@ impl Look {
             let said = site.kubectl.said("asking for the pods", arguments, "", WHY_LIMIT).ok()?;
             serde_json::from_str(&said.out).ok().filter(|_| said.fine)
         };
-        let Some(list) = ask(&["get", "pods", "-l", &objects.selector(), "-o", "json"]) else { return };
+        let selector = objects.selector();
+        let which = if objects.inside.is_empty() {
+            vec!["-l", &selector]
+        } else {
+            objects.inside.iter().map(String::as_str).chain(["--ignore-not-found"]).collect()
+        };
+        let Some(list) = ask(&[&["get", "pods", "-o", "json"], &which[..]].concat()) else { return };
+        let list = if objects.inside.is_empty() { list } else { as_pods(&list, &objects.name()) };
         let pods = Pods::of(&list);
         let complaint = if pods.count() < objects.count as usize {
             let about = format!("involvedObject.kind=Job,involvedObject.name={}", objects.name());

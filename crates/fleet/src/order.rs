@@ -82,6 +82,8 @@ pub struct WatchDuty {
     pub path: Option<PathBuf>,
     /// The identities of its pods, if it is in a cluster.
     pub pods: Vec<String>,
+    /// The watcher was put into the target's own process namespace: whoever is there is watched.
+    pub inside: bool,
 }
 
 /// What a member tries before any load, so that what is wrong is known by then.

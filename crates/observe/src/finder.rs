@@ -152,11 +152,11 @@ impl Finder {
                 return;
             }
             named(&self.asked)
-        } else if let Where::Pods(uids) = &self.target {
+        } else if matches!(self.target, Where::Pods(_) | Where::Inside) {
             if !is_gone && !self.looks.is_multiple_of(ALL_OVER) {
                 return;
             }
-            service::in_pods(uids)
+            service::serving(&self.target, &HashSet::new())
         } else {
             let listening = listeners(&self.target);
             if !is_gone && (listening.is_empty() || listening.is_subset(&self.listening)) {

@@ -10,6 +10,8 @@ pub enum Where {
     Unix(PathBuf),
     /// In these pods of a cluster, by their identities; whichever of them this node has.
     Pods(Vec<String>),
+    /// Beside this process, which was put into the target's process namespace.
+    Inside,
     /// Nowhere that is known: whoever is watched has been named.
     Nowhere,
     /// On another machine, where others look.
@@ -31,7 +33,7 @@ impl Where {
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         match self {
             Self::Tcp(addresses) => addresses.clone(),
-            Self::Unix(_) | Self::Pods(_) | Self::Nowhere | Self::Elsewhere => Vec::new(),
+            Self::Unix(_) | Self::Pods(_) | Self::Inside | Self::Nowhere | Self::Elsewhere => Vec::new(),
         }
     }
 }

@@ -156,7 +156,7 @@ fn describe_workers(on: &FleetPlace, fleet: &FleetPlan) -> String {
         FleetPlace::Here => format!("{count} on this machine"),
         FleetPlace::Ssh(hosts) => format!("one process on each of {}", hosts.join(", ")),
         FleetPlace::Join(_) => format!("{count} that others start"),
-        FleetPlace::Pods(None) => format!("{count} as pods of a cluster"),
+        FleetPlace::Pods(None) | FleetPlace::Inside(_) => format!("{count} as pods of a cluster"),
         FleetPlace::Pods(Some(place)) => format!("{count} as pods of {place}"),
     };
     who + &each

@@ -34,6 +34,8 @@ pub enum FleetPlace {
     Join(Option<String>),
     /// Pods of a cluster: `CONTEXT/NAMESPACE`, as far as that is said.
     Pods(Option<String>),
+    /// In the target's own pods, beside its processes: `CONTEXT`, if that is said.
+    Inside(Option<String>),
 }
 
 impl FleetPlan {
@@ -64,6 +66,8 @@ impl fmt::Display for FleetPlace {
             Self::Join(Some(at)) => write!(f, "join:{at}"),
             Self::Pods(None) => f.write_str("k8s"),
             Self::Pods(Some(place)) => write!(f, "k8s:{place}"),
+            Self::Inside(None) => f.write_str("inside"),
+            Self::Inside(Some(context)) => write!(f, "inside:{context}"),
         }
     }
 }
@@ -77,7 +81,14 @@ impl FleetPlace {
 
     /// The same for watchers.
     pub(crate) fn of_watchers(text: &str) -> Result<Self, String> {
-        let expected = "expected ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, or k8s:CONTEXT/NAMESPACE";
+        let expected = "expected ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, k8s:CONTEXT/NAMESPACE, inside, or inside:CONTEXT";
+        match text.strip_prefix("inside") {
+            Some("") => return Ok(Self::Inside(None)),
+            Some(rest) if rest.len() > 1 && rest.starts_with(':') => {
+                return Ok(Self::Inside(Some(rest[1..].to_owned())));
+            }
+            _ => {}
+        }
         match Self::parse(text, FleetPlan::WATCHERS_MOST, expected)? {
             Self::Here => Err(format!("this machine is watched anyway, where nobody else is; {expected}")),
             Self::Ssh(hosts) => {
@@ -90,7 +101,7 @@ impl FleetPlace {
                 }
                 Ok(Self::Ssh(hosts))
             }
-            place @ (Self::Join(_) | Self::Pods(_)) => Ok(place),
+            place @ (Self::Join(_) | Self::Pods(_) | Self::Inside(_)) => Ok(place),
         }
     }
 

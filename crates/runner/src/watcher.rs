@@ -35,23 +35,25 @@ pub struct OwnWatch {
 pub fn watch_for(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Watcher);
     let wire = Wire::over(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
-    Watcher::of(wire, asked, None).obey().map_err(io::Error::other)
+    Watcher::of(wire, asked, None, None).obey().map_err(io::Error::other)
 }
 
-/// The same for the coordinator that a join file names. `joined` is told where that is, once it has let this in.
+/// The same for the coordinator that a join file names, for no longer than `time`. `joined` is told where that is, once it has let this in.
 ///
 /// # Errors
 /// In words: if the file is none, nobody is there, or it is not let in.
 pub fn watch_by(
     file: &str,
     own: Option<OwnWatch>,
+    time: Option<Nanos>,
     asked: &Arc<AtomicBool>,
     joined: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
     let file: JoinFile = file.parse().map_err(words)?;
     let wire = Wire::join(&file, hello(FleetRole::Watcher), &[]).map_err(words)?;
     joined(&file.at);
-    let mut watcher = Watcher::of(wire, asked, own);
+    let until = time.map(|time| Instant::now() + time.to_duration());
+    let mut watcher = Watcher::of(wire, asked, own, until);
     watcher.obey().map_err(|why| why.to_string())?;
     watcher.refused.map_or(Ok(()), Err)
 }
@@ -60,6 +62,8 @@ struct Watcher {
     wire: Wire,
     asked: Arc<AtomicBool>,
     own: Option<OwnWatch>,
+    /// It goes home then, whatever it is told.
+    until: Option<Instant>,
     watch: Option<Watch>,
     /// What found no room yet on the way: the rest waits behind it.
     unsaid: Option<Tidings>,
@@ -68,8 +72,8 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn of(wire: Wire, asked: &Arc<AtomicBool>, own: Option<OwnWatch>) -> Self {
-        Self { wire, asked: Arc::clone(asked), own, watch: None, unsaid: None, refused: None }
+    fn of(wire: Wire, asked: &Arc<AtomicBool>, own: Option<OwnWatch>, until: Option<Instant>) -> Self {
+        Self { wire, asked: Arc::clone(asked), own, until, watch: None, unsaid: None, refused: None }
     }
 
     fn obey(&mut self) -> Result<(), link::Error> {
@@ -105,6 +109,10 @@ impl Watcher {
                 self.tell(leaving());
                 return Ok(());
             }
+            if self.until.is_some_and(|until| Instant::now() >= until) {
+                self.tell(Tidings::Leaving { why: "its time was up (--for)".to_owned() });
+                return Ok(());
+            }
         }
     }
 
@@ -134,14 +142,15 @@ impl Watcher {
 
 /// The watch that a duty asks for, and what it says first; else why nothing would be seen of the target.
 fn looks_at(duty: WatchDuty, own: Option<&OwnWatch>) -> Result<(Watch, Watched), String> {
-    let WatchDuty { asked, at, port, path, pods } = duty;
+    let WatchDuty { asked, at, port, path, pods, inside } = duty;
     let asked = match own {
         Some(own) => plan::Watch { attach: asked.attach, ..own.asked.clone() },
         None => asked,
     };
-    let is_named = asked.names_processes() || !pods.is_empty();
+    let is_named = asked.names_processes() || inside || !pods.is_empty();
     let place = match (own.and_then(|own| own.place.clone()), path, port) {
         (Some(place), ..) => place,
+        _ if inside => Where::Inside,
         _ if !pods.is_empty() => Where::Pods(pods),
         (None, Some(path), _) => Where::Unix(path),
         (None, None, Some(port)) => {

@@ -35,8 +35,11 @@ pub fn worker(args: &WorkerArgs, common: &Common) -> Result<u8, Failure> {
     Ok(exit::MET)
 }
 
-/// What a join file says; `-` is standard input.
+/// What a join file says; `-` is standard input, `env:NAME` a variable of the environment.
 pub fn join_file(name: &str) -> Result<String, Failure> {
+    if let Some(variable) = name.strip_prefix("env:") {
+        return Ok(std::env::var(variable).with_context(|| format!("{variable} holds no join file"))?);
+    }
     let text = if name == "-" {
         let mut text = Vec::new();
         std::io::stdin().read_to_end(&mut text).context("standard input cannot be read")?;

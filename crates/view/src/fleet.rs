@@ -57,9 +57,10 @@ pub(crate) fn asked(members: &[FleetMember]) -> String {
 pub(crate) fn watched_from(places: &[PlaceSeen]) -> String {
     let hosts: Vec<&str> = places.iter().filter_map(|place| place.watched.on.strip_prefix("ssh:")).collect();
     let joined = places.iter().filter(|place| place.watched.on == "join").count();
+    let other = places.iter().map(|place| place.watched.on.as_str()).find(|on| !on.is_empty());
     match (hosts.is_empty(), joined) {
         (false, _) => format!(" --watch-on ssh:{}", hosts.join(",")),
-        (true, 0) => String::new(),
+        (true, 0) => other.map_or(String::new(), |on| format!(" --watch-on {on}")),
         (true, 1) => " --watch-on join".to_owned(),
         (true, count) => format!(" --watch-on join --watchers {count}"),
     }
@@ -127,6 +128,8 @@ mod tests {
             (&["", "ssh:b"], " --watch-on ssh:b"),
             (&["join"], " --watch-on join"),
             (&["join", "join"], " --watch-on join --watchers 2"),
+            (&["k8s:lab/watch", "k8s:lab/watch"], " --watch-on k8s:lab/watch"),
+            (&["inside:lab"], " --watch-on inside:lab"),
         ] {
             let places: Vec<PlaceSeen> = on.iter().map(|on| place(on)).collect();
             assert_eq!(watched_from(&places), expected);

@@ -134,6 +134,9 @@ fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
     }
 }
 
+/// So begins how a watcher in the target's own pod was asked for.
+const INSIDE: &str = "inside:";
+
 /// Who is watched, and what of them cannot be.
 fn who_is_watched(watched: &Watched) -> String {
     if let Some(lost) = &watched.lost {
@@ -147,6 +150,11 @@ fn who_is_watched(watched: &Watched) -> String {
         "watching nothing".to_owned()
     } else {
         format!("watching {}", names.join(", "))
+    };
+    let text = if watched.on.starts_with(INSIDE) {
+        format!("{text}, from a container that stays in its pod's record until the pod goes")
+    } else {
+        text
     };
     let missing: Vec<&str> = watched.missing.iter().map(|missing| missing.what.as_str()).collect();
     match missing.is_empty() {

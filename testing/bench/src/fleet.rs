@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::{read, read_dir, read_to_string};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,8 @@ const TRUTH: f64 = 2_000.0;
 /// How near is near enough.
 const NEAR: f64 = 0.02;
 const LOOK: Duration = Duration::from_millis(50);
+/// For a search to write the file that lets workers in.
+const WRITTEN: Duration = Duration::from_secs(20);
 
 /// What is tried.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub struct FleetCase {
     pub workers: Vec<u32>,
     /// In each of them a worker is killed, each time at another moment.
     pub kills: bool,
+    /// Workers are no children of the search's: they come by a file, and their clocks are a day ahead.
+    pub apart: bool,
 }
 
 /// What one search came to.
@@ -57,10 +61,8 @@ pub fn measure(case: &FleetCase) -> anyhow::Result<()> {
         "| workers | right | held, median | least, largest | trials spoiled | took, median |\n|---|---|---|---|---|---|"
     );
     for &workers in &case.workers {
-        let kills = case.kills && workers > 0;
-        let searches: Vec<Search> = (0..case.seeds)
-            .map(|seed| search(&case.torment, workers, seed, kills))
-            .collect::<Result<_, _>>()?;
+        let searches: Vec<Search> =
+            (0..case.seeds).map(|seed| search(case, workers, seed)).collect::<Result<_, _>>()?;
         println!("{}", line(workers, &searches));
     }
     Ok(())
@@ -91,14 +93,52 @@ fn line(workers: u32, searches: &[Search]) -> String {
     )
 }
 
-fn search(torment: &Path, workers: u32, seed: u64, kills: bool) -> anyhow::Result<Search> {
-    let mut command = Command::new(torment);
+/// Processes that end with this.
+struct Apart(Vec<Child>);
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // They end with the run; one that does not is ended here.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// So many workers that join by the file that a search writes into this folder, each with a clock of its own.
+fn apart(torment: &Path, folder: &Path, workers: u32) -> anyhow::Result<Apart> {
+    let file = folder.join("run.join");
+    let began = Instant::now();
+    while !read_to_string(&file).is_ok_and(|text| text.ends_with("KEY-----\n")) {
+        if began.elapsed() > WRITTEN {
+            bail!("the search writes no join file");
+        }
+        sleep(LOOK);
+    }
+    let mut all = Apart(Vec::new());
+    for _ in 0..workers {
+        let mut command = Command::new("unshare");
+        command.args(["-T", "--monotonic", "86400", "--fork", "--kill-child"]).arg(torment);
+        command.args(["worker", "--quiet", "--join"]).arg(&file);
+        all.0.push(command.spawn().context("unshare, of util-linux")?);
+    }
+    Ok(all)
+}
+
+fn search(case: &FleetCase, workers: u32, seed: u64) -> anyhow::Result<Search> {
+    let (is_apart, kills) = (case.apart && workers > 0, case.kills && workers > 0);
+    let folder = tempfile::tempdir().context("no temporary folder")?;
+    let mut command = Command::new(&case.torment);
     command.args(["find", "demo", "--no-store", "--quiet", "--format", "json", "--seed", &seed.to_string()]);
     if workers > 0 {
-        command.args(["--on", "here", "--workers", &workers.to_string()]);
+        let on = if is_apart { "join" } else { "here" };
+        command.args(["--on", on, "--workers", &workers.to_string()]);
     }
     let began = Instant::now();
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().context("torment")?;
+    command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let mut child = command.spawn().context("torment")?;
+    let _apart = is_apart.then(|| apart(&case.torment, folder.path(), workers)).transpose()?;
     let mut out = child.stdout.take().context("it was asked to be piped")?;
     let text = std::thread::spawn(move || {
         let mut text = String::new();

@@ -45,6 +45,9 @@ enum What {
         /// Kill one worker in each search, each time at another moment
         #[arg(long)]
         kill: bool,
+        /// Workers come by a file, over TLS, with clocks that are a day ahead; wants root
+        #[arg(long, conflicts_with = "kill")]
+        apart: bool,
         /// torment's program [default: the one built beside this]
         #[arg(long)]
         torment: Option<PathBuf>,
@@ -65,9 +68,11 @@ fn program(said: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 fn main() -> anyhow::Result<()> {
     let (only, pairs, block, torment) = match Args::parse().what {
         What::Probes { only, pairs, block, torment } => (only, pairs, block, program(torment)?),
-        What::Fleet { seeds, workers, kill, torment } => {
+        What::Fleet { seeds, workers, kill, apart, torment } => {
             println!("{}, {}\n", machine::describe(), machine::date());
-            return measure_fleets(&FleetCase { torment: program(torment)?, seeds, workers, kills: kill });
+            // Searches have folders of their own.
+            let torment = program(torment)?.canonicalize()?;
+            return measure_fleets(&FleetCase { torment, seeds, workers, kills: kill, apart });
         }
     };
     let scratch = tempfile::tempdir().context("no temporary folder")?;

@@ -10,6 +10,7 @@ fn objects() -> Objects {
         cpus: 2,
         image: "registry.lab/torment:0.1.0".to_owned(),
         kind: Some("amd64".to_owned()),
+        inside: Vec::new(),
         duty: PodDuty::Work(Some(Apart { namespace: "shop".to_owned(), labels })),
         deadline_seconds: 7200,
     }

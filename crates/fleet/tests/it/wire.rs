@@ -126,8 +126,14 @@ fn what_a_member_tells() {
 fn what_watchers_are_told_and_tell() {
     let asked = plan::Watch { pids: vec![7], command: Some("app.jar".to_owned()), ..plan::Watch::default() };
     let at = vec!["10.0.0.5:80".parse().expect("an address"), "[::1]:80".parse().expect("an address")];
-    let duty =
-        WatchDuty { asked, at, port: Some(80), path: Some("/run/s".into()), pods: vec!["1-2".to_owned()] };
+    let duty = WatchDuty {
+        asked,
+        at,
+        port: Some(80),
+        path: Some("/run/s".into()),
+        pods: vec!["1-2".to_owned()],
+        inside: true,
+    };
     for instruction in [
         Instruction::Watch(Box::new(duty)),
         Instruction::WatchFrom { trial: 1, at: Nanos::MAX },

@@ -60,16 +60,26 @@ pub(crate) fn named(asked: &Watch) -> Found {
 const PAUSE: &str = "pause";
 
 /// The processes of pods, by the control groups that nodes name after them.
-pub(crate) fn in_pods(uids: &[String]) -> Found {
-    let is_of_one = |pid: &u32| {
+fn in_pods(uids: &[String]) -> Found {
+    let is_of_one = |pid: u32| {
         fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| of_a_pod(&groups, uids))
     };
+    working(is_of_one, "none of the target's pods has a process on this node that can be seen from here")
+}
+
+/// All that there are beside this one.
+fn beside() -> Found {
+    let own = lineage();
+    working(|pid| !own.contains(&pid), "no process but the watcher's is to be seen in the target's pod")
+}
+
+/// Those of all processes that do something; else why there are none.
+fn working(is_one: impl Fn(u32) -> bool, nobody: &str) -> Found {
     let works = |pid: &u32| procfs::process(*pid).is_some_and(|process| process.name != PAUSE);
-    let pids: Vec<u32> = procfs::pids().filter(is_of_one).filter(works).collect();
+    let pids: Vec<u32> = procfs::pids().filter(|pid| is_one(*pid)).filter(works).collect();
     let mut found = Found { pids: first_ones(&pids), missing: Vec::new() };
     if found.pids.is_empty() {
-        let why = "none of the target's pods has a process on this node that can be seen from here";
-        found.missing.push(Missing::new("the service", why));
+        found.missing.push(Missing::new("the service", nobody));
     }
     found
 }
@@ -112,19 +122,25 @@ fn within(folder: &Path, pids: &mut Vec<u32>, depth: usize) {
 
 /// The processes with this in their command line, but for torment and those that started it.
 fn commands(part: &str) -> Vec<u32> {
+    let own = lineage();
+    let pids = procfs::pids().filter(|pid| !own.contains(pid));
+    pids.filter(|pid| procfs::arguments(*pid).join(" ").contains(part)).collect()
+}
+
+/// This process, and those that started it, but for the first of all.
+fn lineage() -> HashSet<u32> {
     let mut own = HashSet::new();
     let mut pid = std::process::id();
     while pid > 1 && own.insert(pid) {
         pid = procfs::Stat::read(pid).map_or(0, |stat| stat.parent);
     }
-    let pids = procfs::pids().filter(|pid| !own.contains(pid));
-    pids.filter(|pid| procfs::arguments(*pid).join(" ").contains(part)).collect()
+    own
 }
 
 /// The sockets that listen where the target is.
 pub(crate) fn listeners(target: &Where) -> HashSet<u64> {
     match target {
-        Where::Pods(_) | Where::Nowhere | Where::Elsewhere => HashSet::new(),
+        Where::Pods(_) | Where::Inside | Where::Nowhere | Where::Elsewhere => HashSet::new(),
         Where::Tcp(addresses) => {
             let here: Vec<SocketAddr> = addresses.iter().copied().filter(|at| is_here(at.ip())).collect();
             if here.is_empty() {
@@ -180,6 +196,7 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
         }
         Where::Elsewhere => return found,
         Where::Pods(uids) => return in_pods(uids),
+        Where::Inside => return beside(),
         Where::Unix(path) => path.display().to_string(),
         Where::Tcp(addresses) => {
             let list: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();

@@ -155,6 +155,14 @@ fn by_number_command_and_local_socket() {
     assert_eq!(first(&own, &Where::Nowhere), std::process::id());
 }
 
+#[test]
+fn whoever_is_beside_the_watcher_but_not_the_watcher() {
+    let server = Server::start("127.0.0.1:0", None);
+    let mut finder = Finder::new(&Watch::default(), &Where::Inside);
+    until(&mut finder, "service", |scene| scene.subjects[0].pids.contains(&server.pid()));
+    assert!(!finder.scene().subjects[0].pids.contains(&std::process::id()));
+}
+
 fn sleeper(seconds: &str) -> Child {
     Command::new("sleep").arg(seconds).spawn().expect("it is there")
 }

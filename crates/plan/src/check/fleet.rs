@@ -58,7 +58,7 @@ impl Draft {
             "it is for the hosts of ssh: leave it out",
         )?;
         refuse(
-            says(Key::Wait) && !any(|place| matches!(place, FleetPlace::Join(_) | FleetPlace::Pods(_))),
+            says(Key::Wait) && !any(|place| !matches!(place, FleetPlace::Here | FleetPlace::Ssh(_))),
             Key::Wait,
             "only those of join, and pods, are waited for: leave it out",
         )?;

@@ -110,7 +110,7 @@ keys! {
     Workers: "workers", &["fleet"], NUMBER, "'4..16'", Means("`2`");
     /// How many processors each of them uses, one loop on each.
     WorkerCpus: "worker_cpus", &["fleet"], NUMBER, "2", Means("as many as `cores` says; without it one");
-    /// From where the target is watched: `ssh:HOST,USER@HOST`, or `join`.
+    /// From where the target is watched: `ssh:HOST,USER@HOST`; `join`, by such as others start; `k8s` or `k8s:CONTEXT/NAMESPACE`, by a pod on each node of its pods; `inside` or `inside:CONTEXT`, in its pods themselves.
     WatchOn: "watch_on", &["fleet"], Text, "'ssh:root@web'", Means("from this machine");
     /// How many watchers of join there are.
     Watchers: "watchers", &["fleet"], NUMBER, "2", Means("`1`");

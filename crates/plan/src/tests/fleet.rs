@@ -43,7 +43,19 @@ fn what_goes_together_is_understood() {
         ),
         (
             "watch_on = 'join'\nwatchers = 2",
-            FleetPlan { watch_on: Some(FleetPlace::Join(None)), watchers: Some(2), ..nobody },
+            FleetPlan { watch_on: Some(FleetPlace::Join(None)), watchers: Some(2), ..nobody.clone() },
+        ),
+        (
+            "watch_on = 'inside'\nwait = '9s'",
+            FleetPlan {
+                watch_on: Some(FleetPlace::Inside(None)),
+                wait: Some(units::Nanos::from_secs(9)),
+                ..nobody.clone()
+            },
+        ),
+        (
+            "watch_on = 'inside:arn:x/y'",
+            FleetPlan { watch_on: Some(FleetPlace::Inside(Some("arn:x/y".to_owned()))), ..nobody },
         ),
     ] {
         assert_eq!(fleet(text), Ok(expected), "{text}");
@@ -68,6 +80,8 @@ fn what_does_not_is_one_message() {
         ("on = 'here'\nremote_binary = 't'", "hosts of ssh"),
         ("on = 'ssh:b'\nremote_binary = '$(x)'", "a path of letters"),
         ("watch_on = 'here'", "watched anyway"),
+        ("watch_on = 'inside:'", "or inside:CONTEXT"),
+        ("on = 'inside'", "expected here"),
         ("watch_on = 'ssh:me@b,b'", "once"),
         ("watch_on = 'ssh:b'\nwatchers = 2", "watchers of join"),
         ("watch_on = 'join'\nwatchers = 9", "at most 8"),

@@ -286,7 +286,11 @@ fn fleet(is_null: bool, is_watched: bool) -> impl Strategy<Value = FleetPlan> {
     let hosts = FleetPlan { on: Some(ssh(&["b", "me@c", "b"])), ..FleetPlan::default() };
     let workers = prop_oneof![Just(FleetPlan::default()), Just(hosts), counted];
     let watched = (join(), prop::option::of(1_u32..9)).prop_map(|(on, watchers)| (Some(on), watchers));
-    let watched = prop_oneof![Just((None, None)), Just((Some(ssh(&["root@web", "db"])), None)), watched];
+    let inside =
+        prop_oneof![Just(FleetPlace::Inside(None)), Just(FleetPlace::Inside(Some("lab".to_owned())))];
+    let inside = inside.prop_map(|on| (Some(on), None));
+    let watched =
+        prop_oneof![Just((None, None)), Just((Some(ssh(&["root@web", "db"])), None)), watched, inside];
     (workers, watched, time(), any::<bool>()).prop_map(move |(workers, (watch_on, watchers), wait, says)| {
         let (watch_on, watchers) = if is_null || !is_watched { (None, None) } else { (watch_on, watchers) };
         let mut fleet = FleetPlan { watch_on, watchers, ..workers };

@@ -41,7 +41,7 @@ pub struct Watched {
     pub sweeps_per_second: f64,
     /// Whether the one who looks runs before all others; if not, it is late when the machine is full.
     pub real_time: bool,
-    /// How whoever watches was asked for, as `--watch-on` takes it: `ssh:HOST`, `join`; of torment itself nothing.
+    /// How whoever watches was asked for, as `--watch-on` takes it: `ssh:HOST`, `join`, `inside:CONTEXT`; of torment itself nothing.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub on: String,
     /// Nobody looks there any more.

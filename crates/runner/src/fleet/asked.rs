@@ -67,10 +67,12 @@ pub enum WatchersAsked {
         /// Where they come in.
         entrance: Arc<Entrance>,
     },
-    /// A pod on each node of the target's pods, as far as [`FleetPlan::WATCHERS_MOST`] goes.
+    /// A pod on each node of the target's pods, or one in each of these, as far as [`FleetPlan::WATCHERS_MOST`] goes.
     Pods {
         /// The target's.
         pods: Vec<TargetPod>,
+        /// They are watched from within.
+        inside: bool,
         /// Where they come in.
         entrance: Arc<Entrance>,
         /// Where they are.
@@ -85,6 +87,7 @@ impl WatchersAsked {
         match self {
             Self::Ssh { hosts, .. } => hosts.len() as u32,
             Self::Join { watchers, .. } => *watchers,
+            Self::Pods { pods, inside: true, .. } => watched_pods(pods).len() as u32,
             Self::Pods { pods, .. } => watched_nodes(pods).len() as u32,
         }
     }
@@ -94,21 +97,32 @@ impl WatchersAsked {
         match self {
             Self::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
             Self::Join { .. } => "join".to_owned(),
+            Self::Pods { site, inside: true, .. } => site.asked_inside(),
             Self::Pods { site, .. } => site.asked(),
         }
     }
 }
 
 impl WatchersAsked {
-    /// What none of them sees of the target, if it is on more nodes than are watched.
+    /// What none of them sees of the target, if it is on more nodes than are watched, or more pods.
     pub(super) fn unwatched(&self) -> Option<Missing> {
-        let Self::Pods { pods, .. } = self else { return None };
+        let Self::Pods { pods, inside, .. } = self else { return None };
+        if *inside {
+            let (all, watched) = (pods.len(), watched_pods(pods).len());
+            let why = || format!("the target has {all} pods, of which {watched} are watched");
+            return (watched < all).then(|| Missing::new("the other pods", why()));
+        }
         let nodes: BTreeSet<&str> = pods.iter().map(|pod| pod.node.as_str()).collect();
         let (all, watched) = (nodes.len(), watched_nodes(pods).len());
         let why =
             || format!("the target's pods are on {all} nodes, of which the {watched} with most are watched");
         (watched < all).then(|| Missing::new("the other nodes", why()))
     }
+}
+
+/// The target's pods, as far as there may be watchers in them.
+pub(super) fn watched_pods(pods: &[TargetPod]) -> &[TargetPod] {
+    &pods[..pods.len().min(FleetPlan::WATCHERS_MOST as usize)]
 }
 
 /// The nodes of the target's pods, those with most of them first, as far as there may be watchers.
@@ -203,7 +217,12 @@ mod tests {
 
     #[test]
     fn the_nodes_with_most_of_the_target_are_watched() {
-        let pod = |node: u32, uid: u32| TargetPod { node: format!("n{node}"), uid: uid.to_string() };
+        let pod = |node: u32, uid: u32| TargetPod {
+            node: format!("n{node}"),
+            uid: uid.to_string(),
+            namespace: "shop".to_owned(),
+            name: format!("clinic-{uid}"),
+        };
         let pods: Vec<TargetPod> =
             (0..10).map(|n| pod(n, n)).chain([pod(9, 10), pod(8, 11), pod(9, 12)]).collect();
         let nodes = watched_nodes(&pods);

@@ -34,6 +34,17 @@ pub(crate) fn at_home_alone(at: &str) -> Error {
     ))
 }
 
+/// What helps where it is the way to this machine, to here, that is missing.
+pub(super) fn with_way(why: String, at: &str) -> String {
+    if at.is_empty() || !why.contains(at) || !why.contains("cannot be reached") {
+        return why;
+    }
+    format!(
+        "{why}; that is how they come to this machine: say an address at which pods reach it (--reach HOST:PORT), and look at firewalls \
+         and network policies"
+    )
+}
+
 impl Fleet {
     /// Why the run cannot begin, as far as the cluster says.
     pub(super) fn hindered(&mut self) -> Option<String> {
@@ -46,12 +57,7 @@ impl Fleet {
     /// Why pods did not come in time; none if there are none.
     pub(super) fn pods_wait(&self) -> Option<String> {
         let workforce = self.workforce.as_ref()?;
-        let runs = || {
-            format!(
-                "pods run that have not come: see what they say, kubectl logs -l {}",
-                workforce.selector()
-            )
-        };
+        let runs = || format!("pods run that have not come: see what they say, {}", workforce.logs());
         Some(self.with_help(workforce.waits().unwrap_or_else(runs)))
     }
 
@@ -66,13 +72,7 @@ impl Fleet {
 
     fn with_help(&self, why: String) -> String {
         let at = self.asked.entrance().map_or("", |entrance| entrance.at.as_str());
-        if !at.is_empty() && why.contains(at) && why.contains("cannot be reached") {
-            return format!(
-                "{why}; that is how they come to this machine: say an address at which pods reach it (--reach HOST:PORT), and look at \
-                 firewalls and network policies"
-            );
-        }
-        why
+        with_way(why, at)
     }
 
     /// A pod for people: its node says more than its name.

@@ -1,9 +1,10 @@
 //! Watchers: processes on other machines that look at the target there as this one would here, and tell what they see. One that is lost ends
 //! nothing: its place says since when nothing is known.
 
-use super::asked::{WatchersAsked, watched_nodes};
+use super::asked::{WatchersAsked, watched_nodes, watched_pods};
 use super::gather::AGREE_LIMIT;
 use super::hand::{Hand, READY_LIMIT};
+use super::pods::with_way;
 use super::ssh::{Arriving, Part};
 use super::{ASK, now};
 use crate::build::{VERSION, stamp};
@@ -71,10 +72,15 @@ impl Watchers {
         let post = Post::open(VERSION, stamp(), FleetRole::Watcher, &plan.generator.cores);
         let mut duty = duty(plan, target)?;
         let workforce = match asked {
-            WatchersAsked::Pods { pods, entrance, site, deadline } => {
-                duty.pods = pods.iter().map(|pod| pod.uid.clone()).collect();
-                let seconds = deadline.0 / Nanos::from_secs(1).0;
-                let raised = site.raise_watchers(&watched_nodes(pods), entrance.file(), seconds);
+            WatchersAsked::Pods { pods, inside, entrance, site, deadline } => {
+                let (file, seconds) = (entrance.file(), deadline.0 / Nanos::from_secs(1).0);
+                duty.inside = *inside;
+                let raised = if *inside {
+                    site.raise_inside(watched_pods(pods), file, seconds)
+                } else {
+                    duty.pods = pods.iter().map(|pod| pod.uid.clone()).collect();
+                    site.raise_watchers(&watched_nodes(pods), file, seconds)
+                };
                 Some(raised.map_err(|why| Error::Fleet(why.to_string()))?)
             }
             WatchersAsked::Ssh { .. } | WatchersAsked::Join { .. } => None,
@@ -162,16 +168,17 @@ impl Watchers {
     fn hindered(&mut self) -> Option<String> {
         let workforce = self.workforce.as_mut()?;
         workforce.look();
-        workforce.hinders()
+        let why = workforce.hinders()?;
+        Some(match &self.asked {
+            WatchersAsked::Pods { entrance, .. } => with_way(why, &entrance.at),
+            WatchersAsked::Ssh { .. } | WatchersAsked::Join { .. } => why,
+        })
     }
 
     fn nobody_comes(&self) -> String {
         let there = self.eyes.values().filter(|eye| eye.watches).count();
         if let Some(workforce) = &self.workforce {
-            let runs = || {
-                let selector = workforce.selector();
-                format!("their pods run: see what they say, kubectl logs -l {selector}")
-            };
+            let runs = || format!("they run: see what they say, {}", workforce.logs());
             let why = workforce.waits().unwrap_or_else(runs);
             return format!("{there} of {} watchers came in time: {why}", self.asked.count());
         }
@@ -244,7 +251,7 @@ impl Watchers {
         let is_joined = self.is_joined();
         // A node says more than a pod's name.
         let node = self.workforce.as_ref().and_then(|workforce| workforce.node(&hello.place));
-        if let (WatchersAsked::Pods { pods, .. }, Some(node)) = (&self.asked, &node) {
+        if let (WatchersAsked::Pods { pods, inside: false, .. }, Some(node)) = (&self.asked, &node) {
             duty.pods = pods.iter().filter(|pod| pod.node == *node).map(|pod| pod.uid.clone()).collect();
         }
         let name = node.unwrap_or_else(|| hello.place.clone());
@@ -360,7 +367,7 @@ impl Watchers {
 /// What they look at. No secret leaves this machine.
 fn duty(plan: &Plan, target: &Target) -> Result<WatchDuty, Error> {
     let (asked, _) = plan.watch.parted();
-    let duty = WatchDuty { asked, at: Vec::new(), port: None, path: None, pods: Vec::new() };
+    let duty = WatchDuty { asked, at: Vec::new(), port: None, path: None, pods: Vec::new(), inside: false };
     match Endpoint::of(target) {
         Ok(endpoint) => Ok(WatchDuty {
             at: endpoint.address().into_iter().collect(),

@@ -44,7 +44,8 @@ pub struct FleetArgs {
     #[command(flatten)]
     pub pods: PodArgs,
     /// Watch the target from its own machines, instead of from this one: ssh:HOST,USER@HOST, by watchers that others start there: join,
-    /// join:HOST:PORT, or, of a service in a cluster, by a pod on each of its nodes: k8s, k8s:CONTEXT/NAMESPACE
+    /// join:HOST:PORT, or, of a service in a cluster, by a pod on each of its nodes: k8s, k8s:CONTEXT/NAMESPACE, or in its own
+    /// pods, where a container stays in the record of each: inside, inside:CONTEXT
     #[arg(long, value_name = "WHERE", help_heading = "Watch")]
     watch_on: Option<String>,
     /// How many watchers of join there are [default: 1]
@@ -203,9 +204,10 @@ impl PodArgs {
 pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked>> {
     let fleet = &plan.fleet;
     let (workers, most) = fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
-    let is_of_pods = |place: &Option<FleetPlace>| matches!(place, Some(FleetPlace::Pods(_)));
+    let is_of_pods =
+        |place: &Option<FleetPlace>| matches!(place, Some(FleetPlace::Pods(_) | FleetPlace::Inside(_)));
     if let Some(option) = pods.said().filter(|_| !is_of_pods(&fleet.on) && !is_of_pods(&fleet.watch_on)) {
-        let message = "it is for pods (--on k8s, --watch-on k8s): leave it out".to_owned();
+        let message = "it is for pods (--on k8s, --watch-on k8s or inside): leave it out".to_owned();
         return Err(Error { place: Some(GivenAt::Option(option)), message }.into());
     }
     if pods.print_manifests && !is_of_pods(&fleet.on) {
@@ -218,6 +220,8 @@ pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked
     }
     let Some(on) = &fleet.on else { return Ok(None) };
     Ok(Some(match on {
+        // Nobody works there: the plan takes it for watchers alone.
+        FleetPlace::Inside(_) => return Ok(None),
         FleetPlace::Here => FleetAsked::Here { workers, most },
         FleetPlace::Ssh(hosts) => {
             FleetAsked::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() }
@@ -303,14 +307,15 @@ pub fn watchers_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<Watcher
         Some(FleetPlace::Ssh(hosts)) => {
             Some(WatchersAsked::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() })
         }
-        Some(FleetPlace::Pods(place)) => {
+        Some(on @ (FleetPlace::Pods(place) | FleetPlace::Inside(place))) => {
+            let inside = matches!(on, FleetPlace::Inside(_));
             let site = Arc::new(pods.site(place.as_deref(), None)?);
             let pods_there = site.target_pods(plan.target.host().unwrap_or_default())?;
             // Where workers come in is one port, where watchers do another.
             let reach = pods.reach_of_watchers(fleet.on.as_ref());
             let entrance = Entrance::for_watcher_pods(reach.as_deref(), site.server(), fleet.waits())?;
             let (entrance, deadline) = (Arc::new(entrance), deadline(plan));
-            Some(WatchersAsked::Pods { pods: pods_there, entrance, site, deadline })
+            Some(WatchersAsked::Pods { pods: pods_there, inside, entrance, site, deadline })
         }
     })
 }

@@ -28,10 +28,10 @@ pub struct WatchCommand {
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "whom")]
     program: Vec<String>,
     /// Watch for a run on another machine, which waits with `--watch-on join`, by the file that it has written: whoever listens at its
-    /// target's port, if nobody is named; - reads the file from standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "time", "interval"])]
+    /// target's port, if nobody is named; - reads the file from standard input, env:NAME from that variable
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "interval"])]
     join: Option<String>,
-    /// How long to watch [default: on a terminal until Ctrl-C, else 10s]
+    /// How long to watch [default: on a terminal until Ctrl-C, else 10s; for a run, until that is over]
     #[arg(long = "for", value_name = "TIME")]
     time: Option<String>,
     /// How often to redraw the table on the terminal [default: 1s]
@@ -78,6 +78,8 @@ pub struct WatchingFor {
     pub file: String,
     /// Who, if that was said.
     pub whom: Option<Whom>,
+    /// For how long at most, if that was said.
+    pub time: Option<Nanos>,
     /// What else is asked.
     pub asked: plan::Watch,
 }
@@ -92,11 +94,11 @@ impl WatchCommand {
             Some(text) => whom(text, started)?,
             None => Whom::Program(self.program.clone()),
         };
-        let time = |option, text: &Option<String>| text.as_deref().map(|text| time(option, text)).transpose();
+        let interval = self.interval.as_deref().map(|text| time("--interval", text)).transpose()?;
         Ok(Watching {
             whom,
-            time: time("--for", &self.time)?,
-            interval: time("--interval", &self.interval)?.unwrap_or(Nanos::from_secs(1)),
+            time: self.time()?,
+            interval: interval.unwrap_or(Nanos::from_secs(1)),
             asked: self.asked(read)?,
         })
     }
@@ -113,7 +115,11 @@ impl WatchCommand {
     pub fn watching_for(&self, read: ReadFile<'_>) -> Result<WatchingFor, Error> {
         let whom = self.whom.as_deref().map(|text| whom(text, started)).transpose()?;
         let file = self.join.clone().unwrap_or_default();
-        Ok(WatchingFor { file, whom, asked: self.asked(read)? })
+        Ok(WatchingFor { file, whom, time: self.time()?, asked: self.asked(read)? })
+    }
+
+    fn time(&self) -> Result<Option<Nanos>, Error> {
+        self.time.as_deref().map(|text| time("--for", text)).transpose()
     }
 
     fn asked(&self, read: ReadFile<'_>) -> Result<plan::Watch, Error> {

@@ -11,7 +11,7 @@ Examples:
   torment worker --join run.join
   srun -n 8 torment worker --join run.join     on a cluster of Slurm")]
 pub struct WorkerArgs {
-    /// The file that the run has written; - reads it from standard input
+    /// The file that the run has written; - reads it from standard input, env:NAME from that variable
     #[arg(long, value_name = "FILE")]
     pub join: String,
     /// Try for so long to reach the run, if it is not there yet [default: once]

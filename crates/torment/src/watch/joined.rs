@@ -13,7 +13,7 @@ pub fn join(
     watching: impl FnOnce(ReadFile<'_>) -> Result<WatchingFor, Error>,
     common: &Common,
 ) -> Result<u8, Failure> {
-    let WatchingFor { file, whom, asked } = watching(&mut crate::bytes).map_err(wrong)?;
+    let WatchingFor { file, whom, time, asked } = watching(&mut crate::bytes).map_err(wrong)?;
     let text = join_file(&file)?;
     let own = match whom {
         None if asked.asks_others() => Some(OwnWatch { asked, place: None }),
@@ -21,7 +21,7 @@ pub fn join(
         Some(whom) => Some(own(&whom, asked)?),
     };
     let stop = interrupt::asked()?;
-    runner::watch_by(&text, own, &stop, &mut |at| {
+    runner::watch_by(&text, own, time, &stop, &mut |at| {
         if !common.quiet {
             eprintln!("watches for the run at {at}; Ctrl-C leaves it");
         }

@@ -1,10 +1,11 @@
 //! `--on k8s` in a cluster that tests/cluster.sh makes: Kubernetes' own API server, controllers and scheduler, nodes without a kubelet. `make
 //! test-cluster` runs these; they want what it has started.
 
+mod watched;
+
 use crate::program::{Ended, Place, Running, SOON, adds_up, held, number};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -297,8 +298,20 @@ fn a_lost_worker_is_replaced_and_the_search_goes_on() {
 fn a_fleet_of_pods_grows_before_it_is_the_limit() {
     let lab = Lab::new();
     let grow = |on: &str| {
-        let arguments =
-            ["find", "null", "--from", "100k", "--trial", "1s", "--budget", "40s", "--workers", "1..2"];
+        let arguments = [
+            "find",
+            "null",
+            "--from",
+            "100k",
+            "--max",
+            "10M",
+            "--trial",
+            "1s",
+            "--budget",
+            "40s",
+            "--workers",
+            "1..2",
+        ];
         let ended = lab.torment(arguments.into_iter().chain(["--format", "json", "--on", on]));
         let run = ended.json();
         let workers = run["fleet"]["workers"].as_array().expect("a list").len();
@@ -403,53 +416,6 @@ fn by_hand_it_is_the_same() {
     lab.kubectl(&["-n", "load", "delete", "job,networkpolicy", "-l", "torment/run=by-hand"]);
     lab.kubectl(&["-n", "load", "delete", "secret", "torment-by-hand"]);
     lab.is_swept();
-}
-
-/// The load comes from here, for both pods: one of them by itself has not half of what the other is asked for.
-#[test]
-#[ignore = "wants a cluster: make test-cluster"]
-fn the_pods_behind_a_service_are_watched() {
-    let lab = Lab::new();
-    let address = lab.kubectl(&["-n", "shop", "get", "pod", "twin-b", "-o", "jsonpath={.status.podIP}"]);
-    let url = format!("http://{address}:8080/fault/cpu?us=400");
-    let load = ["run", &url, "-r", "1000", "-d", "6s", "--format", "json"];
-    let watched = ["--watch-on", "k8s:dev/watch", "--target-service", "shop/twins", "--reach", "10.99.0.1"];
-    let ended = lab.torment([&load[..], &watched[..]].concat());
-    lab.is_swept();
-    let run = ended.json();
-    let others = run["also_watched"].as_array().into_iter().flatten();
-    let places: BTreeSet<&str> =
-        others.chain([&run["watched"]]).filter_map(|place| place["place"].as_str()).collect();
-    assert_eq!(places, BTreeSet::from(["a", "b"]), "{ended}");
-    // It has a tenth of a processor, which the watcher on its node alone knows.
-    let cause = run["diagnosis"]["cause"].as_str().expect("one is named");
-    assert!(["cpu", "cpu-quota"].contains(&cause), "{cause}: {ended}");
-    assert_eq!(run["diagnosis"]["place"], "b", "{ended}");
-
-    let refused = |code: i32, arguments: &[&str], words: &[&str]| {
-        println!("{}", lab.torment([&load[..], arguments].concat()).complains(code, words));
-        lab.is_swept();
-    };
-    refused(
-        1,
-        &["--watch-on", "k8s", "--target-service", "shop/twins"],
-        &["namespace load forbids the pods", "hostPID"],
-    );
-    refused(
-        2,
-        &["--watch-on", "k8s:dev/watch"],
-        &["names no service of the cluster", "--target-service NAMESPACE/NAME"],
-    );
-    // An address of a service is as good as its name, for whoever may look everywhere.
-    let ip = lab.kubectl(&["-n", "shop", "get", "service", "nobody", "-o", "jsonpath={.spec.clusterIP}"]);
-    let url = format!("http://{ip}:8080/");
-    let load = ["run", &url, "-r", "9", "--watch-on", "k8s:admin/watch"];
-    println!("{}", lab.torment(load).complains(2, &["service nobody in namespace shop has no pods"]));
-    refused(
-        2,
-        &["--watch-on", "k8s:dev/watch", "--target-service", "shop/none"],
-        &["service none in namespace shop has no pods"],
-    );
 }
 
 /// What a run is called in the cluster, of what is said when it begins.

@@ -223,19 +223,29 @@ fn watchers_come_by_their_own_file_and_each_place_is_told_apart() {
 }
 
 #[test]
-fn a_watcher_that_is_told_to_go_says_so() {
+fn a_watcher_that_goes_early_says_why() {
     let _turn = Turn::shared();
     let place = Place::new();
     let target = Target::start(&place, &["--model", "async"]);
     let url = target.url("/json");
-    let arguments = ["run", &url, "-r", "50", "-d", "4s", "--watch-on", "join", "--format", "json"];
+    let arguments =
+        ["run", &url, "-r", "50", "-d", "8s", "--watch-on", "join", "--watchers", "2", "--format", "json"];
     let running = Running::start(place.command(arguments));
     file(&place, "watch.join");
-    let watcher = watcher(&place, &[]);
+    let told = watcher(&place, &[]);
+    // The file need not be one.
+    let text = std::fs::read_to_string(place.path("watch.join")).expect("it is there");
+    let mut command = place.command(["watch", "--join", "env:LETS_IN", "--for", "5s"]);
+    command.env("LETS_IN", text);
+    let timed = Running::start(command);
     until("the load does not come", SOON, || target.truth("/json")["received"].as_u64() > Some(60));
-    watcher.signal(Signal::TERM);
-    watcher.end().expect(0);
+    told.signal(Signal::TERM);
+    told.end().expect(0);
+    timed.end().expect(0);
     let run = running.end().measured().json();
-    let why = run["watched"]["lost"]["why"].as_str().expect("one is lost");
-    assert!(why.contains("SIGTERM"), "{why}");
+    let whys = [&run["watched"], &run["also_watched"][0]].map(|place| place["lost"]["why"].to_string());
+    assert!(whys.iter().any(|why| why.contains("SIGTERM")), "{whys:?}");
+    assert!(whys.iter().any(|why| why.contains("its time was up")), "{whys:?}");
+    let none = place.torment(["watch", "--join", "env:LETS_NOBODY_IN"]);
+    println!("{}", none.complains(1, &["LETS_NOBODY_IN holds no join file"]));
 }

@@ -1,0 +1,128 @@
+//! Who looks at the target's pods: from their nodes, and from inside.
+
+use super::{Lab, STARTS};
+use crate::program::Running;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The load comes from here, for both pods: one of them by itself has not half of what the other is asked for.
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn the_pods_behind_a_service_are_watched() {
+    let lab = Lab::new();
+    let address = lab.kubectl(&["-n", "shop", "get", "pod", "twin-b", "-o", "jsonpath={.status.podIP}"]);
+    let url = format!("http://{address}:8080/fault/cpu?us=400");
+    let load = ["run", &url, "-r", "1000", "-d", "6s", "--format", "json"];
+    let watched = ["--watch-on", "k8s:dev/watch", "--target-service", "shop/twins", "--reach", "10.99.0.1"];
+    let ended = lab.torment([&load[..], &watched[..]].concat());
+    lab.is_swept();
+    let run = ended.json();
+    let others = run["also_watched"].as_array().into_iter().flatten();
+    let places: BTreeSet<&str> =
+        others.chain([&run["watched"]]).filter_map(|place| place["place"].as_str()).collect();
+    assert_eq!(places, BTreeSet::from(["a", "b"]), "{ended}");
+    // It has a tenth of a processor, which the watcher on its node alone knows.
+    let cause = run["diagnosis"]["cause"].as_str().expect("one is named");
+    assert!(["cpu", "cpu-quota"].contains(&cause), "{cause}: {ended}");
+    assert_eq!(run["diagnosis"]["place"], "b", "{ended}");
+
+    let refused = |code: i32, arguments: &[&str], words: &[&str]| {
+        println!("{}", lab.torment([&load[..], arguments].concat()).complains(code, words));
+        lab.is_swept();
+    };
+    refused(
+        1,
+        &["--watch-on", "k8s", "--target-service", "shop/twins"],
+        &["namespace load forbids the pods", "hostPID"],
+    );
+    refused(
+        2,
+        &["--watch-on", "k8s:dev/watch"],
+        &["names no service of the cluster", "--target-service NAMESPACE/NAME"],
+    );
+    // An address of a service is as good as its name, for whoever may look everywhere.
+    let ip = lab.kubectl(&["-n", "shop", "get", "service", "nobody", "-o", "jsonpath={.spec.clusterIP}"]);
+    let url = format!("http://{ip}:8080/");
+    let load = ["run", &url, "-r", "9", "--watch-on", "k8s:admin/watch"];
+    println!("{}", lab.torment(load).complains(2, &["service nobody in namespace shop has no pods"]));
+    refused(
+        2,
+        &["--watch-on", "k8s:dev/watch", "--target-service", "shop/none"],
+        &["service none in namespace shop has no pods"],
+    );
+}
+
+/// The watchers that were put into a pod: their names, and how each ended, if it did.
+fn put_into(lab: &Lab, pod: &str) -> Vec<(String, Option<i64>)> {
+    let pod = lab.kubectl(&["-n", "inner", "get", "pod", pod, "-o", "json"]);
+    assert!(!pod.contains("PRIVATE KEY"), "{pod}");
+    let pod: Value = serde_json::from_str(&pod).expect("it is JSON");
+    let all = pod["status"]["ephemeralContainerStatuses"].as_array().into_iter().flatten();
+    let ended = |one: &Value| one.pointer("/state/terminated/exitCode").and_then(Value::as_i64);
+    all.map(|one| (one["name"].as_str().unwrap_or_default().to_owned(), ended(one))).collect()
+}
+
+/// Where no pod may see its node's processes: by containers that join the target's own.
+#[test]
+#[ignore = "wants a cluster: make test-cluster"]
+fn the_target_s_pods_are_watched_from_inside() {
+    let lab = Lab::new();
+    let address = lab.kubectl(&["-n", "inner", "get", "pod", "inner-b", "-o", "jsonpath={.status.podIP}"]);
+    let url = format!("http://{address}:8080/fault/cpu?us=1000");
+    let load = ["run", &url, "-r", "600", "-d", "6s", "--reach", "10.99.0.1", "--format", "json"];
+    let inside = |service| ["--watch-on", "inside", "--target-service", service];
+    let ended = lab.torment([&load[..], &inside("inner/inner")].concat());
+    lab.is_swept();
+    let run = ended.json();
+    let others = run["also_watched"].as_array().into_iter().flatten();
+    let seen: BTreeSet<(&str, &str)> = others
+        .chain([&run["watched"]])
+        .filter_map(|watched| Some((watched["place"].as_str()?, watched["level"].as_str()?)))
+        .collect();
+    assert_eq!(seen, BTreeSet::from([("inner-a", "full"), ("inner-b", "full")]), "{ended}");
+    // It has three tenths of a processor, which is seen by its own control group.
+    assert_eq!(
+        (&run["diagnosis"]["cause"], &run["diagnosis"]["place"]),
+        (&"cpu-quota".into(), &"inner-b".into()),
+        "{ended}"
+    );
+    assert!(ended.stderr.contains("stays in its pod's record"), "{ended}");
+    // They have gone home, and are in the record for good.
+    for pod in ["inner-a", "inner-b"] {
+        let put = put_into(&lab, pod);
+        assert!(matches!(put.as_slice(), [(name, Some(0))] if name.starts_with("torment-")), "{put:?}");
+    }
+
+    // Nobody tells them to go: they go by themselves.
+    let long = ["run", &url, "-r", "9", "-d", "2m", "--reach", "10.99.0.1"];
+    let running = Running::start(lab.command([&long[..], &inside("inner/inner")].concat()));
+    let until = |what: &str, holds: &dyn Fn() -> bool| {
+        let began = Instant::now();
+        while !holds() {
+            assert!(began.elapsed() < STARTS, "{what}: {:?}", put_into(&lab, "inner-b"));
+            sleep(Duration::from_millis(200));
+        }
+    };
+    until("it comes", &|| put_into(&lab, "inner-b").len() == 2);
+    sleep(Duration::from_secs(3));
+    running.signal(Signal::KILL);
+    running.end();
+    until("it goes", &|| put_into(&lab, "inner-b").iter().all(|(_, code)| code.is_some()));
+    lab.is_swept();
+
+    let refused = |service: &'static str, words: &[&str]| {
+        println!("{}", lab.torment([&load[..], &inside(service)].concat()).complains(1, words));
+        lab.is_swept();
+    };
+    let right =
+        "kubectl create role torment-inside --verb=get,patch --resource=pods/ephemeralcontainers -n shop";
+    refused("shop/twins", &["dev may not get pods/ephemeralcontainers in namespace shop", right]);
+    refused(
+        "inner/sealed",
+        &["a rule of the cluster, sealed.lab, forbids it", "nobody looks into a sealed pod"],
+    );
+    assert_eq!(put_into(&lab, "sealed"), []);
+}
