@@ -76,7 +76,7 @@ bench: build ## Ours beside the other load generators installed: the tables of d
 bench-probes: build ## torment's probes beside reference programs, in pairs: the tables of docs/method/probe.md. PROBES='--only launch' measures a part.
 	cargo run --profile dist -p torment-bench -- probes $(PROBES)
 
-bench-fleet: build ## Searches by fleets on this machine for a limit that is known: the table of docs/fleet.md. FLEET='--kill --seeds 5' tries less, or more.
+bench-fleet: build ## Searches by fleets on this machine for a limit that is known (docs/fleet.md). FLEET='--kill --seeds 5' tries less, or more.
 	cargo run --profile dist -p torment-bench -- fleet $(FLEET)
 
 bench-page: page ## How quick the page is in a browser, beside an empty one. REPORT=FILE.html takes the rows of a report.

@@ -1,57 +1,15 @@
 //! Watchers inside the target's own pods: ephemeral containers, each in the process namespace of the container that it watches. They are for
-//! namespaces that allow no pod that sees a node's processes. The cluster never removes one from the record of its pod.
+//! namespaces that allow no pod that sees a node's processes. The cluster never removes one from the record of its pod. Pure.
 
-use crate::error::Error;
-use crate::objects::{Objects, PodDuty};
-use crate::site::{PodSite, TargetPod};
-use crate::workforce::{Workforce, new_id};
+use crate::objects::Objects;
 use serde_json::{Value, json};
 
 /// By which its watcher is told what lets it in: a pod that runs takes no further volume.
 const JOINS_BY: &str = "TORMENT_JOIN";
 
-impl PodSite {
-    /// Puts a watcher into each of these pods, all of one namespace. `file` is how it finds the run; it ends by itself after so long.
-    ///
-    /// # Errors
-    /// As [`PodSite::raise`].
-    pub fn raise_inside(
-        &self,
-        pods: &[TargetPod],
-        file: &str,
-        deadline_seconds: u64,
-    ) -> Result<Workforce, Error> {
-        let namespace = pods.first().map_or("", |pod| pod.namespace.as_str());
-        let site = self.in_namespace(namespace);
-        // A job of no pods is over at once: it owns what lets in, and an hour later the cluster removes both, if nobody else does.
-        let mut objects = site.objects(new_id(), 0, PodDuty::Work(None), deadline_seconds);
-        objects.inside = pods.iter().map(|pod| pod.name.clone()).collect();
-        let changes = site.changes(&objects)?;
-        // What is put into one pod stays there: first it is asked whether all would take it.
-        changes.iter().try_for_each(|change| site.change(change, &["--dry-run=server"]))?;
-        let workforce = site.make(objects, Objects::job, |objects, owner| objects.secret(owner, file))?;
-        changes.iter().try_for_each(|change| site.change(change, &[]))?;
-        Ok(workforce)
-    }
-
-    /// What each of the pods is to get, by its name.
-    fn changes(&self, objects: &Objects) -> Result<Vec<(String, String)>, Error> {
-        let mut changes = Vec::new();
-        for name in &objects.inside {
-            let pod =
-                self.kubectl.ask("asking for the target's pod", &["get", "pod", name, "-o", "json"], "")?;
-            let container = container(objects, &serde_json::from_str(&pod).unwrap_or_default());
-            changes.push((name.clone(), json!({"spec": {"ephemeralContainers": [container]}}).to_string()));
-        }
-        Ok(changes)
-    }
-
-    fn change(&self, (name, change): &(String, String), how: &[&str]) -> Result<(), Error> {
-        let mut arguments =
-            vec!["patch", "pod", name, "--subresource=ephemeralcontainers", "--type=strategic"];
-        arguments.extend(["-p", change, "-o", "name"].iter().chain(how));
-        self.kubectl.ask(&format!("putting a watcher into pod {name}"), &arguments, "").map(drop)
-    }
+/// What a pod gets: the change of it, in words of the server's.
+pub(crate) fn change(objects: &Objects, pod: &Value) -> Value {
+    json!({"spec": {"ephemeralContainers": [container(objects, pod)]}})
 }
 
 /// The watcher of one pod, as Pod Security, restricted, wants it: the user of the container that it watches, for nobody else may look at its

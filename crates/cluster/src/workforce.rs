@@ -2,10 +2,10 @@
 
 use crate::error::{Error, forbidden};
 use crate::forward::Forward;
-use crate::inside::as_pods;
+use crate::inside::{as_pods, change};
 use crate::objects::{OWNER_PORT, Objects, Passes, PodDuty};
 use crate::pods::{Pods, complaint};
-use crate::site::PodSite;
+use crate::site::{PodSite, TargetPod};
 use crate::sweep::{Sweeper, remove};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +64,41 @@ impl PodSite {
         self.raised(nodes.len() as u32, PodDuty::Watch(nodes.to_vec()), file, deadline_seconds)
     }
 
+    /// Puts a watcher into each of these pods, all of one namespace. `file` is how it finds the run; it ends by itself after so long.
+    ///
+    /// # Errors
+    /// As [`PodSite::raise`].
+    pub fn raise_inside(
+        &self,
+        pods: &[TargetPod],
+        file: &str,
+        deadline_seconds: u64,
+    ) -> Result<Workforce, Error> {
+        let site = self.in_namespace(pods.first().map_or("", |pod| pod.namespace.as_str()));
+        // A job of no pods is over at once: it owns what lets in, and an hour later the cluster removes both, if nobody else does.
+        let mut objects = site.objects(new_id(), 0, PodDuty::Work(None), deadline_seconds);
+        objects.inside = pods.iter().map(|pod| pod.name.clone()).collect();
+        let mut changes = Vec::new();
+        for name in &objects.inside {
+            let pod =
+                site.kubectl.ask("asking for the target's pod", &["get", "pod", name, "-o", "json"], "")?;
+            let change = change(&objects, &serde_json::from_str(&pod).unwrap_or_default());
+            changes.push((name.clone(), change.to_string()));
+        }
+        let put = |how: &[&str]| {
+            changes.iter().try_for_each(|(name, change)| {
+                let what = ["patch", "pod", name, "--subresource=ephemeralcontainers", "--type=strategic"];
+                let arguments = [&what[..], &["-p", change, "-o", "name"], how].concat();
+                site.kubectl.ask(&format!("putting a watcher into pod {name}"), &arguments, "").map(drop)
+            })
+        };
+        // What is put into one pod stays there: first it is asked whether all would take it.
+        put(&["--dry-run=server"])?;
+        let workforce = site.make(objects, Objects::job, |objects, owner| objects.secret(owner, file))?;
+        put(&[])?;
+        Ok(workforce)
+    }
+
     fn raised(
         &self,
         count: u32,
@@ -77,7 +112,7 @@ impl PodSite {
     }
 
     /// First what owns the rest, then that. From then on whatever fails is swept.
-    pub(crate) fn make(
+    fn make(
         &self,
         objects: Objects,
         first: impl Fn(&Objects) -> String,

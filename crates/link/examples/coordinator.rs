@@ -1,7 +1,7 @@
 //! What it costs to hear many workers: a coordinator's link and books on one processor, and on another so many workers as threads that make no
 //! load and report as if they did, all at the same instant, over TLS. What the store and the page cost comes on top of it, and does not grow with them.
 //!
-//! `cargo run --release -p torment-link --example coordinator -- [WORKERS RATE SECONDS]` prints the table of `docs/fleet.md`, or one row: so many
+//! `cargo run --release -p torment-link --example coordinator -- [WORKERS RATE SECONDS]` prints a table (`docs/fleet.md`), or one row: so many
 //! workers, of which each tells of RATE requests every second.
 
 use fleet::{

@@ -1,4 +1,5 @@
 use super::*;
+use crate::objects::PodDuty;
 use crate::pods::Pods;
 
 fn objects() -> Objects {
