@@ -207,6 +207,7 @@ pub(crate) mod source {
     pub const LOAD: &str = "own load";
     pub const PROCESS: &str = "/proc/PID";
     pub const DUMP: &str = "thread dump";
+    pub const STACKS: &str = "/proc/PID/task/*/syscall, stacks";
 }
 
 #[cfg(test)]

@@ -35,11 +35,13 @@ mod source;
 mod sweep;
 mod target;
 mod titles;
+mod waiting;
 mod watch;
 mod workers;
 
 pub use cgroup::limits_of;
 pub use target::Where;
+pub use waiting::waiting;
 pub use watch::Watch;
 
 use finder::Finder;
@@ -60,7 +62,8 @@ pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
         Box::new(network::Networks::default()),
         Box::new(sockets::Sockets::new(target.addresses())),
         Box::new(own::Own::new()),
-        Box::new(jvm::JvmSource::default()),
+        Box::new(jvm::JvmSource::new(asked.attach)),
+        Box::new(waiting::WaitingThreads::new(asked.attach)),
         Box::new(sweep::Sweeps::start(finder.scene())?),
     ];
     sources.extend(asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url))));

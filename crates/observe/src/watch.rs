@@ -235,7 +235,7 @@ impl Watch {
         let _ = is_done.recv_timeout(limit);
     }
 
-    /// Takes a closer look at the target as it is now, where that is possible and allowed: a virtual
+    /// Takes a closer look at the target as it is now, where that is possible and allowed: at the stacks of threads that wait. A virtual
     /// machine is asked where its threads stand, for which all of them stop a moment.
     pub fn look(&self) {
         self.tell(Command::Look);

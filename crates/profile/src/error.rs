@@ -18,6 +18,17 @@ pub enum Error {
         /// What the kernel said.
         why: std::io::Error,
     },
+    /// In which calls its threads wait may not be read.
+    #[error(
+        "where the threads of process {pid} wait may not be read ({why}): run torment as root, or as the process's user with \
+         kernel.yama.ptrace_scope 0"
+    )]
+    Hidden {
+        /// The process.
+        pid: u32,
+        /// What the kernel said.
+        why: std::io::Error,
+    },
     /// Samples find no room, or there can be no thread.
     #[error("{what}: {why}")]
     Lacking {

@@ -1,6 +1,6 @@
 //! Samples as they come ▶ stacks, counted.
 
-use crate::made::{Frame, OwnNames};
+use crate::made::{Frame, MadeFunction, OwnNames};
 use crate::modules::Files;
 use crate::open::Opened;
 use crate::sample::{StackSample, Told, process_of, read};
@@ -218,6 +218,19 @@ impl Gathering {
     }
 
     fn count(&mut self, sample: &StackSample<'_>) {
+        let kernel: Vec<Code> = sample.kernel().map(Code::Kernel).collect();
+        self.add(sample, kernel);
+    }
+
+    /// A thread that waits in this call.
+    pub fn count_waiting(&mut self, sample: &StackSample<'_>, call: &str) {
+        let (module, name) = ("[kernel]".to_owned(), call.to_owned());
+        let call = self.made.number(MadeFunction { module, name, file: None, line: None });
+        self.add(sample, call.into_iter().map(Code::Made).collect());
+    }
+
+    /// Counts one, whose innermost functions these are.
+    fn add(&mut self, sample: &StackSample<'_>, mut found: Vec<Code>) {
         self.samples += 1;
         let (pid, thread) = (sample.pid, self.thread(sample));
         let (files, rules, made) = (&mut self.files, &mut self.rules, &mut self.made);
@@ -226,7 +239,6 @@ impl Gathering {
         }
         let space = self.spaces.entry(pid).or_insert_with(|| Space::of(pid, files));
         let Stack { frames, mut whole } = space.unwind(sample, rules, files, made);
-        let mut found: Vec<Code> = sample.kernel().map(Code::Kernel).collect();
         for frame in frames {
             let place = match frame {
                 Frame::Made(number) => {

@@ -2,8 +2,8 @@
 //! of their functions.
 //!
 //! [`start`] opens what samples; from then on a thread takes what the kernel has seen, unwinds it and counts it, until
-//! [`Sampling::end`]; [`Sampled::named`] finds the names. Nothing is attached to the processes or changed in them, and nothing outlives this process: the
-//! kernel ends the events with it.
+//! [`Sampling::end`]; [`Sampled::named`] finds the names. [`waiting()`] looks once at threads that are on no processor. Nothing is attached
+//! to the processes or changed in them, and nothing outlives this process: the kernel ends the events with it.
 //!
 //! What is read of others, their programs, libraries and maps of generated code, is never trusted: whatever the bytes are, it
 //! is a name or none.
@@ -26,9 +26,11 @@ mod sample;
 mod space;
 mod symbols;
 mod unwind;
+mod waiting;
 mod written;
 
 pub use error::Error;
+pub use waiting::waiting;
 
 use gather::{Gathering, family};
 use open::Opened;

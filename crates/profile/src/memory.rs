@@ -1,11 +1,11 @@
-//! ForeignMemory of others, read while they run: whatever it says may be wrong the next moment, and is believed as little as a file.
+//! Memory of others, read while they run: whatever it says may be wrong the next moment, and is believed as little as a file.
 
 use rustix::process::Pid;
 
 /// A text that ends with a zero has no more bytes.
 const LONGEST_TEXT: usize = 128;
 
-/// ForeignMemory that may be read.
+/// Memory that may be read.
 pub trait ForeignMemory {
     /// Fills all of it; none: not all of it can be read.
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()>;
@@ -61,5 +61,21 @@ impl ForeignMemory for ProcessMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
         let pid = Pid::from_raw(i32::try_from(self.0).ok()?)?;
         sys::read_memory(pid, address, into).ok()
+    }
+}
+
+/// Memory in which some bytes come again and again.
+#[cfg(any(test, feature = "fuzzing"))]
+#[derive(Debug, Clone, Copy)]
+pub struct Anything<'a>(pub &'a [u8]);
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl ForeignMemory for Anything<'_> {
+    fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
+        for (at, byte) in into.iter_mut().enumerate() {
+            let place = address.wrapping_add(at as u64) % (self.0.len() as u64).max(1);
+            *byte = *self.0.get(place as usize)?;
+        }
+        Some(())
     }
 }

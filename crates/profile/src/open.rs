@@ -152,7 +152,8 @@ fn ring(event: SampleEvent, hz: u32) -> Result<SampleRing, Error> {
     }
 }
 
-fn tasks(pid: u32) -> Vec<u32> {
+/// The threads of a process.
+pub fn tasks(pid: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }

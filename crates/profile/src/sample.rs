@@ -17,6 +17,8 @@ const EXECUTABLE: u32 = 4;
 const CONTEXTS: u64 = -4095_i64 as u64;
 const CONTEXT_KERNEL: u64 = -128_i64 as u64;
 const CONTEXT_USER: u64 = -512_i64 as u64;
+/// A frame pointer that leads nowhere; 0 would be that of a stack's root.
+const NOWHERE: u64 = 1;
 /// Process, thread and time at the end of every record that is no sample.
 const TRAILER: usize = 16;
 
@@ -67,6 +69,8 @@ pub struct StackSample<'a> {
     pub registers: Option<Registers>,
     /// The user's stack from its stack pointer on, as much as was copied.
     pub stack: &'a [u8],
+    /// It was found waiting and on no processor: its frame pointer is not known.
+    pub waits: bool,
 }
 
 /// What a stack is unwound from.
@@ -107,7 +111,13 @@ impl Words<'_> {
     }
 }
 
-impl StackSample<'_> {
+impl<'a> StackSample<'a> {
+    /// A thread that waits, by where it goes on, its stack pointer, and what lies on its stack.
+    pub fn waiting(pid: u32, tid: u32, instruction: u64, pointer: u64, stack: &'a [u8]) -> Self {
+        let registers = Some(Registers { instruction, stack: pointer, frame: NOWHERE, link: 0 });
+        Self { pid, tid, chain: Words(&[]), registers, stack, waits: true }
+    }
+
     /// The addresses within the kernel, innermost first.
     pub fn kernel(&self) -> impl Iterator<Item = u64> {
         self.in_context(CONTEXT_KERNEL)
@@ -153,7 +163,7 @@ pub fn read(kind: u32, misc: u16, body: &[u8]) -> Option<Told<'_>> {
                     stack = copied.get(..valid)?;
                 }
             }
-            Some(Told::Sample(StackSample { pid, tid, chain, registers, stack }))
+            Some(Told::Sample(StackSample { pid, tid, chain, registers, stack, waits: false }))
         }
         MMAP2 => {
             let (pid, _) = (bytes.half()?, bytes.half()?);

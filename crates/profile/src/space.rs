@@ -145,8 +145,15 @@ impl Space {
         if let Some(java) = &mut self.java {
             java.open(sample.pid, files);
         }
-        let machine = self.java.as_mut().and_then(|java| java.machine.as_mut());
-        let mut stack = self.unwinder.unwind(sample, rules, machine, made);
+        let mut machine = self.java.as_mut().and_then(|java| java.machine.as_mut());
+        let mut stack = self.unwinder.unwind(sample, rules, machine.as_deref_mut(), made);
+        if sample.waits {
+            let is_code = |address: u64| place(&self.pieces, address).is_some();
+            let thread = inside(sample.pid, sample.tid).unwrap_or(sample.tid);
+            let left = machine.as_mut().and_then(|machine| machine.left_by(thread));
+            let java = machine.zip(left);
+            self.unwinder.complete(&mut stack, sample, rules, java, made, &is_code);
+        }
         if let Some(python) = &mut self.python {
             python.put_into(&mut stack, sample, files, made);
         }
@@ -171,12 +178,7 @@ impl Space {
 
     /// What an address is in; none: no code.
     pub fn place(&self, address: u64) -> Option<CodePlace> {
-        let (_, piece) =
-            self.pieces.range(..=address).next_back().filter(|(_, piece)| address < piece.end)?;
-        Some(match piece.file {
-            Some((file, bias)) => CodePlace::File(file, address.wrapping_sub(bias)),
-            None => CodePlace::Generated(address),
-        })
+        place(&self.pieces, address)
     }
 
     /// The same; where there is no code, it looks whether the process has some there by now: what becomes code later, as compilers
@@ -247,6 +249,14 @@ impl Python {
         let runtime = elf.own(RUNTIME).map(|at| at.wrapping_add(bias));
         self.interpreter = runtime.and_then(|runtime| Interpreter::of(memory, runtime, minor));
     }
+}
+
+fn place(pieces: &BTreeMap<u64, Piece>, address: u64) -> Option<CodePlace> {
+    let (_, piece) = pieces.range(..=address).next_back().filter(|(_, piece)| address < piece.end)?;
+    Some(match piece.file {
+        Some((file, bias)) => CodePlace::File(file, address.wrapping_sub(bias)),
+        None => CodePlace::Generated(address),
+    })
 }
 
 /// The number by which a process knows one of its threads, in a container another than here.

@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// Frames of one stack at most, the innermost ones; a recursion may have more.
 pub const MOST_FRAMES: usize = 1_000;
+/// Words that may be frame pointers and are tried, at most.
+const MOST_TRIED: usize = 64;
 /// The kernel follows frame pointers no further (`kernel.perf_event_max_stack`).
 const CHAIN: usize = 127;
 
@@ -81,7 +83,7 @@ impl Unwinder {
         let Some(registers) = sample.registers.filter(|_| !sample.stack.is_empty()) else {
             return by_frame_pointers(&mut chain);
         };
-        let mut stack = self.by_tables(registers, sample.stack, rules, java, made);
+        let mut stack = self.by_tables(begin(registers), sample, rules, java, made);
         let Some(Frame::Address(last)) = stack.frames.last().filter(|_| !stack.whole) else { return stack };
         // Where both agree on an address, the kernel may know how it goes on.
         let last = last + u64::from(stack.frames.len() > 1);
@@ -101,21 +103,57 @@ impl Unwinder {
         stack
     }
 
+    /// The stack of a thread that waits, if its root was not found because its frame pointer is not known. A Java machine notes where its
+    /// code was left. Other code has its frame pointer on the stack, where it leads further up: of such words the first one is taken by
+    /// which the stack can be followed to its root, through nothing but code.
+    pub fn complete(
+        &self,
+        stack: &mut Stack,
+        sample: &StackSample<'_>,
+        rules: &mut Rules,
+        java: Option<(&mut HotSpot<ProcessMemory>, StackPoint)>,
+        made: &mut OwnNames,
+        is_code: &dyn Fn(u64) -> bool,
+    ) {
+        let is_whole = |stack: &Stack| {
+            let is_code = |frame: &Frame| !matches!(frame, Frame::Address(address) if !is_code(*address));
+            stack.whole && stack.frames.iter().all(is_code)
+        };
+        let Some(registers) = sample.registers.filter(|_| !is_whole(stack)) else { return };
+        if let Some((machine, left)) = java {
+            let is_native = |frame: &Frame| matches!(frame, Frame::Address(at) if !machine.has(*at));
+            let native = stack.frames.iter().take_while(|frame| is_native(frame)).count();
+            let outside = self.by_tables(left, sample, rules, Some(machine), made);
+            stack.frames.truncate(native);
+            stack.frames.extend(outside.frames);
+            stack.whole = outside.whole;
+            return;
+        }
+        for frame in frame_pointers(registers.stack, sample.stack).take(MOST_TRIED) {
+            let found = self.by_tables(begin(Registers { frame, ..registers }), sample, rules, None, made);
+            if is_whole(&found) {
+                *stack = found;
+                return;
+            }
+        }
+    }
+
     fn by_tables(
         &self,
-        registers: Registers,
-        copy: &[u8],
+        from: StackPoint,
+        sample: &StackSample<'_>,
         rules: &mut Rules,
         mut java: Option<&mut HotSpot<ProcessMemory>>,
         made: &mut OwnNames,
     ) -> Stack {
-        let word = |address| {
-            let place = within(registers.stack, copy.len(), address)?;
-            Some(u64::from_ne_bytes(copy[place].try_into().ok()?))
-        };
+        let copied_from = sample.registers.map_or(0, |registers| registers.stack);
+        let word = |address| word(copied_from, sample.stack, address);
         let mut read = |address| word(address).ok_or(());
-        let mut native = native(registers);
-        let mut at = FrameAddress::from_instruction_pointer(registers.instruction);
+        let mut native = returned(from);
+        let mut at = match FrameAddress::from_return_address(from.instruction).filter(|_| !from.innermost) {
+            Some(caller) => caller,
+            None => FrameAddress::from_instruction_pointer(from.instruction),
+        };
         let mut stack = Stack { frames: Vec::new(), whole: false };
         let mut misses_none = true;
         while stack.frames.len() < MOST_FRAMES {
@@ -143,6 +181,26 @@ impl Unwinder {
     }
 }
 
+/// What lies at an address of a stack that was copied from there on.
+fn word(from: u64, copy: &[u8], address: u64) -> Option<u64> {
+    let place = within(from, copy.len(), address)?;
+    Some(u64::from_ne_bytes(copy[place].try_into().ok()?))
+}
+
+/// Where a stack is followed from.
+fn begin(registers: Registers) -> StackPoint {
+    let Registers { instruction, stack, frame, link } = registers;
+    StackPoint { instruction, stack, frame, link, innermost: true, whole: true }
+}
+
+/// Places on a stack that may be what a frame pointer points to: there the caller's is saved, which lies further up on it.
+fn frame_pointers(from: u64, copy: &[u8]) -> impl Iterator<Item = u64> {
+    let end = from.saturating_add(copy.len() as u64);
+    (from..end).filter(|at| at.is_multiple_of(8)).filter(move |at| {
+        word(from, copy, *at).is_some_and(|saved| saved > *at && saved < end && saved.is_multiple_of(8))
+    })
+}
+
 #[cfg(target_arch = "x86_64")]
 fn native(registers: Registers) -> UnwindRegsNative {
     UnwindRegsNative::new(registers.instruction, registers.stack, registers.frame)
@@ -167,10 +225,10 @@ fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
     StackPoint { instruction: at.address(), stack, frame, link, innermost, whole: true }
 }
 
-/// The registers of a caller.
+/// The registers at a point; those of a caller have where it goes on in the place of where it returns to.
 fn returned(to: StackPoint) -> UnwindRegsNative {
-    let StackPoint { instruction, stack, frame, .. } = to;
-    native(Registers { instruction, stack, frame, link: instruction })
+    let StackPoint { instruction, stack, frame, link, innermost, .. } = to;
+    native(Registers { instruction, stack, frame, link: if innermost { link } else { instruction } })
 }
 
 /// The kernel's chain alone: where the code has no frame pointers it ends early, or leads astray.
@@ -184,4 +242,18 @@ fn by_frame_pointers(chain: &mut impl Iterator<Item = u64>) -> Stack {
 /// Callers: each goes on after its call.
 fn by_frame_pointers_after(chain: &mut impl Iterator<Item = u64>) -> Vec<Frame> {
     chain.map(|address| Frame::Address(address.saturating_sub(1))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_pointer_leads_further_up_the_stack() {
+        let from = 0x7000_u64;
+        let words = [from + 24, 7, from + 12, from + 32, from, from + 48, 0];
+        let copy: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();
+        let found: Vec<u64> = frame_pointers(from, &copy).map(|at| at - from).collect();
+        assert_eq!(found, [0, 24, 40]);
+    }
 }

@@ -152,7 +152,9 @@ fn of_window(window: &mut Window, with: With<'_>) {
 
 fn of_look(look: &mut Look, with: With<'_>) {
     match look {
-        Look::Threads { at, .. } => at.iter_mut().for_each(|at| with(&mut at.group)),
+        Look::Threads { at, .. } | Look::Stacks { at, .. } => {
+            at.iter_mut().for_each(|at| with(&mut at.group))
+        }
         Look::VirtualThreads(_) => {}
         Look::Blockers { blocked } => blocked.iter_mut().for_each(|blocked| with(&mut blocked.statement)),
         Look::Statements { statements } => {

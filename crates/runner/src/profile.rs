@@ -46,6 +46,8 @@ pub fn profile(asked: &Profiled, version: &str, sink: &mut dyn Sink, stop: &Stop
         while Instant::now() < until && !stop.asked() && lives() {
             thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
         }
+        // Of whoever lives to be looked at.
+        let waiting = lives().then(|| observe::waiting(&asked.pids));
         let sampled = sampling.end().ok_or_else(|| Error::Machine("the sampler failed".to_owned()))?;
         let profile = sampled.named();
         let verdict = verdict(&profile);
@@ -55,6 +57,9 @@ pub fn profile(asked: &Profiled, version: &str, sink: &mut dyn Sink, stop: &Stop
             _ => exit::MET,
         };
         sink.event(&Event::Profiled { profile: Box::new(profile) });
+        if let Some(look) = waiting {
+            sink.event(&Event::Looked { trial: 0, place: String::new(), look });
+        }
         Ok((verdict, code))
     })
 }

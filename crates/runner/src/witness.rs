@@ -25,14 +25,12 @@ pub(crate) struct Witness<'a> {
     watch: Option<Watch>,
     /// On others.
     watchers: Option<Watchers>,
-    /// A virtual machine may be asked.
-    attach: bool,
     /// For what it was looked at more closely.
     looked_for: Vec<Option<Cause>>,
     /// When a look was asked for that has not come.
     awaited: Option<Instant>,
-    /// Where the service is a Java virtual machine.
-    java_at: BTreeSet<String>,
+    /// Where a process of the service is seen.
+    seen_at: BTreeSet<String>,
     /// Samples the target, if that was asked for.
     beside: Option<Beside>,
     /// Of the verdict, if it is about this machine.
@@ -46,10 +44,9 @@ impl<'a> Witness<'a> {
             recording: Recording::default(),
             watch: None,
             watchers: None,
-            attach: false,
             looked_for: Vec::new(),
             awaited: None,
-            java_at: BTreeSet::new(),
+            seen_at: BTreeSet::new(),
             beside: None,
             gave_first: None,
         }
@@ -100,7 +97,6 @@ impl<'a> Witness<'a> {
 
     /// Begins to watch what is at this address, as asked. That it is not possible ends no run: it is said.
     pub fn watch(&mut self, asked: &plan::Watch, endpoint: &Endpoint, watchers: Option<Watchers>) {
-        self.attach = asked.attach;
         if watchers.is_some() {
             self.watchers = watchers;
             let (_, kept) = asked.parted();
@@ -172,11 +168,11 @@ impl<'a> Witness<'a> {
                     if place.is_empty() {
                         self.beside.iter_mut().for_each(|beside| beside.sees(&watched));
                     }
-                    let is_java = watched.subjects.first().is_some_and(|subject| subject.java.is_some());
-                    if is_java && watched.lost.is_none() {
-                        self.java_at.insert(place.clone());
+                    let is_seen = watched.subjects.first().is_some_and(|subject| subject.pid > 0);
+                    if is_seen && watched.lost.is_none() {
+                        self.seen_at.insert(place.clone());
                     } else {
-                        self.java_at.remove(&place);
+                        self.seen_at.remove(&place);
                     }
                     Event::WatchStarted { place, watched }
                 }
@@ -190,11 +186,11 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// The load is about to end, and the target still is as it made it: where it has become slow, threads of a
-    /// virtual machine wait and nobody can see for what, the machine is asked, once for each cause that it looks like.
+    /// The load is about to end, and the target still is as it made it: where it has become slow, threads wait and nobody can see for
+    /// what, their stacks are looked at, once for each cause that it looks like.
     pub fn look_closer(&mut self) {
         self.hear();
-        if !self.attach || self.java_at.is_empty() {
+        if self.seen_at.is_empty() {
             return;
         }
         let glance = diagnosis::glance(&self.recording);

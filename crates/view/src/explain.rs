@@ -5,7 +5,7 @@ use crate::document::{Section, Table, indented};
 use crate::verdict::{arithmetic, chain, confidence, evidence, expected, none, sentences, unsaid};
 use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
 use crate::words::on;
-use crate::{PlaceSeen, RunView, Text, Tone, Trial, freezes, profile};
+use crate::{Kind, PlaceSeen, RunView, Text, Tone, Trial, freezes, profile};
 use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt};
 use record::{Cause, Confidence, Diagnosis, Finding};
 use units::{Nanos, Share, grouped};
@@ -15,7 +15,9 @@ const SHOWN: usize = 8;
 
 /// Everything that `torment explain` says.
 pub fn explain(view: &RunView) -> Vec<Text> {
-    let Some(started) = &view.started else { return crate::summary(view) };
+    let Some(started) = view.started.as_ref().filter(|_| view.kind() != Kind::Profile) else {
+        return crate::summary(view);
+    };
     let about = format!(" · {} · goal {}", started.command, started.goal);
     let head = [Text::empty().and(Tone::Strong, &started.target).and(Tone::Faint, about), Text::empty()];
     let verdict = match &view.diagnosis {
@@ -225,11 +227,20 @@ fn waits(figure: &Figure) -> String {
     parts.join(" · ")
 }
 
-/// What was snapshots.
+/// What was looked at once, wherever that was.
+pub(crate) fn looks(view: &RunView) -> impl Iterator<Item = Text> {
+    view.places.iter().flat_map(|place| place.looks.iter().flat_map(look))
+}
+
+/// One of these.
 fn look(look: &Look) -> Vec<Text> {
     match look {
         Look::Threads { pid, took_ns, at } => {
             let head = format!("threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
+            listed(head, at, place)
+        }
+        Look::Stacks { took_ns, at } => {
+            let head = format!("threads that wait, by their stacks ({})", Nanos(*took_ns));
             listed(head, at, place)
         }
         Look::VirtualThreads(virtual_threads) => {

@@ -61,6 +61,7 @@ pub fn run_json(view: &RunView) -> Value {
     }
     if !view.profiles.is_empty() {
         put("profiles", view.profiles.iter().map(profile::profile).collect());
+        put("waiting", profile::waiting(view));
     }
     if view.kind() == Kind::Experiment {
         put("experiment", experiment::experiment(view));

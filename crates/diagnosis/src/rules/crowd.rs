@@ -7,7 +7,7 @@ use crate::found::{Contrast, fact, source};
 use crate::way::used;
 use crate::words::{count, number};
 use crate::workers::Workers;
-use record::watch::Look;
+use record::watch::{Look, ThreadsAt};
 use record::{Place, Station};
 
 /// Of the workers engaged this share waits for each other, or for one thing.
@@ -119,23 +119,43 @@ pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
 }
 
 /// Where a virtual machine's own account puts the waiting threads.
-pub(super) fn dumped(
-    case: &Case<'_>,
-    is: impl Fn(&record::watch::ThreadsAt) -> bool,
-) -> Option<record::Evidence> {
+pub(super) fn dumped(case: &Case<'_>, is: impl Fn(&ThreadsAt) -> bool) -> Option<record::Evidence> {
     let at = case.looks.iter().find_map(|look| match look {
         Look::Threads { at, .. } => at.iter().find(|at| is(at)),
         _ => None,
     })?;
-    let by = at.asked_by.as_ref().map_or(String::new(), |asker| {
-        let place = asker.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
-        format!(", called by {}{place}", asker.method)
-    });
-    let text = format!("the JVM says: {} threads {} in {}{by}", at.threads, at.state, at.frame);
+    let text = format!("the JVM says: {} threads {} in {}{}", at.threads, at.state, at.frame, called_by(at));
     Some(fact(text).seen(f64::from(at.threads), 1.0, "threads", source::DUMP))
 }
 
-pub(super) fn waits_in_application(at: &record::watch::ThreadsAt) -> bool {
+/// Where most of the workers that wait so stand, by their stacks.
+pub(super) fn stacked(
+    case: &Case<'_>,
+    workers: &Workers,
+    is: impl Fn(&ThreadsAt) -> bool,
+) -> Option<record::Evidence> {
+    let at = case.looks.iter().find_map(|look| match look {
+        Look::Stacks { at, .. } => at.iter().find(|at| at.group == workers.name && is(at)),
+        _ => None,
+    })?;
+    let ThreadsAt { threads, frame, state, .. } = at;
+    let text = format!("by their stacks, {threads} wait in {frame} ({state}){}", called_by(at));
+    Some(fact(text).seen(f64::from(*threads), 1.0, "threads", source::STACKS))
+}
+
+fn called_by(at: &ThreadsAt) -> String {
+    at.asked_by.as_ref().map_or(String::new(), |asker| {
+        let place = asker.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
+        format!(", called by {}{place}", asker.method)
+    })
+}
+
+/// By a futex, as for every lock and pool of threads.
+pub(super) fn waits_for_a_thread(at: &ThreadsAt) -> bool {
+    at.state == "futex" && waits_in_application(at)
+}
+
+pub(super) fn waits_in_application(at: &ThreadsAt) -> bool {
     let idle =
         at.frame.contains("TaskQueue") || at.frame.contains("BlockingQueue") || at.frame.contains("ForkJoin");
     at.state != "RUNNABLE" && !idle

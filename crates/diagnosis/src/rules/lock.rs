@@ -1,8 +1,8 @@
 //! One lock: a crowd, and one who does something meanwhile.
 
 use super::crowd::{
-    Crowd, MOST, ONE, crowded, dumped, outstanding_fact, station, waiting_fact, waits_in_application,
-    well_crowd,
+    Crowd, MOST, ONE, crowded, dumped, outstanding_fact, stacked, station, waiting_fact, waits_for_a_thread,
+    waits_in_application, well_crowd,
 };
 use crate::case::Case;
 use crate::found::{Found, fact, source};
@@ -51,7 +51,8 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         .evidence(waiting_fact(case, crowd))
         .evidence(fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP))
         .evidence(outstanding_fact(case));
-    if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
+    let dump = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at));
+    if let Some(dump) = dump.or_else(|| stacked(case, &crowd.workers, waits_for_a_thread)) {
         found = found.evidence(dump).sources(3);
     }
     let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));

@@ -1,6 +1,6 @@
 //! What workers wait for outside of the service: a peer, time, a disk; and whether there are too few of them.
 
-use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact, station};
+use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact, stacked, station};
 use crate::case::Case;
 use crate::condition::Moment;
 use crate::found::{Contrast, Found, fact, source};
@@ -69,6 +69,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
                 .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
             )
             .evidence(outstanding_fact(case))
+            .evidences(stacked(case, &workers, |at| at.state != "futex"))
             .evidences(bystanders(case, &workers))
             .arithmetic(arithmetic)
             .gave(station(case)?)

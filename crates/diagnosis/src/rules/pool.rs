@@ -1,8 +1,8 @@
 //! A pool of connections or permits: a crowd, and always as many who hold one.
 
 use super::crowd::{
-    Crowd, MOST, ONE, crowded, dumped, named, outstanding_fact, station, waiting_fact, waits_in_application,
-    well_crowd,
+    Crowd, MOST, ONE, crowded, dumped, named, outstanding_fact, stacked, station, waiting_fact,
+    waits_for_a_thread, waits_in_application, well_crowd,
 };
 use super::inside;
 use super::lock::lock;
@@ -133,7 +133,8 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
         )
         .evidence(outstanding_fact(case));
-    if let Some(dump) = dumped(case, waits_in_application) {
+    let dump = dumped(case, waits_in_application);
+    if let Some(dump) = dump.or_else(|| stacked(case, &crowd.workers, waits_for_a_thread)) {
         found = found.evidence(dump).sources(3);
     }
     let sessions = inside::sessions(case, size);

@@ -178,11 +178,13 @@ fn what_watchers_are_told_and_tell() {
         ..Window::default()
     };
     let at = ThreadsAt { group: other(), state: other(), frame: other(), asked_by: None, threads: 3 };
+    let stacks = Look::Stacks { took_ns: 5, at: vec![at.clone()] };
     let look = Look::Threads { pid: 9, took_ns: 5, at: vec![at] };
     for seen in [
         Sighting::Watched(Box::new(watched)),
         Sighting::Window(3, Box::new(window)),
         Sighting::Look(3, look),
+        Sighting::Look(3, stacks),
         Sighting::Look(3, Look::Refused { of: other(), why: other() }),
     ] {
         check(&FromMember::Told(Tidings::Seen(Box::new(seen))));

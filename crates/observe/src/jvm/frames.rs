@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// Frames by which a thread waits for whatever is above: queues, locks, sockets and pools as such. They
 /// say how it waits; who called them says for what.
-const WAITING: [&str; 33] = units::texts![
+pub(crate) const WAITING: [&str; 33] = units::texts![
     "jdk.internal.misc.Unsafe.park" "sun.misc.Unsafe.park" "java.lang.Object.wait"
     "java.lang.VirtualThread." "java.lang.System$" "jdk.internal.vm.Continuation"
     "java.util.concurrent.locks." "java.util.concurrent.SynchronousQueue"
@@ -35,7 +35,7 @@ const SOCKETS: [&str; 4] = [
 ];
 
 /// What is no application: Java itself, servers, frameworks, drivers.
-const LIBRARIES: [&str; 36] = units::texts![
+pub(crate) const LIBRARIES: [&str; 36] = units::texts![
     "java." "javax." "jakarta." "jdk." "sun." "com.sun." "kotlin." "kotlinx." "scala." "groovy." "clojure."
     "org.apache." "org.springframework." "org.hibernate." "org.eclipse.jetty." "org.jboss." "org.wildfly."
     "org.postgresql." "org.mariadb." "com.mysql." "com.microsoft.sqlserver." "com.mongodb." "redis.clients."
@@ -107,12 +107,12 @@ pub(crate) fn without_address(method: &str) -> String {
 
 /// What threads that are counted together have in common.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct StackPlace {
-    group: String,
-    state: String,
-    frame: String,
+pub(crate) struct StackPlace {
+    pub group: String,
+    pub state: String,
+    pub frame: String,
     /// Method, and file with line.
-    asker: Option<(String, Option<String>)>,
+    pub asker: Option<(String, Option<String>)>,
 }
 
 /// Threads by where they stand, counted.
@@ -126,9 +126,13 @@ impl Places {
         let Some(frame) = stands_in(&frames, stack) else { return };
         let asker = frames.into_iter().find(Frame::is_of_the_application);
         let asker = asker.map(|frame| (frame.method, frame.place));
-        let place =
-            StackPlace { group: thread_group(stack.name), state: stack.state.to_owned(), frame, asker };
-        *self.0.entry(place).or_default() += 1;
+        let (group, state) = (thread_group(stack.name), stack.state.to_owned());
+        self.count(StackPlace { group, state, frame, asker }, 1);
+    }
+
+    /// Counts so many threads.
+    pub fn count(&mut self, place: StackPlace, threads: u32) {
+        *self.0.entry(place).or_default() += threads;
     }
 
     /// The places, the most threads first.

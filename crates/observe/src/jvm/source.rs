@@ -30,11 +30,15 @@ pub(crate) struct JvmSource {
     said: Unobservable,
     /// Closer looks, which take as long as the machine takes to answer.
     looks: (Sender<Vec<Look>>, Receiver<Vec<Look>>),
+    /// Whether it may be asked for one.
+    attach: bool,
 }
 
-impl Default for JvmSource {
-    fn default() -> Self {
+impl JvmSource {
+    /// Of machines that may be asked for a closer look, or not.
+    pub fn new(attach: bool) -> Self {
         Self {
+            attach,
             followed: Vec::new(),
             searched: Vec::new(),
             reads: 0,
@@ -95,6 +99,9 @@ impl Source for JvmSource {
 
     /// Of the service's machine alone: for others it was not asked.
     fn look(&mut self, scene: &Scene) {
+        if !self.attach {
+            return;
+        }
         let Some(pid) = self.followed.first().and_then(Option::as_ref).map(|followed| followed.pid) else {
             return;
         };

@@ -94,7 +94,7 @@ fn refusal(looks: &[Look]) -> &str {
 }
 
 fn missing(scene: &Scene) -> Vec<Missing> {
-    let mut source = JvmSource::default();
+    let mut source = JvmSource::new(true);
     // A machine without counters may just be starting, so that it takes two searches.
     for _ in 0..20 {
         source.read(scene);
@@ -110,7 +110,7 @@ fn counters_grow_and_end_with_the_machine() {
         assert!(version(pid).is_some_and(|version| version.contains('.')), "{java:?}");
         // Our own process is among those searched, and is none.
         let scene = scene(&[std::process::id(), pid]);
-        let mut source = JvmSource::default();
+        let mut source = JvmSource::new(true);
         source.read(&scene);
         cut(&mut source, &scene);
         let until = Instant::now() + PATIENCE;

@@ -1,23 +1,11 @@
 //! A machine that says anything at all.
 
 use super::layout::{CodeHeap, Layout, Lies, Metadata};
+use super::threads::ThreadFields;
 use super::{HotSpot, StackPoint};
 use crate::elf::MACHINE_TABLE;
 use crate::made::OwnNames;
-use crate::memory::ForeignMemory;
-
-/// ForeignMemory in which some bytes come again and again.
-struct Anything<'a>(&'a [u8]);
-
-impl ForeignMemory for Anything<'_> {
-    fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
-        for (at, byte) in into.iter_mut().enumerate() {
-            let place = address.wrapping_add(at as u64) % (self.0.len() as u64).max(1);
-            *byte = *self.0.get(place as usize)?;
-        }
-        Some(())
-    }
-}
+use crate::memory::{Anything, ForeignMemory as _};
 
 /// Whatever stands in memory, in its tables and on the stack: it comes to an end.
 pub fn machine(bytes: &[u8]) {
@@ -42,6 +30,7 @@ pub fn machine(bytes: &[u8]) {
     let lies = |number: u64| {
         if field(number) % 2 == 0 { Lies::Address(field(number)) } else { Lies::Offset(field(number)) }
     };
+    let mut next = 15;
     let layout = Layout {
         heaps: vec![CodeHeap { place: 0x1000..0x10_0000, segments: field(1), shift: 4 }],
         block_bytes: 8,
@@ -64,11 +53,16 @@ pub fn machine(bytes: &[u8]) {
         pool_source: Some(8),
         pool_bytes: 16,
         continuation: Some((0x1100, 64)),
+        threads: Some(ThreadFields::any(|| {
+            next += 1;
+            field(next)
+        })),
         ..Layout::default()
     };
     let mut machine = HotSpot::with(memory, layout);
     let word = |number| Anything(bytes).word(number).unwrap_or(0);
     let (mut made, mut frames) = (OwnNames::default(), Vec::new());
+    let _ = machine.left_by(7);
     for instruction in [0x1000, 0x1000 + word(0) % 0xff000, 0x2345] {
         let mut at = StackPoint {
             instruction,

@@ -1,6 +1,7 @@
 //! Where a machine keeps what. Every HotSpot machine brings tables of its own structures along for debuggers (`vmStructs.cpp` there), by
 //! which this is found out in every version: the type, the field, and where it lies.
 
+use super::threads::ThreadFields;
 use crate::elf::MACHINE_TABLE;
 use crate::memory::ForeignMemory;
 use std::collections::HashMap;
@@ -81,6 +82,8 @@ pub struct Layout {
     pub unsigned_base: u32,
     /// Where what was called from outside returns to.
     pub call_stub_return: u64,
+    /// Where threads are told of.
+    pub threads: Option<ThreadFields>,
     /// Where what a virtual thread runs returns to, and the size of what it keeps about it there.
     pub continuation: Option<(u64, u64)>,
 }
@@ -108,7 +111,7 @@ struct Field {
 }
 
 /// The tables.
-struct Tables<'m, M> {
+pub(super) struct Tables<'m, M> {
     memory: &'m M,
     /// By type and field.
     fields: HashMap<(String, String), Field>,
@@ -170,6 +173,7 @@ impl Layout {
             symbol_body: of("Symbol", "_body")?,
             unsigned_base: u32::from(version >= 20),
             call_stub_return: memory.word(tables.known("StubRoutines", "_call_stub_return_address")?)?,
+            threads: ThreadFields::of(&tables),
             continuation: returns.zip(tables.size("ContinuationEntry")),
         })
     }
@@ -207,12 +211,13 @@ impl<'m, M: ForeignMemory> Tables<'m, M> {
         self.fields.get(&(kind.to_owned(), field.to_owned())).copied()
     }
 
-    fn offset(&self, kind: &str, field: &str) -> Option<u64> {
+    /// How far from the beginning of its type a field is.
+    pub fn offset(&self, kind: &str, field: &str) -> Option<u64> {
         self.field(kind, field).map(|field| field.offset)
     }
 
     /// The address of a field that there is once.
-    fn known(&self, kind: &str, field: &str) -> Option<u64> {
+    pub fn known(&self, kind: &str, field: &str) -> Option<u64> {
         self.field(kind, field).map(|field| field.address)
     }
 

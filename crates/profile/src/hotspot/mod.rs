@@ -9,6 +9,7 @@ pub mod hostile;
 mod layout;
 mod methods;
 mod name;
+mod threads;
 
 use crate::made::{Frame, MadeFunction, OwnNames};
 use crate::memory::ForeignMemory;
@@ -58,6 +59,8 @@ pub struct HotSpot<M> {
     blobs: BTreeMap<u64, Known>,
     /// Methods by where they are described, with the numbers of their names.
     methods: HashMap<u64, Option<u32>>,
+    /// Threads by their numbers, and where they are described, as they were when first one was asked for.
+    threads: Option<HashMap<u32, u64>>,
 }
 
 /// A piece of code, and what runs at its addresses, the innermost first.
@@ -77,12 +80,19 @@ impl<M: ForeignMemory> HotSpot<M> {
     }
 
     fn with(memory: M, layout: Layout) -> Self {
-        Self { memory, layout, blobs: BTreeMap::new(), methods: HashMap::new() }
+        Self { memory, layout, blobs: BTreeMap::new(), methods: HashMap::new(), threads: None }
     }
 
     /// Whether it may have code there.
     pub fn has(&self, address: u64) -> bool {
         self.layout.has(address)
+    }
+
+    /// Where a thread has left the machine's code, and waits below it since; none of one that runs such code, or has none on its stack.
+    pub fn left_by(&mut self, thread: u32) -> Option<StackPoint> {
+        let fields = self.layout.threads?;
+        let threads = self.threads.get_or_insert_with(|| fields.threads(&self.memory));
+        fields.left(&self.memory, *threads.get(&thread)?)
     }
 
     /// Adds what runs at a point of a stack, the innermost first, and gives where its caller goes on; none if that cannot be found.

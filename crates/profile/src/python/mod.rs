@@ -1,6 +1,8 @@
 //! The stacks of a Python interpreter (CPython 3.8 to 3.13), read from its memory when one of its threads was found on a processor. Its
 //! frames are in the heap and change at once: they are read right behind the sample, and are those of a moment later.
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
 mod layout;
 
 use crate::made::{Frame, MadeFunction, OwnNames};
@@ -11,7 +13,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Frames of one stack, threads of one interpreter and interpreters at most.
+/// Frames of one stack, threads of all interpreters and interpreters at most.
 const MOST_FRAMES: usize = 500;
 const MOST_THREADS: usize = 10_000;
 const MOST_INTERPRETERS: usize = 100;
@@ -125,10 +127,11 @@ impl<M: ForeignMemory> Interpreter<M> {
     fn find(&self, thread: u32) -> Option<u64> {
         let word = |address: u64| self.memory.word(address).filter(|at| *at != 0);
         let mut interpreter = word(self.runtime.wrapping_add(self.layout.interpreters));
+        let mut left = MOST_THREADS;
         for _ in 0..MOST_INTERPRETERS {
             let mut state = word(interpreter?.wrapping_add(self.layout.threads));
-            for _ in 0..MOST_THREADS {
-                let Some(at) = state else { break };
+            while let Some(at) = state.filter(|_| left > 0) {
+                left -= 1;
                 if self.is_of(at, thread) {
                     return Some(at);
                 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Every `java` below /usr/lib/jvm, each once.
-fn installed() -> Vec<PathBuf> {
+pub fn installed() -> Vec<PathBuf> {
     let folders = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> =
         folders.filter_map(|folder| folder.path().join("bin/java").canonicalize().ok()).collect();
@@ -22,7 +22,7 @@ fn installed() -> Vec<PathBuf> {
 const BURNS: &str = "tests/fixtures/Burns.java";
 
 /// A program once it is ready; none if this Java has not what it needs.
-fn running(java: &Path, options: &[&str], source: &str) -> Option<Program> {
+pub fn running(java: &Path, options: &[&str], source: &str) -> Option<Program> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let mut command = Command::new(java);
     command.arg("-Xmx48m").args(options).arg(source);

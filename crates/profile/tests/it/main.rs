@@ -3,3 +3,4 @@
 mod java;
 mod program;
 mod python;
+mod waiting;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Every `python3` of the system and of pyenv whose version is read, each once.
-fn installed() -> BTreeSet<PathBuf> {
+pub fn installed() -> BTreeSet<PathBuf> {
     let own = std::env::var_os("PYENV_ROOT").map(PathBuf::from);
     let own = own.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".pyenv")));
     let versions = own.map(|folder| folder.join("versions")).and_then(|folder| folder.read_dir().ok());

@@ -159,6 +159,13 @@ pub enum Look {
         /// The places, the most first.
         at: Vec<ThreadsAt>,
     },
+    /// Where the service's threads wait, by their stacks, read from outside: how many stand where.
+    Stacks {
+        /// How long it took to look.
+        took_ns: u64,
+        /// The places, the most first; the state is the kernel's call that they are in.
+        at: Vec<ThreadsAt>,
+    },
     /// A JVM's account of its virtual threads.
     VirtualThreads(VirtualThreads),
     /// Which session of the database blocks which.
@@ -180,14 +187,14 @@ pub enum Look {
     },
 }
 
-/// Threads of a JVM with the same top of the stack.
+/// Threads with the same top of the stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadsAt {
     /// Name of the threads, digits folded.
     pub group: String,
-    /// `RUNNABLE`, `BLOCKED`, `WAITING`, `TIMED_WAITING`.
+    /// `RUNNABLE`, `BLOCKED`, `WAITING`, `TIMED_WAITING`; seen from outside `futex`, `read` and other calls of the kernel.
     pub state: String,
-    /// The first frame that is not the JVM's own waiting: `com.zaxxer.hikari.pool.HikariPool.getConnection`.
+    /// The first frame that does not wait as such: `com.zaxxer.hikari.pool.HikariPool.getConnection`.
     pub frame: String,
     /// The first frame of the application, if the stack reaches it.
     pub asked_by: Option<Asker>,

@@ -11,6 +11,7 @@ use units::Nanos;
 /// Looks 99 times a second at every processor: whenever one of the process's threads is on it, its stack is kept, within the
 /// kernel and outside of it. Nothing is attached to the process or changed in it. Names come from the programs and libraries
 /// themselves, from debug files by their build ids, and from perf maps (/tmp/perf-PID.map) for code made while the program runs.
+/// At the end it looks once in which functions the other threads wait.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

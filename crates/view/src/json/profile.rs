@@ -1,7 +1,9 @@
 //! What ran on the processors, for programs: shares with their intervals. Its stacks are for `export`.
 
+use crate::RunView;
 use crate::values::seconds;
 use record::Profile;
+use record::watch::Look;
 use serde_json::{Value, json};
 use stacks::{Portion, Tally};
 
@@ -52,4 +54,13 @@ pub(super) fn profile(profile: &Profile) -> Value {
         "functions": functions.collect::<Vec<_>>(),
         "modules": modules.collect::<Vec<_>>(),
     })
+}
+
+/// Where threads waited, the most first.
+pub(super) fn waiting(view: &RunView) -> Value {
+    let at = view.places.iter().flat_map(|place| &place.looks).filter_map(|look| match look {
+        Look::Stacks { at, .. } => Some(at),
+        _ => None,
+    });
+    at.flatten().map(|at| json!(at)).collect()
 }

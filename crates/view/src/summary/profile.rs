@@ -2,12 +2,20 @@
 
 use super::unfinished;
 use crate::document::indented;
+use crate::explain::looks;
 use crate::{RunView, Text, Tone, profile};
 use record::Verdict;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let first = indented(first(view));
-    first.into_iter().chain(view.profiles.iter().flat_map(profile::lines)).collect()
+    let waiting: Vec<Text> = looks(view).collect();
+    let apart = (!waiting.is_empty()).then(Text::empty);
+    first
+        .into_iter()
+        .chain(view.profiles.iter().flat_map(profile::lines))
+        .chain(waiting)
+        .chain(apart)
+        .collect()
 }
 
 /// The function that ran most often, or how it stands.
@@ -20,4 +28,32 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
         _ => None,
     };
     unfinished(view).into_iter().chain(most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Event;
+    use record::watch::{Asker, Look, ThreadsAt};
+
+    #[test]
+    fn what_waits_stands_below_what_ran() {
+        let at = ThreadsAt {
+            group: "worker-N".to_owned(),
+            state: "futex".to_owned(),
+            frame: "pool::take".to_owned(),
+            asked_by: Some(Asker { method: "shop::find".to_owned(), place: None }),
+            threads: 38,
+        };
+        let look = Look::Stacks { took_ns: 12_000_000, at: vec![at] };
+        let place = String::new();
+        let view = RunView::of(&[
+            Event::Profiled { profile: Box::default() },
+            Event::Looked { trial: 0, place, look },
+        ]);
+        let said: Vec<String> = lines(&view).iter().map(|line| line.to_string().trim().to_owned()).collect();
+        let head = said.iter().position(|line| line == "threads that wait, by their stacks (12 ms)");
+        let head = head.unwrap_or_else(|| panic!("{said:#?}"));
+        assert_eq!(said[head + 1], "38 × worker-N futex in pool::take, asked by shop::find");
+    }
 }

@@ -1,8 +1,8 @@
 //! A crowd that waits for one of a few, or for one lock.
 
 use crate::hand::*;
-use record::watch::{Group, Jvm, Wait};
-use record::{Cause, Use};
+use record::watch::{Asker, Group, Jvm, Look, ThreadsAt, Wait};
+use record::{Cause, Event, Use};
 use units::Rate;
 
 #[test]
@@ -24,6 +24,33 @@ fn a_pool_of_ten() {
         assert!(diagnosis.sentences.join(" ").contains(word), "{word}: {:?}", diagnosis.sentences);
     }
     assert!(diagnosis.prediction.is_some_and(|p| p.capacity == Some(Rate(380.0))));
+}
+
+/// Of threads that are no Java machine's, what was seen of their stacks.
+#[test]
+fn stacks_tell_which_function_waits() {
+    let at = |group: &str, threads, state: &str, frame: &str| ThreadsAt {
+        group: group.to_owned(),
+        state: state.to_owned(),
+        frame: frame.to_owned(),
+        asked_by: Some(Asker { method: "shop::find".to_owned(), place: None }),
+        threads,
+    };
+    let group = workers(0.0, 0.0, &[]).name;
+    let all = vec![
+        at("timer", 300, "futex", "timer::wait"),
+        at(&group, 200, "epoll_wait", "serve::idle"),
+        at(&group, 190, "futex", "pool::take"),
+    ];
+    let bad = load(300.0, 190.0, 390.0, 1900, pool_of_ten());
+    let mut recording = recorded(None, watched(), vec![calm(), bad]);
+    let look = Look::Stacks { took_ns: 1, at: all };
+    recording.fold(&Event::Looked { trial: 2, place: String::new(), look });
+    let diagnosis = torment_diagnosis::diagnose(&recording);
+    expect(&diagnosis, Cause::Pool);
+    let said: Vec<&str> = diagnosis.findings[0].evidence.iter().map(|fact| fact.text.as_str()).collect();
+    let expected = "by their stacks, 190 wait in pool::take (futex), called by shop::find";
+    assert!(said.contains(&expected), "{said:#?}");
 }
 
 /// "Twice the pool" promised twice the rate of a service whose processors would be full before that.

@@ -2,11 +2,13 @@
 
 use crate::program::target::Target;
 use crate::program::{Ended, Place, Running, Turn, binary};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// Does this while a client asks for a page again and again.
 fn under_load<T>(target: &Target, page: &str, work: impl FnOnce() -> T) -> T {
@@ -111,6 +113,28 @@ fn is_exported(place: &Place, samples: u64) {
             assert!(is_read, "{top}{}", String::from_utf8_lossy(&output.stderr));
         }
     }
+}
+
+/// Workers that wait for one of two permits, half of a second each: each stands where it is made to wait.
+#[test]
+fn threads_that_wait_are_shown_where_they_do() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--workers", "6"]);
+    let url = target.url("/fault/permit?size=2&us=500000");
+    let whom = target.pid().to_string();
+    let load =
+        Running::start(place.command(["run", &url, "-c", "6", "-d", "6s", "--no-store", "--no-watch"]));
+    thread::sleep(Duration::from_secs(2));
+    let found = profile(&place, [whom.as_str(), "-d", "1s"]);
+    load.end();
+    let Some((ended, _)) = found else { return };
+    let shown = place.torment(["show", "last"]).expect(0).stdout;
+    let waiting = shown.split_once("threads that wait, by their stacks").map(|(_, rest)| rest);
+    let waiting = waiting.unwrap_or_else(|| panic!("{ended}\n{shown}"));
+    // One may have been on its way from one request to the next.
+    let in_line = ["4 × worker-N futex", "3 × worker-N futex"].iter().any(|words| waiting.contains(words));
+    assert!(in_line && waiting.contains("permit"), "{shown}");
 }
 
 /// Beside a load, samples become the processor time of a request.
@@ -219,6 +243,47 @@ fn perf_record_says_the_same() {
         compared += 1;
     }
     assert!(compared > 0, "{report}");
+}
+
+/// Whether this process samples.
+fn samples_by(pid: u32) -> bool {
+    let held = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let is_event = |link: std::path::PathBuf| link.to_string_lossy().contains("perf_event");
+    held.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(is_event)
+}
+
+/// Neither a process nor an event nor a file stays behind a profile that is killed, and the target does not notice.
+#[test]
+fn nothing_stays_behind_a_profile_that_is_killed() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let target = Target::start(&place, &["--workers", "4"]);
+    let whom = target.pid().to_string();
+    let running = Running::start(place.command(["profile", &whom, "-d", "60s"]));
+    let pid = running.pid();
+    let is_there = || std::path::Path::new(&format!("/proc/{pid}/fd")).exists();
+    let begins = (0..200).find(|_| {
+        thread::sleep(Duration::from_millis(50));
+        samples_by(pid) || !is_there()
+    });
+    if begins.is_none() || !samples_by(pid) {
+        running.signal(Signal::KILL);
+        return eprintln!("SKIPPED: it does not sample here: {}", running.end());
+    }
+    under_load(&target, "/burn?a=70&b=30&us=5000", || thread::sleep(Duration::from_secs(1)));
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    assert_eq!(children, "", "it works alone");
+    running.signal(Signal::KILL);
+    running.end();
+    assert!(!samples_by(target.pid()), "events are torment's");
+    let status = std::fs::read_to_string(format!("/proc/{whom}/status")).expect("the target goes on");
+    assert!(status.contains("TracerPid:\t0"), "{status}");
+    for file in [&whom, &pid.to_string()].map(|pid| format!("/tmp/perf-{pid}.map")) {
+        assert!(!std::path::Path::new(&file).exists(), "{file}");
+    }
+    target.get("/burn?a=70&b=30&us=5000");
+    // What was kept of it says that it was cut short.
+    place.torment(["show", "last"]).expect(0);
 }
 
 #[test]

@@ -1,0 +1,122 @@
+//! Where the machine's threads have left its code: for whatever they call outside of it they note where that was.
+
+use super::StackPoint;
+use super::layout::Tables;
+use crate::memory::ForeignMemory;
+use std::collections::HashMap;
+
+/// Threads of one machine at most.
+const MOST_THREADS: u64 = 20_000;
+
+/// Where what is told of threads lies; offsets in bytes unless said otherwise.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreadFields {
+    list: ThreadList,
+    /// Of a thread: what the system knows of it, and in that its number there.
+    system: u64,
+    number: u64,
+    /// Of a thread: stack pointer, frame pointer, and where the code goes on.
+    stack: u64,
+    frame: u64,
+    instruction: u64,
+}
+
+/// How threads are listed. The first number is an address.
+#[derive(Debug, Clone, Copy)]
+enum ThreadList {
+    /// There is where the list is, which has so many threads, whose addresses are there.
+    Listed(u64, u64, u64),
+    /// There is the first, which has the next one there (until JDK 11).
+    Linked(u64, u64),
+}
+
+impl ThreadFields {
+    /// Of the machine that has these tables; none if they do not tell.
+    pub fn of<M: ForeignMemory>(tables: &Tables<'_, M>) -> Option<Self> {
+        let listed = || {
+            let list = tables.known("ThreadsSMRSupport", "_java_thread_list")?;
+            let (length, threads) =
+                (tables.offset("ThreadsList", "_length")?, tables.offset("ThreadsList", "_threads")?);
+            Some(ThreadList::Listed(list, length, threads))
+        };
+        let linked = || {
+            Some(ThreadList::Linked(
+                tables.known("Threads", "_thread_list")?,
+                tables.offset("JavaThread", "_next")?,
+            ))
+        };
+        let system =
+            tables.offset("JavaThread", "_osthread").or_else(|| tables.offset("Thread", "_osthread"));
+        let anchor = tables.offset("JavaThread", "_anchor")?;
+        let noted = |field: &str| Some(anchor.wrapping_add(tables.offset("JavaFrameAnchor", field)?));
+        Some(Self {
+            list: listed().or_else(linked)?,
+            system: system?,
+            number: tables.offset("OSThread", "_thread_id")?,
+            stack: noted("_last_Java_sp")?,
+            frame: noted("_last_Java_fp")?,
+            instruction: noted("_last_Java_pc")?,
+        })
+    }
+
+    /// Where a thread that is described there has left the machine's code.
+    pub fn left<M: ForeignMemory>(&self, memory: &M, at: u64) -> Option<StackPoint> {
+        let noted = |offset: u64| memory.word(at.wrapping_add(offset));
+        let stack = noted(self.stack).filter(|stack| *stack != 0)?;
+        // Where it is not noted, it lies where the call has put it.
+        let instruction = match noted(self.instruction)? {
+            0 => memory.word(stack.wrapping_sub(8))?,
+            instruction => instruction,
+        };
+        Some(StackPoint {
+            instruction,
+            stack,
+            frame: noted(self.frame)?,
+            link: 0,
+            innermost: false,
+            whole: true,
+        })
+    }
+
+    /// The threads by their numbers, and where each is described.
+    pub fn threads<M: ForeignMemory>(&self, memory: &M) -> HashMap<u32, u64> {
+        let numbered = |at: u64| {
+            let system = memory.word(at.wrapping_add(self.system))?;
+            let number = memory.int(system.wrapping_add(self.number))?;
+            Some((u32::try_from(number).ok()?, at))
+        };
+        self.all(memory).filter_map(numbered).collect()
+    }
+
+    fn all<'m, M: ForeignMemory>(&self, memory: &'m M) -> Box<dyn Iterator<Item = u64> + 'm> {
+        let there = |at: &u64| *at != 0;
+        match self.list {
+            ThreadList::Listed(list, length, threads) => {
+                let list = memory.word(list).filter(there);
+                let length = list.and_then(|list| memory.int(list.wrapping_add(length)));
+                let count =
+                    length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0).min(MOST_THREADS);
+                let first = list.and_then(|list| memory.word(list.wrapping_add(threads))).unwrap_or(0);
+                Box::new((0..count).map_while(move |nth| memory.word(first.wrapping_add(8 * nth))))
+            }
+            ThreadList::Linked(first, next) => {
+                let first = memory.word(first).filter(there);
+                let next = move |at: &u64| memory.word(at.wrapping_add(next)).filter(there);
+                Box::new(std::iter::successors(first, next).take(MOST_THREADS as usize))
+            }
+        }
+    }
+}
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl ThreadFields {
+    /// Any fields, listed in either way.
+    pub fn any(mut field: impl FnMut() -> u64) -> Self {
+        let list = match field() % 2 {
+            0 => ThreadList::Listed(field(), field(), field()),
+            _ => ThreadList::Linked(field(), field()),
+        };
+        let (system, number, stack, frame, instruction) = (field(), field(), field(), field(), field());
+        Self { list, system, number, stack, frame, instruction }
+    }
+}
