@@ -5,8 +5,8 @@ use crate::document::{Section, Table, indented};
 use crate::verdict::{arithmetic, chain, confidence, evidence, expected, none, sentences, unsaid};
 use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
 use crate::words::on;
-use crate::{Kind, PlaceSeen, RunView, Text, Tone, Trial, freezes, profile};
-use record::watch::{Asker, Level, Look, Role, Subject, ThreadsAt};
+use crate::{Kind, PlaceSeen, RunView, Text, Tone, Trial, freezes, looks, profile};
+use record::watch::{Level, Role, Subject};
 use record::{Cause, Confidence, Diagnosis, Finding};
 use units::{Nanos, Share, grouped};
 
@@ -44,7 +44,7 @@ pub(crate) fn rest(view: &RunView) -> Vec<Section> {
     let of_place = |place: &PlaceSeen| {
         [
             named("steps", "step by step", place).table(steps(view, place)),
-            named("looks", "snapshots", place).texts(place.looks.iter().flat_map(look)),
+            named("looks", "snapshots", place).texts(place.looks.iter().flat_map(looks::look)),
             named("watched", "watched", place).texts(who(place)),
         ]
     };
@@ -225,73 +225,6 @@ fn waits(figure: &Figure) -> String {
     let mut parts: Vec<String> = figure.waits.iter().take(2).map(named).collect();
     parts.extend(figure.sessions.first().map(|session| format!("PostgreSQL {}", named(session))));
     parts.join(" · ")
-}
-
-/// What was looked at once, wherever that was.
-pub(crate) fn looks(view: &RunView) -> impl Iterator<Item = Text> {
-    view.places.iter().flat_map(|place| place.looks.iter().flat_map(look))
-}
-
-/// One of these.
-fn look(look: &Look) -> Vec<Text> {
-    match look {
-        Look::Threads { pid, took_ns, at } => {
-            let head = format!("threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
-            listed(head, at, place)
-        }
-        Look::Stacks { took_ns, at } => {
-            let head = format!("threads that wait, by their stacks ({})", Nanos(*took_ns));
-            listed(head, at, place)
-        }
-        Look::VirtualThreads(virtual_threads) => {
-            let v = virtual_threads;
-            let text = format!(
-                "virtual threads of the JVM {}: {} of {} carriers busy, {} ready, {} wait with a deadline, \
-                 {} sockets waited for",
-                v.pid,
-                v.mounted,
-                v.parallelism,
-                grouped(v.queued),
-                grouped(v.delayed),
-                grouped(v.reading)
-            );
-            vec![Text::at(1).then(text)]
-        }
-        Look::Blockers { blocked } => {
-            let head = format!("{} sessions of PostgreSQL blocked by others", blocked.len());
-            listed(head, blocked, |session| {
-                let by: Vec<String> = session.by.iter().map(u32::to_string).collect();
-                let (pid, by, event) = (session.pid, by.join(", "), &session.event);
-                format!("session {pid} waits for {by} ({event}): {}", session.statement)
-            })
-        }
-        Look::Statements { statements } => {
-            let head = "statements that took most of PostgreSQL's time".to_owned();
-            listed(head, statements, |statement| {
-                let mean = Nanos((statement.total_ms / statement.calls.max(1) as f64 * 1e6) as u64);
-                let total = Nanos((statement.total_ms * 1e6) as u64);
-                format!("{total} in {} calls of {mean}: {}", grouped(statement.calls), statement.text)
-            })
-        }
-        Look::Refused { of, why } => vec![Text::at(1).and(Tone::Warn, format!("{of}: ")).then(why)],
-    }
-}
-
-/// The first of all, a line each, and how many more there are.
-fn listed<T>(head: String, all: &[T], line: impl Fn(&T) -> String) -> Vec<Text> {
-    let left = all.len().saturating_sub(SHOWN);
-    let more = Text::at(2).and(Tone::Faint, format!("and {} more", grouped(left as u64)));
-    let shown = all.iter().take(SHOWN).map(|one| Text::at(2).then(line(one)));
-    std::iter::once(Text::at(1).then(head)).chain(shown).chain((left > 0).then_some(more)).collect()
-}
-
-/// `190 × http-nio-N-exec-N in com.zaxxer.hikari.pool.HikariPool.getConnection, asked by …`.
-fn place(at: &ThreadsAt) -> String {
-    let asked = at.asked_by.as_ref().map_or(String::new(), |Asker { method, place }| {
-        let place = place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
-        format!(", asked by {method}{place}")
-    });
-    format!("{} × {} {} in {}{asked}", at.threads, at.group, at.state, at.frame)
 }
 
 /// Who is watched there, and how.

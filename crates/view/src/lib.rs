@@ -21,6 +21,7 @@ mod hiccups;
 mod json;
 mod list;
 mod logs;
+mod looks;
 mod markdown;
 pub mod measures;
 mod ongoing;

@@ -33,6 +33,7 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         ceiling: Rate(1.0 / hold),
         measured: Rate(case.bad.load.answered),
     });
+    let stacks = stacked(case, &crowd.workers, waits_for_a_thread);
     let mut found = Found::new(Cause::Lock)
         .says(format!(
             "{} of {}'s {} workers wait for {}.",
@@ -46,13 +47,13 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         ))
         .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
         .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding <= ONE))
-        .sources(2)
+        .sources(2 + u32::from(stacks.is_some()))
         .seen_by_sweeps(case)
         .evidence(waiting_fact(case, crowd))
+        .evidences(stacks)
         .evidence(fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP))
         .evidence(outstanding_fact(case));
-    let dump = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at));
-    if let Some(dump) = dump.or_else(|| stacked(case, &crowd.workers, waits_for_a_thread)) {
+    if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
     }
     let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));

@@ -105,6 +105,7 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     // A time that does not give the rate measured is no time to reckon with.
     let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
     let at = peer.as_ref().map(|peer| format!(" to {}", named(case, peer))).unwrap_or_default();
+    let stacks = stacked(case, &crowd.workers, waits_for_a_thread);
     let mut found = Found::new(Cause::Pool)
         .says(format!(
             "{} of {}'s {} workers wait for one of {} {thing}s{at}.",
@@ -115,9 +116,10 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         ))
         .margin(crowd.waiting, MOST * crowd.engaged, 0.85 * crowd.engaged)
         .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding > ONE))
-        .sources(2)
+        .sources(2 + u32::from(stacks.is_some()))
         .seen_by_sweeps(case)
         .evidence(waiting_fact(case, crowd))
+        .evidences(stacks)
         .evidence(
             fact(match &peer {
                 Some(peer) => {
@@ -133,8 +135,7 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
         )
         .evidence(outstanding_fact(case));
-    let dump = dumped(case, waits_in_application);
-    if let Some(dump) = dump.or_else(|| stacked(case, &crowd.workers, waits_for_a_thread)) {
+    if let Some(dump) = dumped(case, waits_in_application) {
         found = found.evidence(dump).sources(3);
     }
     let sessions = inside::sessions(case, size);

@@ -2,13 +2,12 @@
 
 use super::unfinished;
 use crate::document::indented;
-use crate::explain::looks;
-use crate::{RunView, Text, Tone, profile};
+use crate::{RunView, Text, Tone, looks, profile};
 use record::Verdict;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let first = indented(first(view));
-    let waiting: Vec<Text> = looks(view).collect();
+    let waiting: Vec<Text> = looks::looks(view).collect();
     let apart = (!waiting.is_empty()).then(Text::empty);
     first
         .into_iter()

@@ -126,9 +126,13 @@ fn threads_that_wait_are_shown_where_they_do() {
     let load =
         Running::start(place.command(["run", &url, "-c", "6", "-d", "6s", "--no-store", "--no-watch"]));
     thread::sleep(Duration::from_secs(2));
-    let found = profile(&place, [whom.as_str(), "-d", "1s"]);
+    let (ended, _) = place.json(["profile", &whom, "-d", "1s"]);
     load.end();
-    let Some((ended, _)) = found else { return };
+    if ended.stderr.contains("cannot be sampled") {
+        return eprintln!("SKIPPED: no perf events here: {}", ended.stderr);
+    }
+    // Often nobody ran.
+    assert!([0, 91].contains(&ended.code()), "{ended}");
     let shown = place.torment(["show", "last"]).expect(0).stdout;
     let waiting = shown.split_once("threads that wait, by their stacks").map(|(_, rest)| rest);
     let waiting = waiting.unwrap_or_else(|| panic!("{ended}\n{shown}"));
