@@ -8,9 +8,9 @@ use crate::words::on;
 use crate::{Kind, PlaceSeen, RunView, Text, Tone, Trial, freezes, looks, profile};
 use record::watch::{Level, Role, Subject};
 use record::{Cause, Confidence, Diagnosis, Finding};
-use units::{Nanos, Share, grouped};
+use units::{Share, grouped};
 
-/// Places of threads, blocked sessions and statements that are shown of one look.
+/// Changes that are shown of one place.
 const SHOWN: usize = 8;
 
 /// Everything that `torment explain` says.

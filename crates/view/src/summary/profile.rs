@@ -7,7 +7,7 @@ use record::Verdict;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let first = indented(first(view));
-    let waiting: Vec<Text> = looks::looks(view).collect();
+    let waiting = indented(looks::looks(view));
     let apart = (!waiting.is_empty()).then(Text::empty);
     first
         .into_iter()

@@ -138,7 +138,7 @@ fn threads_that_wait_are_shown_where_they_do() {
     let waiting = waiting.unwrap_or_else(|| panic!("{ended}\n{shown}"));
     // One may have been on its way from one request to the next.
     let in_line = ["4 × worker-N futex", "3 × worker-N futex"].iter().any(|words| waiting.contains(words));
-    assert!(in_line && waiting.contains("permit"), "{shown}");
+    assert!(in_line && waiting.contains(" futex in torment_reference::fault"), "{shown}");
 }
 
 /// Beside a load, samples become the processor time of a request.
