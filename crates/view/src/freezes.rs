@@ -6,7 +6,7 @@ use crate::{RunView, Text, Tone, Trial, TrialState, Words};
 use diagnosis::{Freezes, shown, times};
 use record::{Cause, Ended, Verdict};
 use serde_json::{Value, json};
-use units::{Nanos, Rate};
+use units::{Nanos, Rate, Share};
 
 /// Trials within this factor of a rate are next to it.
 const NEAR: f64 = 1.03;
@@ -117,9 +117,9 @@ pub(crate) fn way_on(view: &RunView) -> Vec<Text> {
     let too = fails_without(view, &found)
         .map(|rate| format!("; but {rate} failed in trials without a freeze, too"));
     let brings = format!(
-        "without the freezes no answer is held up for {}, and the target serves {} more of the time{}",
+        "without the freezes no answer is held up for {}, and the target serves all of the time, not {} of it{}",
         shown(found.longest()),
-        found.share(),
+        Share(1.0 - found.share().0),
         too.unwrap_or_default()
     );
     vec![Text::labelled("next", found.advice()), Text::labelled("expect", brings)]

@@ -260,7 +260,7 @@ function Rows({
             </th>
             {head('target', 'run')}
             {head('verdict', 'verdict')}
-            {limits && head('limit', 'limit', 'text', 'from 0 to the figure below, another for each target')}
+            {limits && head('limit', 'limit', 'text', 'on a scale of its own for each target')}
             {head('started', 'started')}
             {changes && (
               <th scope="col" class="text col-before">

@@ -31,7 +31,7 @@ export function LimitPicture({ limit, axis, words }: { limit: Limit; axis: Range
         {tick !== null && upper === null && <path class="more" d={`M${Math.min(tick + 2, WIDTH - 5)} ${HEIGHT / 2 - 4}l5 4l-5 4z`} />}
       </svg>
       <span class="scale" aria-hidden="true">
-        {formatTick(to, 'count')} {limit.unit}
+        0 to {formatTick(to, 'count')} {limit.unit}
       </span>
     </>
   );

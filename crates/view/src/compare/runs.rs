@@ -92,7 +92,7 @@ pub fn compare_runs(runs: &[(&RunView, &Spread)], noise: f64) -> Result<RunCompa
                     ": undecided: {void} is not trustworthy; see its caveats, and repeat it"
                 )),
                 (None, Some(load)) => undecided(format!(
-                    " had another load ({load}), so neither can be called better{}",
+                    " ran at another load ({load}), so neither can be called better{}",
                     beside(run, &measures)
                 )),
                 (None, None) => verdict(&called, run, &measures, noise),
@@ -227,7 +227,7 @@ impl RunComparison {
         if self.doubts.iter().any(|doubt| doubt.doubt == TOLD) {
             return next(
                 "repeat one of them at the load of the other, and compare again",
-                "at the same load, any difference left is the target's own",
+                "at the same load, what differs by more than chance is the target's own doing",
             );
         }
         match self.standing() {

@@ -26,7 +26,7 @@ pub(super) fn lines(view: &RunView, making: &Making, held: Option<f64>) -> Vec<T
     let fell = match asked {
         // Where it once sent more than in the trials it fell behind in, that figure would contradict what holds.
         Some(asked) if most < asked.1 && held.is_none_or(|held| held <= most) => {
-            format!(" in {count} at {} {unit}, and sent at most {}", rates(asked), number(most))
+            format!(" in {count} at {} {unit}, and sent at most {} a second", rates(asked), number(most))
         }
         Some(asked) => format!(" in {count} at {} {unit}", rates(asked)),
         None => format!(": it sends at most {} {unit} to this target", number(most)),
@@ -52,14 +52,14 @@ pub(super) fn next(view: &RunView, making: Option<&Making>) -> Text {
     Text::labelled("next", remedy(view, making))
 }
 
-/// What that should bring: by what a request costs, a processor that torment has to itself makes so many.
+/// What that should bring: by what a request costs, a processor makes so many.
 pub(super) fn brings(view: &RunView, making: Option<&Making>) -> Text {
     let each = making.filter(|making| !is_of_connections(making)).map(|making| making.user + making.kernel);
     let Some(each) = each.filter(|each| each.0 > 0) else { return measured(view) };
     let rate = number(rounded(Rate(1.0 / each.as_secs_f64())).0);
     let (unit, one) = (view.words().unit(), view.words().arrival());
     let text = format!(
-        "with a processor to itself torment sends at least {rate} {unit} ({each} per {one}), unless the target saturates first"
+        "each further processor for torment sends about {rate} {unit} ({each} per {one}), unless the target saturates first"
     );
     Text::labelled("expect", text)
 }

@@ -421,7 +421,7 @@ fn what_was_changed_on_purpose_is_no_doubt_and_more_asked_no_merit() {
     );
     assert_eq!(found.standing(), Standing::Undecided, "{}", text(&found));
     let words = &found.verdicts[0].words;
-    let load = "“after” had another load (rate 500 → 800), so neither can be called better: response p99 ";
+    let load = "“after” ran at another load (rate 500 → 800), so neither can be called better: response p99 ";
     assert!(words.starts_with(load), "{words}");
     assert!(text(&found).contains("next: repeat one of them at the load of the other"), "{}", text(&found));
     let judged = found.measures.iter().filter_map(|measure| measure.differences[1]);

@@ -107,13 +107,10 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
     }
     let mut note = "bar: the median with its interval".to_owned();
     let says = [
-        (
-            !parts.is_empty(),
-            "; thin below it, part by part: what it should come to by what else was measured",
-        ),
+        (!parts.is_empty(), "; thin bar: what its parts, measured apart, add up to"),
         (all_doubtful, "; hollow: all are doubtful"),
         (!all_doubtful && bars.iter().any(|bar| bar.tone == Tone::Warn), "; hollow: doubtful"),
-        (is_log, "; equal steps are equal factors, so compare where bars end, not how long they are"),
+        (is_log, "; logarithmic scale: compare where bars end, not how long they are"),
     ];
     says.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, text)| note.push_str(text));
     let counted = format!("{counted}{better}");

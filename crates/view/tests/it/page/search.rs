@@ -297,7 +297,7 @@ fn a_limit_that_was_not_found_is_open_above() {
     );
     assert!(!words[0].contains("4,000"), "{words:?}");
     assert!(
-        words[1] == "torment fell behind in 1 trial at 4,000 requests/s, and sent at most 3,610",
+        words[1] == "torment fell behind in 1 trial at 4,000 requests/s, and sent at most 3,610 a second",
         "{words:?}"
     );
     assert!(
