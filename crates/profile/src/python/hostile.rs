@@ -11,7 +11,7 @@ pub fn interpreter(bytes: &[u8]) {
     let word = |at| memory.word(at).unwrap_or(0);
     // One that describes itself does so at the beginning.
     let Some(mut interpreter) = Interpreter::of(memory, 0, Some(8 + word(8) % 6)) else { return };
-    let code = Interpreting { module: 0x1000..0x2000, loops: vec![0x1100..0x1200] };
+    let code = Interpreting { module: 0x1000..0x2000, loops: vec![0x1100..0x1180, 0x1180..0x1200] };
     let frames = [0x3000, 0x1000, 0x1100, 0x1000, 0x4000].map(Frame::Address).to_vec();
     let mut stack = Stack { frames, whole: word(16) % 2 == 0 };
     interpreter.put_into(&mut stack, word(24) as u32, &code, &mut OwnNames::default());
