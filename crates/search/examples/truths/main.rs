@@ -6,11 +6,14 @@
 
 mod noise;
 #[allow(dead_code, reason = "the tests read what the table does not print")]
+mod rows;
+#[allow(dead_code, reason = "the tests read what the table does not print")]
 mod simulate;
 #[allow(dead_code, reason = "the tests read what the table does not print")]
 mod table;
 
-use table::{Found, Row, Truth, find, held, rows};
+use rows::rows;
+use table::{Found, Row, Truth, find, held};
 
 /// So many trials at each rate tell the truth of a random target.
 const TIMES: usize = 300;

@@ -3,6 +3,8 @@
 mod course;
 #[path = "../../examples/truths/noise.rs"]
 mod noise;
+#[path = "../../examples/truths/rows.rs"]
+mod rows;
 #[path = "../../examples/truths/simulate.rs"]
 #[allow(dead_code, reason = "shared with the example that prints the table")]
 mod simulate;

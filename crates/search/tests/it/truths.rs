@@ -1,6 +1,7 @@
 //! The rows of the table in `docs/method/search.md`, with fewer seeds: the limit is found where it is known.
 
-use crate::table::{Truth, find, rows, shared};
+use crate::rows::{rows, shared};
+use crate::table::{Truth, find};
 
 /// Seeds of each row. The table has 200; the share asked is the same.
 const SEEDS: u64 = 40;

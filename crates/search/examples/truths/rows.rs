@@ -1,0 +1,217 @@
+//! The rows of the table: a system, and what a search should say of it.
+
+use crate::noise::{ASGI_READS, JVM_READS, JVM_WRITES};
+use crate::simulate::Arrivals::{self, Even, Poisson};
+use crate::simulate::Service::{self, Exponential, Fixed};
+use crate::simulate::{System, Trait};
+use crate::table::{PATIENT, Row, TIMEOUT, Truth};
+
+const MS: f64 = 1e-3;
+
+/// All rows.
+pub fn rows() -> Vec<Row> {
+    [steady(), changing(), generator(), patient(), moving(), freezing(), losing(), sinking(), few()].concat()
+}
+
+fn steady() -> Vec<Row> {
+    let behind = "100 workers of 2 ms before 10 connections of 5 ms (exponential), Poisson";
+    vec![
+        row("one server of 500 µs, even arrivals", Even, 1, Fixed(0.5 * MS), Truth::Held(2001.0, 2005.0)),
+        row("10 servers of 20 ms, even arrivals", Even, 10, Fixed(20.0 * MS), Truth::Held(500.2, 501.2)),
+        row("delay of 10 ms, no limit, `max` 3,000/s", Even, None, Fixed(10.0 * MS), Truth::Max).max(3000.0),
+        row("M/D/1, 500 µs", Poisson, 1, Fixed(0.5 * MS), Truth::Held(1996.0, 2015.0)),
+        random("M/M/16, 8 ms", Truth::Held(1978.0, 2007.0)),
+        row("D/M/16, 8 ms", Even, 16, Exponential(8.0 * MS), Truth::Held(1991.0, 2013.0)),
+        row(behind, Poisson, 100, Fixed(2.0 * MS), Truth::Held(1976.0, 2008.0))
+            .with(Trait::Behind(10, Exponential(5.0 * MS)))
+            .asked(0.9),
+        even("D/D/16, 8 ms, answers 503 beyond 64 waiting", Truth::Held(2001.0, 2005.0))
+            .with(Trait::Sheds(64)),
+        row(
+            "one server of 5 ms, answers 503 if it is busy",
+            Even,
+            1,
+            Fixed(5.0 * MS),
+            Truth::Held(200.0, 200.0),
+        )
+        .with(Trait::Sheds(0)),
+        even("D/D/16, 8 ms, stands still 0.3 s in every 15 s", Truth::Between(1862.0, 2020.0))
+            .with(Trait::Stalls(15.0, 0.3)),
+    ]
+}
+
+/// Who is not what it was when the search began.
+fn changing() -> Vec<Row> {
+    vec![
+        random("M/M/16 warming five-fold over 40,000 requests", Truth::Warm(2000.0))
+            .with(Trait::Warms(5.0, 40e3)),
+        random("M/M/16 warming five-fold over 400,000 requests", Truth::Warm(2000.0))
+            .with(Trait::Warms(5.0, 400e3)),
+        row("D/M/16 slowing to half over an hour", Even, 16, Exponential(8.0 * MS), Truth::Fading(2000.0))
+            .with(Trait::Slows(3600.0)),
+        random("M/M/16 that breaks for good beyond 400 outstanding", Truth::Broken).with(Trait::Breaks(400)),
+    ]
+}
+
+/// Where the generator is the limit.
+fn generator() -> Vec<Row> {
+    let held_up = "M/M/16 under a generator that makes 1,500/s, and is held up every 3 s for 5 to 50 ms";
+    vec![
+        random("M/M/16 under a generator that makes 1,500/s", Truth::Generator(1500.0, 0.85))
+            .with(Trait::Lags(1500.0, 0.0)),
+        random(held_up, Truth::Generator(1500.0, 0.6)).with(Trait::Lags(1500.0, 0.3)),
+    ]
+}
+
+/// Who takes long, and is waited for.
+fn patient() -> Vec<Row> {
+    let random = "random delay of 2 s in the mean, no limit, `max` 300/s";
+    let servers = |name, truth| row(name, Even, 2000, Fixed(2.0), truth).patient();
+    vec![
+        row("delay of 1 s, no limit, `max` 3,000/s", Even, None, Fixed(1.0), Truth::Max)
+            .patient()
+            .max(3000.0),
+        row("delay of 8 s, no limit, `max` 300/s", Even, None, Fixed(8.0), Truth::Max).patient().max(300.0),
+        // Now and then an answer takes longer than the drain, and that rate is not clean.
+        row(random, Poisson, None, Exponential(2.0), Truth::Max).patient().max(300.0).asked(0.8),
+        servers("2,000 servers of 2 s, even arrivals, trials of 40 s", Truth::Held(1004.0, 1006.0)).trial(40),
+        servers("the same, trials of 10 s: too short for the width", Truth::Capacity(1000.0)).asked(None),
+    ]
+}
+
+/// Whose capacity is another every few seconds.
+fn moving() -> Vec<Row> {
+    vec![
+        even("16 servers of 8 ms, as a JVM reads", Truth::Held(1588.0, 2023.0))
+            .with(Trait::Moves(JVM_READS))
+            .asked(0.9),
+        even("16 servers of 8 ms, as a JVM writes", Truth::Held(1862.0, 1981.0))
+            .with(Trait::Moves(JVM_WRITES))
+            .asked(0.9),
+        even("16 servers of 8 ms, as an event loop reads", Truth::Held(1711.0, 1992.0))
+            .with(Trait::Moves(ASGI_READS))
+            .asked(0.9),
+        even("16 servers of 8 ms, twice as slow for 0.3 of the time, 3 s each", Truth::Held(1017.0, 1595.0))
+            .with(Trait::States(2.0, 0.3, 3.0))
+            .asked(0.8),
+        even(
+            "16 servers of 8 ms, a fifth slower for half of the time, 5 s each",
+            Truth::Held(1612.0, 1713.0),
+        )
+        .with(Trait::States(1.25, 0.5, 5.0))
+        .asked(0.8),
+    ]
+}
+
+fn freezing() -> Vec<Row> {
+    vec![
+        even("16 servers of 8 ms, stands still 0.1 s in every 3 s", Truth::Between(1833.0, 2020.0))
+            .with(Trait::Stalls(3.0, 0.1)),
+        even("16 servers of 8 ms, stands still 1 s in every 10 s", Truth::Held(2001.0, 2005.0))
+            .with(Trait::Stalls(10.0, 1.0)),
+        even("16 servers of 8 ms, stands still 2 s in every 60 s", Truth::Between(1740.0, 2020.0))
+            .with(Trait::Stalls(60.0, 2.0)),
+    ]
+}
+
+/// Who fails some at any rate.
+fn losing() -> Vec<Row> {
+    let truth = Truth::Held(2001.0, 2005.0);
+    vec![
+        even("16 servers of 8 ms, one of 10,000 requests fails", truth).with(Trait::Fails(1e-4)),
+        even("16 servers of 8 ms, one of 1,000 requests fails", truth).with(Trait::Fails(1e-3)),
+        even("16 servers of 8 ms, one of 100 requests fails", truth).with(Trait::Fails(1e-2)),
+    ]
+}
+
+/// Who does less under a queue, or for what it has done before.
+fn sinking() -> Vec<Row> {
+    let (sinks, random_sinks) = (Truth::Held(2002.0, 2012.0), Truth::Held(1855.0, 1910.0));
+    let unequal = "2 workers of 8 servers of 100 ms, one of which takes more of the connections";
+    vec![
+        even("16 servers of 8 ms, does 0.6 of it once 300 wait, until none does", sinks)
+            .with(Trait::Sinks(300, 0.6)),
+        even("16 servers of 8 ms, does 0.92 of it once 100 wait, until none does", sinks)
+            .with(Trait::Sinks(100, 0.92)),
+        random("M/M/16, 8 ms, does 0.92 of it once 100 wait, until none does", random_sinks)
+            .with(Trait::Sinks(100, 0.92))
+            .asked(0.8),
+        random("M/M/16, 8 ms, does 0.6 of it once 100 wait, until none does", random_sinks)
+            .with(Trait::Sinks(100, 0.6))
+            .asked(0.8),
+        row(unequal, Even, 16, Fixed(100.0 * MS), Truth::Between(128.0, 161.0))
+            .with(Trait::Kept(2.0))
+            .asked(0.6),
+        even("16 servers of 8 ms, slower by half after 500,000 requests", Truth::Between(1300.0, 2000.0))
+            .with(Trait::Fills(500e3)),
+    ]
+}
+
+fn few() -> Vec<Row> {
+    let name = "M/M/4, 20 ms: capacity 200/s, too few requests for the width";
+    vec![row(name, Poisson, 4, Exponential(20.0 * MS), Truth::Capacity(200.0)).asked(None)]
+}
+
+/// Steady targets on machines that others use, too: by how much that makes them faster or slower, for how many seconds on average, and how often
+/// a second it holds them up. They lose a tenth at most.
+pub fn shared() -> Vec<Row> {
+    let machines = [
+        ("±1 %, 8 s", 1, 0.01, 8.0, 1.0),
+        ("±2 %, 8 s", 1, 0.02, 8.0, 1.0),
+        ("±4 %, 4 s", 1, 0.04, 4.0, 2.0),
+        ("±2 %, 20 s, 16 servers", 16, 0.02, 20.0, 0.5),
+        ("±4 %, 20 s", 1, 0.04, 20.0, 1.0),
+    ];
+    let target = |(name, servers, by, stays, often): (_, usize, _, _, _)| {
+        let service = Fixed(servers as f64 * 0.5 * MS);
+        row(name, Even, servers, service, Truth::Between(1800.0, 2020.0))
+            .with(Trait::Shared(by, stays, often))
+            .asked(None)
+    };
+    machines.into_iter().map(target).collect()
+}
+
+/// A system with 16 servers of 8 ms each under an even load.
+fn even(name: &'static str, truth: Truth) -> Row {
+    row(name, Even, 16, Fixed(8.0 * MS), truth)
+}
+
+/// One with random service times under a random load.
+fn random(name: &'static str, truth: Truth) -> Row {
+    row(name, Poisson, 16, Exponential(8.0 * MS), truth)
+}
+
+fn row(
+    name: &'static str,
+    arrivals: Arrivals,
+    servers: impl Into<Option<usize>>,
+    service: Service,
+    truth: Truth,
+) -> Row {
+    let system = System { name, arrivals, servers: servers.into(), service, special: None, timeout: TIMEOUT };
+    Row { system, truth, max: 1e6, trial: 10, asked: Some(0.95) }
+}
+
+impl Row {
+    fn with(mut self, special: Trait) -> Self {
+        self.system.special = Some(special);
+        self
+    }
+
+    fn asked(self, asked: impl Into<Option<f64>>) -> Self {
+        Self { asked: asked.into(), ..self }
+    }
+
+    fn max(self, max: f64) -> Self {
+        Self { max, ..self }
+    }
+
+    fn trial(self, trial: u64) -> Self {
+        Self { trial, ..self }
+    }
+
+    fn patient(mut self) -> Self {
+        self.system.timeout = PATIENT;
+        self
+    }
+}
