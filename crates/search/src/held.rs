@@ -290,8 +290,8 @@ impl CapacityTrials {
     }
 
     /// Whether it moves as one does that sinks a little: what it holds tells, and no overload.
-    fn may_sink(&self) -> bool {
-        self.moves && self.odds_of_sinking().is_some_and(|odds| odds > -LIKELIER)
+    pub fn may_sink(&self) -> bool {
+        self.moves && self.bracket().is_some() && self.odds_of_sinking().is_some_and(|odds| odds > -LIKELIER)
     }
 
     /// By how much, as a logarithm, two looks at it may differ by chance: from one measurement to the next, which a target that gets steadily

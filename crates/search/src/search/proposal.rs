@@ -31,16 +31,31 @@ const CURVE: f64 = 10.0;
 const FAR: f64 = 4.0;
 
 impl Search {
-    /// Whether one more full trial is more than the target's noise is worth: it may last beyond the patience, or the width cannot be reached in it.
-    fn is_late(&self) -> bool {
+    /// Seconds under load that a search takes at most, without its warm-ups and its curve.
+    fn patience(&self) -> f64 {
         let whole = self.config.budget.unwrap_or(self.trial() * PATIENCE).as_secs_f64();
-        let patience = (whole - CURVE).max(whole / 2.0);
-        let trial = self.trial().as_secs_f64();
-        if self.measured.as_secs_f64() + trial > patience {
+        (whole - CURVE).max(whole / 2.0)
+    }
+
+    /// Whether one more full trial may last beyond the patience.
+    pub(super) fn is_out_of_time(&self) -> bool {
+        self.is_out_of_time_by(0)
+    }
+
+    /// Whether one more does although the patience is longer by so many.
+    fn is_out_of_time_by(&self, trials: u64) -> bool {
+        let trial = self.trial();
+        (self.measured + trial).as_secs_f64() > self.patience() + (trial * trials).as_secs_f64()
+    }
+
+    /// Whether one more full trial is more than the target's noise is worth: there is no time for it, or the width cannot be reached in that time.
+    fn is_late(&self) -> bool {
+        if self.is_out_of_time() {
             return true;
         }
-        // Who gives a budget wants all of it used.
-        if self.config.budget.is_some() {
+        let (patience, trial) = (self.patience(), self.trial().as_secs_f64());
+        // Who gives a budget wants all of it used; and as long as it is open whether the target moves, so is which width can be reached.
+        if self.config.budget.is_some() || self.held.may_sink() {
             return false;
         }
         // A warm-up that was begun again is part of how it moves.
@@ -86,6 +101,10 @@ impl Search {
                         continue;
                     }
                 },
+                Phase::Ceiling if self.is_out_of_time() => {
+                    self.begin_curve();
+                    continue;
+                }
                 Phase::Ceiling => match self.aim() {
                     Some((rate, true)) => (Purpose::Confirm, rate, self.trial()),
                     Some((rate, false)) => (Purpose::Measure, rate, self.short(rate, secs(2), 100.0)),
@@ -151,6 +170,10 @@ impl Search {
                 return Some(look());
             }
             return wanted.map(|rate| (Purpose::Measure, rate, self.trial()));
+        }
+        // Two bounds that are not close are worth two trials more: they may rest on short ones.
+        if self.is_out_of_time_by(2) {
+            return None;
         }
         if self.since_sentinel >= SENTINEL_EVERY && self.reference.is_some() {
             return Some(look());

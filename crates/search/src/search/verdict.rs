@@ -65,6 +65,8 @@ impl Search {
             Ended::Converged
         } else if self.estimates() && self.held.is_known() {
             if self.config.budget.is_some() { Ended::BudgetSpent } else { Ended::Noisy }
+        } else if self.is_out_of_time() {
+            Ended::BudgetSpent
         } else {
             Ended::BelowMin
         };

@@ -31,7 +31,11 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
         Ended::MaxReached => std::iter::once(holds()).chain(raise(view)).chain(raised_brings(view)).collect(),
         Ended::BelowMin => vec![below_min(strict, &unit, raised)],
         Ended::BudgetSpent => {
-            vec![holds(), note("time ran out before the bounds were close enough; raise --budget".to_owned())]
+            let more = minutes(2.0 * view.loaded().as_secs_f64());
+            vec![
+                holds(),
+                note(format!("time ran out before the bounds were close enough; give it more: --budget {more}")),
+            ]
         }
         Ended::Noisy => vec![holds(), note(noise(view, strict))],
         Ended::GeneratorLimit if !view.is_ours() => vec![holds()],
@@ -128,10 +132,15 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
         Some((lower, upper)) => format!("known to ±{}", percent((upper - lower) / (upper + lower))),
         None => "not known better".to_owned(),
     };
-    let more = Nanos::from_secs((4.0 * view.loaded().as_secs_f64() / 60.0).ceil() as u64 * 60);
+    let more = minutes(4.0 * view.loaded().as_secs_f64());
     format!(
         "its capacity varies, so the limit is {known}; halving that takes four times as long: --budget {more}"
     )
+}
+
+/// These seconds, rounded up to whole minutes.
+fn minutes(seconds: f64) -> Nanos {
+    Nanos::from_secs((seconds / 60.0).ceil() as u64 * 60)
 }
 
 /// What is known without a verdict.
