@@ -209,6 +209,7 @@ impl Worker {
             let more = self.take_up();
             self.expire();
             self.dispatch();
+            self.make_connections();
             self.hold_open();
             self.flush();
             self.end_if_over();

@@ -15,7 +15,6 @@ impl Worker {
             None => {}
             Some(connection) if connection.is_being_made() => {
                 self.establish(slot);
-                self.dispatch();
                 // What came behind the last word of its making, the end included, no further event tells of; and an answer
                 // that is there already is none of which this event has told.
                 if self.connections.get(slot).is_some_and(|connection| !connection.is_being_made()) {

@@ -85,13 +85,18 @@ impl Worker {
         self.backlog.push(request.due, self.timeout_of(&request), request);
     }
 
-    /// Gives waiting requests to connections with room, and makes connections for those that remain.
+    /// Gives waiting requests to connections with room.
     pub(super) fn dispatch(&mut self) {
         while !self.backlog.is_empty() {
             let Some(slot) = self.connections.roomy() else { break };
             let Some(request) = self.backlog.pop() else { break };
             self.send(slot, request);
         }
+    }
+
+    /// Makes connections for the requests that still wait. Arrivals come first: to make one takes longer than to send a request, and while
+    /// some are due, it is one a turn.
+    pub(super) fn make_connections(&mut self) {
         if self.hold.is_some() {
             return;
         }
@@ -106,7 +111,16 @@ impl Worker {
             if let Err(why) = self.connect() {
                 self.no_connection(&why);
             }
+            if !closed && self.is_arrival_due() {
+                break;
+            }
         }
+    }
+
+    fn is_arrival_due(&mut self) -> bool {
+        let now = self.now();
+        let due = self.present.as_mut().and_then(|present| present.trial.source.next_due());
+        due.is_some_and(|due| due <= now)
     }
 
     /// Whether a closed loop still lacks connections that nobody waits for: each user is to have one, also
@@ -141,6 +155,7 @@ impl Worker {
                 if let Some(present) = &mut self.present {
                     present.recorder.connected();
                 }
+                self.dispatch();
             }
             Ok(false) => {}
             Err(why) => {
