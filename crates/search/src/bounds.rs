@@ -17,6 +17,17 @@ pub struct Level {
     pub trials: Vec<TrialAtLevel>,
 }
 
+impl Level {
+    /// Whether it is proven to fail the goal, or leans that way.
+    fn fails(&self, goal: &Goal) -> bool {
+        match classify(&self.trials, goal) {
+            Class::Upper => true,
+            Class::Lower => false,
+            Class::Undecided => leans_bad(&self.trials, goal),
+        }
+    }
+}
+
 /// The levels between which the limit of one goal lies, proven or as far as the trials so far suggest.
 #[derive(Debug, Clone, Copy)]
 pub struct Bracket<'a> {
@@ -104,12 +115,7 @@ impl Bounds {
 
     /// Where the limit for `goal` seems to lie.
     pub fn bracket(&self, goal: &Goal) -> Bracket<'_> {
-        let bad = |l: &Level| match classify(&l.trials, goal) {
-            Class::Upper => true,
-            Class::Lower => false,
-            Class::Undecided => leans_bad(&l.trials, goal),
-        };
-        let split = self.levels.iter().position(bad).unwrap_or(self.levels.len());
+        let split = self.levels.iter().position(|l| l.fails(goal)).unwrap_or(self.levels.len());
         Bracket { lower: split.checked_sub(1).map(|i| &self.levels[i]), upper: self.levels.get(split) }
     }
 
@@ -129,9 +135,11 @@ impl Bounds {
             (Some(l), Some(u)) => width(l.rate, u.rate) <= goal.width.0 + SAME,
             _ => false,
         };
-        let suggested = self.bracket(goal);
-        let upper = upper.or(suggested.upper);
-        let lower = lower.or(suggested.lower.filter(|l| upper.is_none_or(|u| l.rate < u.rate)));
+        // Below what is proven to hold, trials may fail all the same.
+        let fails = |l: &&Level| l.fails(goal) && lower.is_none_or(|lower| l.rate > lower.rate);
+        let upper = upper.or_else(|| self.levels.iter().find(fails));
+        let suggested = self.bracket(goal).lower.filter(|l| upper.is_none_or(|u| l.rate < u.rate));
+        let lower = lower.or(suggested);
         let trials = |level: Option<&Level>, good: bool| {
             level.map_or(0, |l| l.trials.iter().filter(|t| t.good == good).count() as u32)
         };
@@ -194,6 +202,9 @@ mod tests {
             );
         }
         assert_eq!(Bounds::default().limit(&strict).lower, None);
+        let b = bounds("980g 990b 1000g 1000g 1000g 1010b");
+        let t = b.limit(&typical);
+        assert_eq!((t.lower, t.upper), (Some(1000.0), Some(1010.0)), "an upper bound is above the lower one");
         let mut b = bounds("640g 1280g 1280b 1280g");
         b.expire_bad(1280.0);
         assert_eq!(b.limit(&strict).lower, Some(1280.0));
