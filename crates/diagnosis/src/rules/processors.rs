@@ -14,6 +14,12 @@ use units::{Rate, Share};
 
 /// Context switches that take less than this share of what the service uses explain nothing.
 const SWITCHING: f64 = 0.03;
+/// Threads that are ready for a processor from which on they wait for one.
+const LINED_UP: f64 = 0.5;
+/// Who uses this share of what it may use has none left, though no thread is ready: a runtime with a scheduler of its own, such as Go's, has as
+/// many threads as processors, and lines up the work by itself.
+const EXHAUSTED: f64 = 0.95;
+
 fn service_cpu(window: &Window) -> f64 {
     window.subjects.first().map_or(0.0, |subject| cpu_of(subject, window.length()))
 }
@@ -119,11 +125,17 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let found = |carriers: Carriers<'_>| carriers.found(case);
-    few(case).map(found).or_else(|| all_of_them(case)).or_else(|| carriers(case).map(found))
+    few(case)
+        .map(found)
+        .or_else(|| all_of_them(case, FULL, LINED_UP))
+        .or_else(|| carriers(case).map(found))
+        .or_else(|| all_of_them(case, EXHAUSTED, 0.0))
 }
 
-fn all_of_them(case: &Case<'_>) -> Option<Found> {
+/// All that it may use is in use, this share of it, while so many threads at least are ready for more.
+fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
     let (used, cpus, runnable) = (case.cpu(), case.cpus(), case.runnable());
+    let lined_up = runnable >= LINED_UP;
     let downstream: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, case.bad.all.length())).sum();
     let own = case.bad.per_second(case.bad.all.own.cpu_ns) / 1e9;
     let host = host_cpus(&case.bad.all);
@@ -133,10 +145,10 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
     let full = |window: &Moment<'_>| {
         let used = service_cpu(window);
         let wants = used >= 0.25 * cpus && service_runnable(window) >= 1.0;
-        used >= FULL * cpus || wants && (machine_full(window) || used + beside(case, window) >= FULL * cpus)
+        used >= most * cpus || wants && (machine_full(window) || used + beside(case, window) >= FULL * cpus)
     };
     let lacks = used + shared >= FULL * cpus || starved(case);
-    if !full(&case.bad.whole()) || runnable < 0.5 || downstream > used || !lacks {
+    if !full(&case.bad.whole()) || runnable < ready || downstream > used || !lacks {
         return None;
     }
     let (_, windows) = case.bad.holds(full);
@@ -161,13 +173,12 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
                 number(runnable)
             )
         } else {
-            format!(
-                "{} needs more processor time: it uses {} of {}, and {} more threads are ready to run.",
-                case.name(),
-                number(used),
-                number(cpus),
-                number(runnable)
-            )
+            let rest = match lined_up {
+                true => format!("{} more threads are ready to run", number(runnable)),
+                false => "queues the rest by itself, for no thread is ready to run".to_owned(),
+            };
+            let (used, cpus) = (number(used), number(cpus));
+            format!("{} needs more processor time: it uses {used} of {cpus}, and {rest}.", case.name())
         })
         .margin((used + shared).max(host - idle(&case.bad.all)) / cpus, FULL, 0.95)
         .holding(case, full)
@@ -183,13 +194,13 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
             .seen(used, FULL * cpus, "processors", source::SCHEDSTAT)
             .in_windows(windows)
             .well(case.when_well(|side| cpu_of(side.service(), side.all.length()))),
-        )
-        .evidence(
-            fact(format!("{} ready and waiting for a processor", count(runnable, "thread")))
-                .seen(runnable, cpus, "threads", source::SCHEDSTAT)
-                .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
         );
-    for group in by_group(&case.bad).into_iter().chain(switching(case)) {
+    let waiting = lined_up.then(|| {
+        fact(format!("{} ready and waiting for a processor", count(runnable, "thread")))
+            .seen(runnable, cpus, "threads", source::SCHEDSTAT)
+            .well(case.when_well(|side| runnable_of(side.service(), side.all.length())))
+    });
+    for group in waiting.into_iter().chain(by_group(&case.bad)).chain(switching(case)) {
         found = found.evidence(group);
     }
     // More processors are of no use to a loop that cannot use them.
@@ -208,7 +219,13 @@ fn all_of_them(case: &Case<'_>) -> Option<Found> {
     Some(
         found
             .arithmetic(by_cost(case, available, "processors"))
-            .chain(["requests".to_owned(), format!("{} ready", count(runnable, "thread"))])
+            .chain([
+                "requests".to_owned(),
+                match lined_up {
+                    true => format!("{} ready", count(runnable, "thread")),
+                    false => format!("{}'s own queue", case.name()),
+                },
+            ])
             .chain([station(case, count(cpus, "processor"), cpus, |window| {
                 service_cpu(window) + beside(case, window)
             })])

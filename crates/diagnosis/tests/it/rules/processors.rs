@@ -67,6 +67,27 @@ fn processors() {
     assert!(diagnosis.findings.iter().all(|found| found.cause != Cause::Neighbour), "{diagnosis:#?}");
 }
 
+/// Go's server held to one processor: one of its threads has that at a time, and the others sleep.
+#[test]
+fn a_runtime_that_queues_by_itself() {
+    let threads = |on_cpu, ready| {
+        workers(on_cpu, ready, &[(futex(None), 3.0), (Wait::Running, on_cpu), (Wait::Sleep, 1.0)])
+    };
+    let judged = |on_cpu| {
+        let mut watched = watched();
+        watched.subjects[0].cpus = 1.0;
+        let well = load(10_000.0, 10_000.0, 1.2, 1, second(vec![threads(0.5, 0.3)]));
+        judge(watched, vec![well, load(42_000.0, 38_000.0, 7000.0, 400, second(vec![threads(on_cpu, 0.06)]))])
+    };
+    let diagnosis = judged(0.98);
+    expect(&diagnosis, Cause::Cpu);
+    assert!(
+        diagnosis.sentences[0].contains("uses 0.98 of 1, and queues the rest by itself"),
+        "{diagnosis:#?}"
+    );
+    assert_ne!(judged(0.9).cause(), Some(Cause::Cpu), "a tenth of it is left");
+}
+
 #[test]
 fn what_switches_take_is_told_where_it_is_known_and_matters() {
     let judged = |costs: Option<Costs>, switches: u64| {

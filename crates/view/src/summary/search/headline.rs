@@ -34,7 +34,9 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
             let more = minutes(2.0 * view.loaded().as_secs_f64());
             vec![
                 holds(),
-                note(format!("time ran out before the bounds were close enough; give it more: --budget {more}")),
+                note(format!(
+                    "time ran out before the bounds were close enough; give it more: --budget {more}"
+                )),
             ]
         }
         Ended::Noisy => vec![holds(), note(noise(view, strict))],
