@@ -116,6 +116,10 @@ impl Found {
         self
     }
 
+    pub fn nexts(self, advice: Option<String>) -> Self {
+        advice.into_iter().fold(self, Self::next)
+    }
+
     pub fn unless(mut self, fact: impl Into<String>) -> Self {
         self.unless.push(fact.into());
         self

@@ -44,6 +44,24 @@ pub(crate) fn then_the_machine(case: &Case<'_>, wanted: f64) -> String {
     }
 }
 
+/// From so many connections on, and so many times those that were enough when it was well, their number is work of its own.
+const MANY: f64 = 1000.0;
+const MANIFOLD: f64 = 10.0;
+
+/// What to try where the load had a connection for each request that waited: servers do less over thousands than over a few.
+pub(crate) fn fewer_connections(case: &Case<'_>) -> Option<String> {
+    let (now, before) = (case.bad.load.connections, case.well.as_ref()?.load.connections);
+    let many = now >= MANY && now >= MANIFOLD * before && case.bad.load.outstanding >= MANY;
+    many.then(|| {
+        format!(
+            "or see what it does for a client that keeps few connections, as a proxy: --max-connections 64; \
+             this load had {} of them, {} when it was well",
+            number(now),
+            number(before)
+        )
+    })
+}
+
 /// Ceiling from what a request cost while the target was well.
 pub(crate) fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Arithmetic> {
     let cost = case.when_well(|side| {

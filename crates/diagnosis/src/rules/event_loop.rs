@@ -3,7 +3,7 @@
 use crate::carriers::{Carriers, HAD, ONE_THREAD, of, restless};
 use crate::case::Case;
 use crate::found::{Contrast, Found, fact, source};
-use crate::processors::{by_cost, host_cpus, idle, then_the_machine};
+use crate::processors::{by_cost, fewer_connections, host_cpus, idle, then_the_machine};
 use crate::way;
 use crate::words::{count, number};
 use record::watch::{SubjectWindow, Wait};
@@ -107,6 +107,7 @@ impl Carriers<'_> {
         found
             .next(first)
             .next(second)
+            .nexts(fewer_connections(case))
             .predicts(
                 match (held, one) {
                     (true, _) => format!("twice the processors and {things}"),

@@ -5,7 +5,9 @@ use crate::carriers::{Carriers, carriers, few, starved};
 use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
-use crate::processors::{FULL, HOST_IDLE, THROTTLED, by_cost, host_cpus, idle, then_the_machine};
+use crate::processors::{
+    FULL, HOST_IDLE, THROTTLED, by_cost, fewer_connections, host_cpus, idle, then_the_machine,
+};
 use crate::way::used as used_there;
 use crate::words::{count, number};
 use record::watch::Window;
@@ -231,6 +233,7 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
             })])
             .next("make a request cheaper: torment profile PID shows which code takes the time")
             .next(more)
+            .nexts(fewer_connections(case))
             .predicts(
                 "twice the processors",
                 Some(Rate(2.0 * case.bad.load.answered)),

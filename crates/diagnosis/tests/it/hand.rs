@@ -62,6 +62,7 @@ pub struct Load {
     pub rate: f64,
     pub answered: f64,
     pub outstanding: f64,
+    pub connections: u64,
     pub response_ms: u64,
     pub window: Window,
     pub good: bool,
@@ -79,6 +80,7 @@ pub fn load(rate: f64, answered: f64, outstanding: f64, response_ms: u64, window
         rate,
         answered,
         outstanding,
+        connections: 0,
         response_ms,
         window,
         good,
@@ -170,6 +172,7 @@ pub fn recorded_at(costs: Option<Costs>, places: Vec<Seen>, loads: Vec<Load>) ->
             slice.response.record_many(Nanos::from_millis(load.response_ms), load.answered.max(1.0) as u64);
             slice.outstanding_ns = ns(load.outstanding);
             slice.in_flight = load.outstanding as u64;
+            slice.connections = load.connections;
             if let Some((from, to)) = load.still.filter(|(_, to)| to / 1_000 == u64::from(index)) {
                 let waiting = (load.rate * (to - from) as f64 / 1e3) as u64;
                 let (from, to) = (Nanos::from_millis(from), Nanos::from_millis(to));

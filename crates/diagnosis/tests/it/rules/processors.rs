@@ -77,7 +77,8 @@ fn a_runtime_that_queues_by_itself() {
         let mut watched = watched();
         watched.subjects[0].cpus = 1.0;
         let well = load(10_000.0, 10_000.0, 1.2, 1, second(vec![threads(0.5, 0.3)]));
-        judge(watched, vec![well, load(42_000.0, 38_000.0, 7000.0, 400, second(vec![threads(on_cpu, 0.06)]))])
+        let bad = load(42_000.0, 38_000.0, 7000.0, 400, second(vec![threads(on_cpu, 0.06)]));
+        judge(watched, vec![well, Load { connections: 7000, ..bad }])
     };
     let diagnosis = judged(0.98);
     expect(&diagnosis, Cause::Cpu);
@@ -85,6 +86,8 @@ fn a_runtime_that_queues_by_itself() {
         diagnosis.sentences[0].contains("uses 0.98 of 1, and queues the rest by itself"),
         "{diagnosis:#?}"
     );
+    let fewer = diagnosis.next.iter().any(|next| next.contains("--max-connections 64; this load had 7,000"));
+    assert!(fewer, "thousands of connections are work of their own: {diagnosis:#?}");
     assert_ne!(judged(0.9).cause(), Some(Cause::Cpu), "a tenth of it is left");
 }
 
