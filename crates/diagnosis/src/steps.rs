@@ -19,6 +19,8 @@ const NEAR: f64 = 3.0;
 const BOUNDED: f64 = 1.25;
 /// Of these the windows count in which at least this share of the most that was outstanding was.
 const FULL: f64 = 0.25;
+/// A load that is stopped ends in a part of a second. Of so short a part the averages mean little: what loops are late to tell falls into it.
+const SLIVER: Nanos = Nanos::from_millis(100);
 /// Good trials between these shares of the best good rate show the target well: nearer to the limit
 /// its signs are there already, further below little happens.
 const WELL_SHARES: std::ops::RangeInclusive<f64> = 0.3..=0.85;
@@ -62,7 +64,7 @@ fn loaded<'a>(trial: &'a Trial, place: &str) -> Vec<(&'a Second, Option<&'a Wind
     let mut seconds = Vec::new();
     for second in &trial.seconds {
         let (from, to) = (second.from, second.from + second.elapsed);
-        if from >= loaded || second.elapsed == Nanos::ZERO {
+        if from >= loaded || second.elapsed == Nanos::ZERO || from > Nanos::ZERO && second.elapsed < SLIVER {
             break;
         }
         let middle = |w: &&Window| {

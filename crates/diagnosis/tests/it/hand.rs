@@ -187,13 +187,21 @@ pub fn recorded_at(costs: Option<Costs>, places: Vec<Seen>, loads: Vec<Load>) ->
                 recording.fold(&Event::Observed { trial: number, place: (*place).to_owned(), window });
             }
         }
+        let mut loaded = Nanos::from_secs(5);
+        if !load.good {
+            // It was stopped, and the last ten milliseconds hold what a late loop had to tell of more.
+            let elapsed = Nanos::from_millis(10);
+            let rest = Slice { index: 5, elapsed, outstanding_ns: ns(load.outstanding), ..Slice::default() };
+            recording.fold(&Event::SliceDone { trial: number, slice: Box::new(rest) });
+            loaded = loaded + elapsed;
+        }
         recording.fold(&Event::TrialDone {
             trial: number,
             result: Box::new(TrialResult {
                 purpose: Purpose::Measure,
                 rate,
                 planned: Nanos::from_secs(5),
-                loaded: Nanos::from_secs(5),
+                loaded,
                 drain: Nanos::ZERO,
                 hopeless: false,
                 total,
