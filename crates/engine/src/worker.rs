@@ -318,8 +318,9 @@ impl Worker {
         }
     }
 
-    /// The load ends before its time.
+    /// The load ends before its time; now, if the order came late.
     fn stop(&mut self, at: Nanos) {
+        let at = at.max(self.now());
         let Some(present) = self.present.as_mut().filter(|present| !present.stopped) else { return };
         present.trial.load_ends = present.trial.load_ends.min(at);
         present.recorder.cut_load(at);

@@ -12,6 +12,7 @@ mod pods;
 mod ssh;
 mod turn;
 mod watchers;
+mod words;
 
 pub use asked::{FleetAsked, WatchersAsked};
 pub use entrance::Entrance;

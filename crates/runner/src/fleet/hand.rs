@@ -1,4 +1,4 @@
-use super::ssh::Words;
+use super::words::Words;
 use fleet::ClockReading;
 use rustix::process::Signal;
 use std::io;
