@@ -16,7 +16,7 @@ pub use told::{shown, times};
 use meanwhile::Sight;
 use record::{Event, SLICE, Silence, Slice, freed_within};
 use std::collections::BTreeMap;
-use units::{Nanos, Share};
+use units::{Nanos, Rate, Share};
 
 /// A freeze is longer than so many ordinary response times;
 const TIMES_ORDINARY: u64 = 4;
@@ -51,6 +51,11 @@ const SLOW_STEPS: [Nanos; 9] = [
     Nanos::from_millis(6_400),
     Nanos::from_millis(12_800),
 ];
+/// A second shows what the target does at most if in each tenth of it so many times as many were outstanding as its answers need when it is
+/// quickest;
+const QUEUED: f64 = 2.0;
+/// and so many of them do.
+const BUSIEST: usize = 5;
 /// Two freezes are one if a straggler was answered between: the gap is this part of both.
 const STRAGGLER: u64 = 10;
 /// Seconds kept of one trial, the first: a day, some 3 MB;
@@ -64,6 +69,8 @@ const SEEN: usize = 3_600;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Stillness {
     trials: Vec<Trial>,
+    /// Median response time of the quickest second.
+    quickest: Option<Nanos>,
     /// Where what it did meanwhile is looked for: the first place that tells of it.
     place: Option<String>,
 }
@@ -91,6 +98,8 @@ struct Second {
     elapsed: Nanos,
     /// Median response time.
     p50: Option<Nanos>,
+    /// Outstanding in the tenth of it that had the fewest.
+    outstanding: f64,
 }
 
 /// A silence that may be a freeze.
@@ -135,6 +144,9 @@ pub struct Freezes {
     pub period: Option<Nanos>,
     /// What the target did in them.
     pub meanwhile: Meanwhile,
+    /// What it answered between them in the median second in which requests queued all the time: more it does not do then either. None if there
+    /// were few such seconds.
+    pub between: Option<Rate>,
 }
 
 impl Freezes {
@@ -176,7 +188,8 @@ impl Stillness {
             }
             Event::SliceDone { trial, slice } => {
                 if let Some(trial) = self.trial(*trial).filter(|trial| trial.seconds.len() < KEPT) {
-                    trial.take(slice);
+                    let p50 = trial.take(slice);
+                    self.quickest = self.quickest.into_iter().chain(p50).min();
                 }
             }
             Event::Observed { trial, place, window } => {
@@ -243,7 +256,12 @@ impl Stillness {
             .iter()
             .map(|trial| (moment(trial, Nanos::ZERO) + lasted, moment(trial, trial.loaded())))
             .collect();
+        let quickest = self.quickest.unwrap_or_default();
+        let mut most: Vec<f64> =
+            self.trials.iter().flat_map(|trial| trial.at_most(&each, quickest)).collect();
+        most.sort_by(f64::total_cmp);
         Some(Freezes {
+            between: most.get(most.len() / 2).filter(|_| most.len() >= BUSIEST).map(|most| Rate(*most)),
             period: period::of(&ends, &looked).map(Nanos::from_secs_f64),
             meanwhile: meanwhile::of(&self.trials, &each),
             loaded: self.trials.iter().fold(Nanos::ZERO, |sum, trial| sum + trial.loaded()),
@@ -257,18 +275,39 @@ impl Stillness {
 }
 
 impl Trial {
-    fn take(&mut self, slice: &Slice) {
+    /// Gives the median response time of that second.
+    fn take(&mut self, slice: &Slice) -> Option<Nanos> {
         self.loops = self.loops.max(slice.loops);
         let room = SILENCES - self.silences.len();
         self.silences.extend(slice.silences.iter().take(room));
         for (count, step) in self.slow.iter_mut().zip(SLOW_STEPS) {
             *count += slice.response.count_above(step);
         }
+        let p50 = slice.response.quantile(0.5);
         self.seconds.push(Second {
             answers: slice.outcomes.answered() + slice.outcomes.failed,
             elapsed: slice.elapsed,
-            p50: slice.response.quantile(0.5),
+            p50,
+            outstanding: slice.outstanding.iter().copied().min_by(f64::total_cmp).unwrap_or(0.0),
         });
+        p50
+    }
+
+    /// What it answered a second, in each whole one between freezes in which requests queued all the time.
+    fn at_most(&self, freezes: &[Freeze], quickest: Nanos) -> Vec<f64> {
+        let frozen = |from: Nanos, to: Nanos| {
+            let mut here = freezes.iter().filter(|freeze| freeze.trial == self.number);
+            here.any(|freeze| freeze.from < to && from < freeze.to)
+        };
+        let of = |(place, second): (usize, &Second)| {
+            let (from, to) = (SLICE * place as u64, SLICE * (place as u64 + 1));
+            let is_whole = second.elapsed == SLICE && to <= self.load;
+            let busy = second.answers as f64 * quickest.as_secs_f64();
+            let queued = second.outstanding >= QUEUED * busy.max(1.0);
+            (is_whole && queued && !frozen(from, to)).then_some(second.answers as f64)
+        };
+        let seconds = if self.closed { &[] } else { self.seconds.as_slice() };
+        seconds.iter().enumerate().filter_map(of).collect()
     }
 
     /// How long it has been under load.

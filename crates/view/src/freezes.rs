@@ -2,6 +2,7 @@
 
 use crate::strays::judged;
 use crate::values::{rate_value, seconds};
+use crate::words::rounded;
 use crate::{RunView, Text, Tone, Trial, TrialState, Words};
 use diagnosis::{Freezes, shown, times};
 use record::{Cause, Ended, Verdict};
@@ -100,11 +101,47 @@ pub(crate) fn lead(view: &RunView) -> bool {
     recur(view) && !view.is_ours() && (is_it || decide(view).is_some())
 }
 
-/// The lowest rate at which a trial was bad without a freeze: what remains of the limit without them.
-fn fails_without(view: &RunView, found: &Freezes) -> Option<Rate> {
+/// The lowest rate above what holds at which a trial was bad without a freeze.
+fn fails_without(view: &RunView, found: &Freezes, held: Rate) -> Option<Rate> {
     let bad = judged(view).filter(|(_, trial)| TrialState::of(trial) == TrialState::Bad);
     let calm = bad.filter(|(_, trial)| !froze_in(found, trial));
-    calm.filter_map(|(_, trial)| trial.rate).min_by(|a, b| a.0.total_cmp(&b.0))
+    let above = calm.filter_map(|(_, trial)| trial.rate).filter(|rate| rate.0 > held.0);
+    above.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Two rates within this factor are the same limit.
+const SAME: f64 = 1.05;
+
+/// What limit is left without them: what the target answered between them while requests queued, or else between what it lies.
+fn remains(view: &RunView, found: &Freezes) -> Option<String> {
+    if view.words() == Words::Connections {
+        return None;
+    }
+    let Some(held) = view.limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate) else {
+        let most = found.between?;
+        return Some(format!(
+            "; between freezes it answered {most} while {} queued",
+            view.words().arrivals()
+        ));
+    };
+    let queued = view.words().arrivals();
+    Some(match (found.between, fails_without(view, found, held)) {
+        (Some(most), _) if most.0 > held.0 * SAME => {
+            format!(
+                "; the limit rises to about {}: between freezes it answered that while {queued} queued",
+                rounded(most)
+            )
+        }
+        (Some(most), _) if most.0 * SAME >= held.0 => {
+            format!(
+                "; the limit stays at about {held}: between freezes it answered {most}, however many {queued} queued"
+            )
+        }
+        (_, Some(fails)) => {
+            format!("; the limit is then between {held} and {fails}, where trials failed without a freeze")
+        }
+        (_, None) => format!("; the limit is then {held} or more: above it nothing failed without a freeze"),
+    })
 }
 
 /// What to do about it, by what the target did then, and what it would bring to be rid of it; nothing where something else is to be done first.
@@ -114,13 +151,11 @@ pub(crate) fn way_on(view: &RunView) -> Vec<Text> {
     if view.is_ours() || view.search_ended() == Some(&Ended::MaxReached) || (named && !lead(view)) {
         return Vec::new();
     }
-    let too = fails_without(view, &found)
-        .map(|rate| format!("; but {rate} failed in trials without a freeze, too"));
     let brings = format!(
         "without the freezes no answer is held up for {}, and the target serves all of the time, not {} of it{}",
         shown(found.longest()),
         Share(1.0 - found.share().0),
-        too.unwrap_or_default()
+        remains(view, &found).unwrap_or_default()
     );
     vec![Text::labelled("next", found.advice()), Text::labelled("expect", brings)]
 }
@@ -150,6 +185,7 @@ pub(crate) fn json(view: &RunView) -> Value {
         "median_seconds": seconds(found.median()),
         "longest_seconds": seconds(found.longest()),
         "period_seconds": found.period.map(seconds),
+        "between_per_second": found.between.map(|most| rate_value(most.0)),
         "meanwhile": { "code": found.meanwhile.code, "text": found.meanwhile.text },
         "each": each.collect::<Vec<_>>(),
     })

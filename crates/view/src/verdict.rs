@@ -2,7 +2,7 @@
 //! [`crate::explain`].
 
 use crate::watched::amount;
-use crate::words::number;
+use crate::words::{number, rounded};
 use crate::{RunView, Text, Tone, code, freezes, not_observable};
 use record::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
 use units::{Rate, Share};
@@ -223,15 +223,9 @@ fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
 }
 
 /// How many times as much, without zeros that say nothing.
-fn factor(times: f64) -> String {
+pub(crate) fn factor(times: f64) -> String {
     let text = format!("{times:.1}");
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
-}
-
-/// To three significant digits: more of them would promise what no prediction can keep.
-pub(crate) fn rounded(Rate(rate): Rate) -> Rate {
-    let last = 10_f64.powi((rate.log10().floor() as i32 - 2).max(0));
-    Rate((rate / last).round() * last)
 }
 
 /// What a change should give: by as much more than the limit that was found as the capacity is more than what was answered.

@@ -122,6 +122,12 @@ pub(crate) fn on(place: &str) -> String {
     if place.is_empty() { String::new() } else { format!(" on {place}") }
 }
 
+/// To three significant digits: more of them would promise what no prediction can keep.
+pub(crate) fn rounded(Rate(rate): Rate) -> Rate {
+    let last = 10_f64.powi((rate.log10().floor() as i32 - 2).max(0));
+    Rate((rate / last).round() * last)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -125,6 +125,9 @@ fn fold(
             slice.outcomes.add(Outcome::Ok, 1);
             slice.response.record(nanos(done - sent));
         }
+        let outstanding = |at: f64| requests.iter().filter(|(sent, done)| *sent <= at && at < *done).count();
+        slice.outstanding =
+            (0..10).map(|nth| outstanding(f64::from(index) + f64::from(nth) / 10.0) as f64).collect();
         slice.silences =
             silences.iter().filter(|silence| within(silence.to.as_secs_f64())).copied().collect();
         stillness.fold(&Event::SliceDone { trial: number, slice: Box::new(slice) });
@@ -179,6 +182,18 @@ fn a_target_with_little_room_is_found_frozen_though_it_needs_long_to_catch_up() 
     let requests = served(&constant(495.0, 10.0), 10, || 0.02, &[(4.3, 5.3)]);
     let found = freezes(10.0, &requests).expect("one");
     assert_eq!(found.each.len(), 1, "{found:?}");
+}
+
+/// A reader of what froze could not tell what limit is left once that is mended.
+#[test]
+fn what_it_does_between_them_is_known_where_requests_queued() {
+    let between = |rate| {
+        let requests = served(&constant(rate, 45.0), 10, || 0.02, &every_ten(45.0));
+        freezes(45.0, &requests).expect("four").between
+    };
+    let most = between(470.0).expect("those who waited in a freeze queue for long").0;
+    assert!((most - 500.0).abs() < 3.0, "{most}");
+    assert_eq!(between(200.0), None, "it has caught up within a second");
 }
 
 #[test]

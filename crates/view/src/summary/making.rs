@@ -3,8 +3,8 @@
 use crate::experiment::number_of;
 use crate::remedy::{is_of_connections, remedy};
 use crate::strays::Strays;
-use crate::verdict::{measured, rounded};
-use crate::words::number;
+use crate::verdict::measured;
+use crate::words::{number, rounded};
 use crate::{RunView, Text, Tone};
 use record::Making;
 use units::{Rate, Share};
