@@ -191,6 +191,41 @@ pub struct Judged {
     pub caveats: Vec<Caveat>,
 }
 
+/// The answer to a hypothesis, by the arm that it asks about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArmAnswer {
+    /// The arm's name; of a hypothesis of several arms, or one of several of an arm, its own.
+    pub arm: String,
+    /// See above.
+    pub answer: Answer,
+    /// How many times as much as what it was compared with; none if it was not measured.
+    pub factor: Option<f64>,
+}
+
+impl ArmAnswer {
+    /// Those of an experiment, in the order they were asked; placebos are no hypotheses.
+    pub fn of(design: &Design, standing: &Standing) -> Vec<Self> {
+        let arm = |asked: &Hypothesis| {
+            let raised = |asked: &Hypothesis| {
+                let mut raised = asked.contrast.iter().filter(|(_, weight)| *weight > 0.0);
+                raised.next().filter(|_| asked.contrast.len() == 2).map(|(arm, _)| *arm)
+            };
+            let arm = raised(asked)?;
+            let asked = design.hypotheses.iter().filter(|other| raised(other) == Some(arm)).count();
+            design.arms.get(arm).filter(|_| asked == 1).map(|arm| arm.name.clone())
+        };
+        let answer = |judged: &Judged| {
+            let asked = design.hypotheses.get(judged.hypothesis?)?;
+            Some(Self {
+                arm: arm(asked).unwrap_or_else(|| judged.name.clone()),
+                answer: judged.answer,
+                factor: judged.ratio.map(|ratio| ratio.value),
+            })
+        };
+        standing.judged.iter().filter_map(answer).collect()
+    }
+}
+
 /// A figure with the bounds that it is within.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {

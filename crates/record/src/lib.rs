@@ -35,8 +35,8 @@ pub use diagnosis::{
 pub use doubt::{Caveat, Doubt, Grounds};
 pub use event::{End, Event, Judgement, Log, Machine, Probing, Ramped, RunId, Started, Visiting};
 pub use experiment::{
-    Answer, ArmOf, Design, Expected, ExperimentEnd, Interval, Judged, Noise, ProbeOf, Spent, Standing, Taken,
-    Visit,
+    Answer, ArmAnswer, ArmOf, Design, Expected, ExperimentEnd, Interval, Judged, Noise, ProbeOf, Spent,
+    Standing, Taken, Visit,
 };
 pub use fleet::{FleetMember, LostMember, Worked};
 pub use gather::{Counted, Gather};

@@ -2,7 +2,7 @@
 
 use crate::StoodStill;
 use diagnosis::Stillness;
-use record::{CostRange, Event, Figure, Purpose};
+use record::{ArmAnswer, CostRange, Design, Event, Figure, Purpose, Verdict};
 use units::{Nanos, Rate};
 
 /// What a load came to.
@@ -25,6 +25,8 @@ pub(crate) struct Drawn {
     answered: u64,
     carried: Option<Carried>,
     figures: Vec<Figure>,
+    design: Option<Box<Design>>,
+    arms: Vec<ArmAnswer>,
 }
 
 /// What it came to.
@@ -33,6 +35,7 @@ pub(crate) struct Told {
     pub still: Option<StoodStill>,
     pub carried: Option<Carried>,
     pub costs: Vec<CostRange>,
+    pub arms: Vec<ArmAnswer>,
 }
 
 impl Drawn {
@@ -56,6 +59,12 @@ impl Drawn {
                     response_p99: result.total.response.quantiles().map(|times| times.p99),
                 });
             }
+            Event::Designed { design, .. } => self.design = Some(design.clone()),
+            Event::RunEnded(end) => {
+                if let (Some(design), Some(Verdict::Answers { standing })) = (&self.design, &end.verdict) {
+                    self.arms = ArmAnswer::of(design, standing);
+                }
+            }
             Event::Measured { figure } => self.figures.push((**figure).clone()),
             _ => {}
         }
@@ -67,6 +76,7 @@ impl Drawn {
             still: self.stillness.freezes().map(StoodStill::from),
             carried: self.carried,
             costs: CostRange::of(&self.figures),
+            arms: self.arms.clone(),
         }
     }
 }

@@ -11,7 +11,7 @@ pub(crate) const BUSY: Duration = Duration::from_secs(10);
 const APPLICATION: i64 = 0x746f_726d;
 
 /// Each brings the schema from its index to the next; `user_version` counts those applied.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../migrations/1.sql"),
     include_str!("../migrations/2.sql"),
     include_str!("../migrations/3.sql"),
@@ -19,6 +19,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../migrations/5.sql"),
     include_str!("../migrations/6.sql"),
     include_str!("../migrations/7.sql"),
+    include_str!("../migrations/8.sql"),
 ];
 
 /// All runs kept in one SQLite file.

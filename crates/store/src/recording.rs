@@ -308,12 +308,13 @@ impl Columns {
 }
 
 fn told_columns(db: &Connection, run: i64, told: &Told) -> rusqlite::Result<()> {
-    let Told { still, carried, costs } = told;
-    let costs =
-        (!costs.is_empty()).then(|| serde_json::to_string(costs).expect("numbers and names can be written"));
+    let Told { still, carried, costs, arms } = told;
+    let [costs, arms] = [serde_json::to_string(costs), serde_json::to_string(arms)]
+        .map(|list| list.expect("numbers and names can be written"))
+        .map(|list| (list != "[]").then_some(list));
     db.execute(
         "UPDATE run SET freezes = :freezes, longest_freeze_ns = :longest, offered = :offered, answered = :answered, response_p99_ns = :p99,
-         costs = :costs WHERE key = :run",
+         costs = :costs, arms = :arms WHERE key = :run",
         named_params! {
             ":run": run,
             ":freezes": still.map(|still| still.times),
@@ -322,6 +323,7 @@ fn told_columns(db: &Connection, run: i64, told: &Told) -> rusqlite::Result<()> 
             ":answered": carried.map(|carried| carried.answered.0),
             ":p99": carried.and_then(|carried| carried.response_p99).map(|p99| signed(p99.0)),
             ":costs": costs,
+            ":arms": arms,
         },
     )
     .map(|_| ())

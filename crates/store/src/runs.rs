@@ -3,7 +3,7 @@ use crate::recording::signed;
 use crate::writer::Writer;
 use crate::{CameTo, Carried, Error, Store};
 use diagnosis::Freezes;
-use record::{CostRange, Label, RunId, Verdict};
+use record::{ArmAnswer, CostRange, Label, RunId, Verdict};
 use rusqlite::types::FromSql;
 use rusqlite::{Row, params};
 use std::collections::HashMap;
@@ -141,6 +141,8 @@ pub struct RunSummary {
     pub part_of: Option<RunId>,
     /// Of an experiment: what became of its hypotheses, at the end or so far.
     pub answers: Option<Answers>,
+    /// The same by the arms that were asked about, at the end; empty of runs from before this was kept.
+    pub arms: Vec<ArmAnswer>,
     /// Why the experiment is over, as [`record::Over`] in JSON.
     pub over: Option<String>,
     /// Of a run that asks the machine itself: what it came to.
@@ -175,7 +177,7 @@ impl RunSummary {
 const COLUMNS: &str = "writer_boot, writer_pid, writer_start, ended_unix_ms, id, started_unix_ms, command, target, goal, version,
     method, exit_code, error, limit_goal, lower, upper, unit, search_ended, goal_met, loss, part_of,
     better, worse, no_difference, undecided, not_measured, over, verdict, name, tags, git_commit, host, processor, cpus,
-    alike, held, before_id, before_held, before_lower, before_upper, freezes, longest_freeze_ns, offered, answered, response_p99_ns, costs";
+    alike, held, before_id, before_held, before_lower, before_upper, freezes, longest_freeze_ns, offered, answered, response_p99_ns, costs, arms";
 
 /// Where they stand: a run, and the one before it, which is found by its index however many are alike.
 const RUNS: &str = "run LEFT JOIN
@@ -248,11 +250,9 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         before: before(&mut cells)?,
         stood_still: stood_still(&mut cells)?,
         carried: carried(&mut cells)?,
-        // Those of another version are as good as none.
-        costs: cells
-            .take::<Option<String>>()?
-            .and_then(|json| serde_json::from_str(&json).ok())
-            .unwrap_or_default(),
+        // A list of another version is as good as none.
+        costs: serde_json::from_str(&cells.take::<Option<String>>()?.unwrap_or_default()).unwrap_or_default(),
+        arms: serde_json::from_str(&cells.take::<Option<String>>()?.unwrap_or_default()).unwrap_or_default(),
     })
 }
 

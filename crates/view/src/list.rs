@@ -1,10 +1,12 @@
 use crate::compare::{changed_by, limit_figure, limits_differ};
+use crate::experiment::{answer_word, percent};
 use crate::sheet::range_words;
 use crate::summary::{between, half_as_fast, holds, open, tone};
 use crate::values::{count, micros, rate_value};
+use crate::verdict::factor as times;
 use crate::words::{number, shortened};
 use crate::{Difference, Grid, Standing, Text, Tone, Words};
-use record::{Ended, Gave, RunKind, Verdict};
+use record::{Answer, ArmAnswer, Ended, Gave, RunKind, Verdict};
 use serde_json::{Value, json};
 use store::{Answers, Before, Carried, RunSummary, State, StoodStill};
 use units::{Share, grouped};
@@ -110,6 +112,23 @@ fn answered(answers: Answers) -> (String, Tone) {
     (said.collect::<Vec<_>>().join(", "), tone)
 }
 
+/// `more threads: better by 38 %, larger pool: no difference`.
+fn by_arm(arms: &[ArmAnswer]) -> String {
+    let said = arms.iter().map(|ArmAnswer { arm, answer, factor }| {
+        let by = factor.filter(|_| matches!(answer, Answer::Better | Answer::Worse)).map(|factor| {
+            match (factor - 1.0).abs() {
+                _ if factor >= TWICE => format!(", ×{}", times(factor)),
+                by => format!(" by {}", percent((by * 100.0).round() / 100.0)),
+            }
+        });
+        format!("{arm}: {}{}", answer_word(*answer).0, by.unwrap_or_default())
+    });
+    said.collect::<Vec<_>>().join("; ")
+}
+
+/// From so many times on a factor is read sooner than how many percent more it is.
+const TWICE: f64 = 1.95;
+
 /// What a run came to, in a few words.
 pub fn outcome(run: &RunSummary) -> (String, Tone) {
     came_to(run, true)
@@ -131,7 +150,8 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
         return (shortened(error, 60), Tone::Bad);
     }
     if let Some(answers) = run.answers {
-        let (words, tone) = answered(answers);
+        let (counts, tone) = answered(answers);
+        let words = if whole && !run.arms.is_empty() { by_arm(&run.arms) } else { counts };
         return match run.over.as_deref() {
             Some("interrupted") => (format!("{words} (interrupted)"), Tone::Warn),
             Some("budget-spent") => (format!("{words} (budget spent)"), tone),
@@ -367,6 +387,11 @@ fn run_value(run: &RunSummary) -> Value {
             "undecided": answers.undecided,
             "not_measured": answers.not_measured,
         })),
+        "arms": run.arms.iter().map(|arm| json!({
+            "arm": arm.arm,
+            "answer": arm.answer,
+            "factor": arm.factor.map(count),
+        })).collect::<Vec<_>>(),
         "over": run.over,
         "verdict": run.verdict,
         "alike": run.alike,

@@ -1,7 +1,7 @@
 //! What the store does with experiments: they are one line, and their measurements belong to them.
 
 use crate::begun::begun;
-use record::{Answer, Event, ExperimentEnd, Judged, RunId, Standing, Verdict};
+use record::{Answer, ArmAnswer, Event, ExperimentEnd, Judged, RunId, Standing, Verdict};
 use std::time::{Duration, Instant};
 use torment_store::{Answers, Error, Filter, Store};
 
@@ -46,6 +46,27 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
         judged: vec![judged(Some(0), Answer::Better), judged(Some(1), Answer::Undecided)],
         ..Standing::default()
     };
+    let asked = |name: &str, arm: usize| plan::Hypothesis {
+        name: name.to_owned(),
+        contrast: vec![(arm, 1.0), (0, -1.0)],
+        probe: 0,
+        measure: plan::Measure::Throughput,
+        effect: units::Share(0.1),
+        relieves: Vec::new(),
+    };
+    let arm = |name: &str| record::ArmOf { name: name.to_owned(), changes: Vec::new() };
+    let design = record::Design {
+        arms: vec![arm("baseline"), arm("400 threads"), arm("pool of 50")],
+        probes: Vec::new(),
+        hypotheses: vec![asked("more threads", 1), asked("a larger pool", 2)],
+        pilot: 2,
+        least: 4,
+        most: 4,
+        budget: None,
+        confidence: units::Share(0.95),
+        seed: 1,
+    };
+    experiment.append(&Event::Designed { design: Box::new(design) }).expect("is taken");
     experiment.append(&Event::Stands { standing: Box::new(so_far.clone()) }).expect("is taken");
     let begin = Instant::now();
     while store.summary(&id).expect("is there").answers.is_none() {
@@ -58,6 +79,7 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
 
     let mut standing = so_far;
     standing.judged[1].answer = Answer::NoDifference;
+    standing.judged[0].ratio = Some(record::Interval { value: 1.38, low: 1.2, high: 1.5 });
     standing.judged.push(judged(None, Answer::NoDifference));
     standing.over = Some(ExperimentEnd::BudgetSpent);
     assert!(matches!(store.remove(&id), Err(Error::Running { .. })));
@@ -69,6 +91,10 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
     let expected = Answers { better: 1, no_difference: 1, ..Answers::default() };
     assert_eq!(summary.answers, Some(expected), "the placebo is no hypothesis");
     assert_eq!(summary.over.as_deref(), Some("budget-spent"));
+    let arm = |arm: &str, answer, factor| ArmAnswer { arm: arm.to_owned(), answer, factor };
+    let arms =
+        [arm("400 threads", Answer::Better, Some(1.38)), arm("pool of 50", Answer::NoDifference, None)];
+    assert_eq!(summary.arms, arms, "which of them it was");
 
     let ids = |parts| -> Vec<String> {
         let filter = Filter { parts, ..Filter::default() };

@@ -210,7 +210,7 @@ fn refuses_files_that_are_no_store() {
         (PathBuf::from("/proc/torment/t.db"), "cannot open the store"),
         (folder.path().to_owned(), "cannot open the store"),
         (path("other.db"), "another program"),
-        (newer, "has schema 99, this torment knows up to 7"),
+        (newer, "has schema 99, this torment knows up to 8"),
     ] {
         let message = message(&path);
         assert!(message.contains(words), "{message}");

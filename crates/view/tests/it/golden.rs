@@ -5,8 +5,8 @@ use crate::hand;
 use crate::hand::{Load, Run, check, curve, limit, load, pair};
 use record::watch::{Missing, Watched};
 use record::{
-    Cause, CostRange, Diagnosis, Ended, Event, Failure, Making, NoFinding, Outcome, Purpose, Recovery,
-    Verdict,
+    Answer, ArmAnswer, Cause, CostRange, Diagnosis, Ended, Event, Failure, Making, NoFinding, Outcome,
+    Purpose, Recovery, Verdict,
 };
 use store::{Answers, Before, Carried, RunSummary, State, StoodStill};
 use torment_view::{
@@ -278,6 +278,7 @@ fn list_of_every_kind() {
         costs: Vec::new(),
         part_of: None,
         answers: None,
+        arms: Vec::new(),
         over: None,
         verdict: None,
         label: record::Label::default(),
@@ -350,6 +351,14 @@ fn list_of_every_kind() {
         ..load(None, None)
     };
     let answers = Answers { better: 2, no_difference: 1, undecided: 1, ..Answers::default() };
+    let arm = |arm: &str, answer, factor| ArmAnswer { arm: arm.to_owned(), answer, factor };
+    let arms = vec![
+        arm("400 threads", Answer::Better, Some(1.38)),
+        arm("virtual threads", Answer::Better, Some(2.04)),
+        arm("pool of 50", Answer::NoDifference, Some(1.01)),
+        arm("no cache", Answer::Worse, Some(0.62)),
+        arm("two heaps", Answer::Undecided, None),
+    ];
     let runs = [
         ended.clone(),
         search("max_reached"),
@@ -389,6 +398,7 @@ fn list_of_every_kind() {
         after(Some(1960.0), 1900.0, 2050.0),
         after(Some(1992.0), 1980.0, 2010.0),
         RunSummary { label: named("twice", &["nightly"]), ..after(None, 1000.0, 1020.0) },
+        RunSummary { arms, ..experiment(Answers { worse: 1, ..answers }, Some("blocks-made")) },
     ];
     check("list.txt", &text(&list_lines(&runs, None)));
     let froze =
