@@ -88,9 +88,16 @@ fn word(measure: &Measure, difference: &Difference, is_drawn: bool) -> Piece {
     let said = match difference.standing {
         _ if measure.id == "goal" && !by.is_empty() => "",
         Standing::Unknown if is_drawn && difference.interval.is_some() => "other load",
+        Standing::Unknown if is_drawn && measure.id == "response_max" => "one request each: no interval",
         Standing::Unknown if is_drawn => "no interval",
         _ => means,
     };
+    // That neither lost any more than the other is no figure.
+    let alike = by.strip_prefix("0 % ").filter(|_| measure.unit == record::Unit::Share);
+    if let Some(interval) = alike {
+        let text = format!("no difference {}", interval.replace('–', " to "));
+        return Piece { text, tone };
+    }
     let text = [by.as_str(), said].join(" ").trim().to_owned();
     Piece { text, tone }
 }
