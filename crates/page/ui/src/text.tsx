@@ -10,15 +10,19 @@ export function PieceView({ piece }: { piece: Piece }): JSX.Element {
   return <span class={piece.tone}>{text}</span>;
 }
 
-/** A browser breaks lines after hyphens, but an option is a word. */
-function whole(text: string): (string | JSX.Element)[] {
+/** A browser breaks lines after hyphens and at blanks, but an option with its value is a word, and so is a figure with its unit. */
+export function whole(text: string): (string | JSX.Element)[] {
   return parted(text).map((part, index) => (index % 2 === 0 ? part : <span class="option">{part}</span>));
 }
 
-/** What stands between options, and the options: each second part is one. */
+const OPTION = "--[a-z][a-z-]*(?: [^\\s,;)]{1,18})?";
+const FIGURE = '\\d[\\d.,]* (?:%|ns|µs|ms|s|min|h|[KMGT]iB|[MG]B\\/s)(?![A-Za-z])';
+// Without a look behind, which browsers of 2022 do not know.
+const WORDS = new RegExp(`(^|[^\\w.,-])(${OPTION}|${FIGURE})`);
+
+/** What stands between what is not to be broken, and that: each second part is one. */
 export function parted(text: string): string[] {
-  // Without a look behind, which browsers of 2022 do not know.
-  const parts = text.split(/(^|[\s(“'])(--[a-z][a-z-]*)/);
+  const parts = text.split(WORDS);
   const joined = [parts[0]!];
   for (let at = 1; at < parts.length; at += 3) {
     joined[joined.length - 1] += parts[at]!;

@@ -63,6 +63,7 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
   const room = Math.max(2, Math.floor((width - left - right) / 80));
   return (
     <div ref={host} class="intervals bars">
+      <Keys rows={rows} />
       <svg
         width={width}
         height={bottom + FOOT}
@@ -133,6 +134,35 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
           );
         })}
       </svg>
+    </div>
+  );
+}
+
+/** What each kind of bar means: hollow and full as they are drawn. */
+function Keys({ rows }: { rows: BarRow[] }): JSX.Element {
+  const colours = palette(scheme());
+  const measured = look('achieved', scheme()).colour;
+  const has = (is: (row: BarRow) => boolean) => rows.some(is);
+  const keys: [string, string, string, boolean][] = [
+    ['measured', measured, 'none', has(({ value }) => value !== null && value.tone !== 'warn')],
+    ['measured, doubtful', colours.ground, toneColour('warn', scheme()), has(({ value }) => value?.tone === 'warn')],
+    ['a part of its sum', colours.neutral, colours.neutral, has(({ parts }) => parts.length > 0)],
+    ['the next part', colours.ground, colours.neutral, has(({ parts }) => parts.length > 1)],
+  ];
+  return (
+    <div class="legend">
+      <ul>
+        {keys
+          .filter(([, , , shown]) => shown)
+          .map(([name, fill, stroke]) => (
+            <li key={name} class="shape">
+              <svg class="swatch" width="22" height="12" viewBox="0 0 22 12" aria-hidden="true">
+                <rect x="1" y="2" width="20" height="8" fill={fill} fill-opacity={fill === measured ? 0.6 : 1} stroke={stroke} />
+              </svg>
+              {name}
+            </li>
+          ))}
+      </ul>
     </div>
   );
 }

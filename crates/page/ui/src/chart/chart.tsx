@@ -6,6 +6,7 @@ import { overTime, type Chart, type Phase, type Timeline } from '../document';
 import { isPrinting, onPrint, PRINT_WIDTH } from '../print';
 import { onScheme } from '../theme';
 import { Grid } from '../table';
+import { whole } from '../text';
 import { Bars } from './bars';
 import { chartData } from './data';
 import { Group } from './group';
@@ -49,7 +50,7 @@ export function ChartView({ chart, timeline, phases, group }: Props): JSX.Elemen
           <span class="unseen"> of figures: {chart.title}</span>
         </button>
       </header>
-      {chart.note !== '' && <p class="note">{chart.note}</p>}
+      {chart.note !== '' && <p class="note">{whole(chart.note)}</p>}
       {empty ? (
         <p class="nothing">Nothing to draw: no figures were measured for it.</p>
       ) : chart.form === 'intervals' ? (

@@ -1,10 +1,16 @@
 /** Texts in a drawing, where nothing breaks lines by itself. */
 
+import { parted } from '../text';
+
+const KEPT = '\u00a0';
+
 /** A text in lines of so many letters; a word that is longer is cut. */
 export function wrapped(text: string, room: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (let word of text.split(/\s+/)) {
+  // What is not to be broken keeps its blanks until then.
+  const kept = parted(text).map((part, index) => (index % 2 === 0 ? part : part.replaceAll(' ', KEPT)));
+  for (let word of kept.join('').split(/ +/)) {
     while (word.length > room) {
       if (line !== '') lines.push(line);
       line = '';
@@ -16,5 +22,5 @@ export function wrapped(text: string, room: number): string[] {
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;
   }
-  return [...lines, line];
+  return [...lines, line].map((line) => line.replaceAll(KEPT, ' '));
 }
