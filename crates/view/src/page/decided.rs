@@ -4,7 +4,7 @@ use crate::RunView;
 use crate::document::{Text, Tone};
 use crate::experiment::{Names, Row, answer_word, figure, median, ratio, rows, value};
 use crate::words::quoted;
-use record::Answer;
+use record::{Answer, Cause, Taken};
 
 /// The hypotheses that are decided one way or the other, each with what was changed.
 pub(super) fn answered(view: &RunView) -> Option<Text> {
@@ -34,6 +34,23 @@ fn changed(names: &Names<'_>, row: &Row<'_>) -> Option<String> {
     (!changes.is_empty()).then(|| changes.join(", "))
 }
 
+/// That what a change relieved is still what gives first: then more of it is worth a try.
+fn again(names: &Names<'_>, row: &Row<'_>) -> Option<String> {
+    let (arm, _) = row.asked.contrast.iter().find(|(_, weight)| *weight > 0.0)?;
+    let taken: Vec<&Taken> = names.taken(*arm, row.asked.probe).collect();
+    let is_relieved = |cause: Cause| row.asked.relieves.iter().any(|relieved| relieved == cause.name());
+    let still: Vec<&&Taken> = taken.iter().filter(|taken| taken.cause.is_some_and(is_relieved)).collect();
+    let last = still.last().filter(|_| still.len() * 2 > taken.len())?;
+    // The first of what it says: `All 20 workers of app are taken`.
+    let says = last.says.split([',', ';']).next().unwrap_or_default().trim_end_matches('.');
+    let says = match says.strip_prefix("All ") {
+        Some(rest) => format!("with it still all {rest}"),
+        None if says.is_empty() => format!("it is still limited by {}", last.cause?.words()),
+        None => format!("with it still {says}"),
+    };
+    Some(format!(", and try more: {says}"))
+}
+
 /// What to do now: what helped is to be kept, what is open wants more blocks, and otherwise the plan is as good as any of its variants.
 pub(super) fn next(view: &RunView) -> Option<Text> {
     let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
@@ -41,7 +58,9 @@ pub(super) fn next(view: &RunView) -> Option<Text> {
     let rows = rows(&names, standing);
     let of = |answer: Answer| rows.iter().filter(move |row| row.judged.answer == answer);
     let mut said: Vec<String> = Vec::new();
-    let better: Vec<String> = of(Answer::Better).filter_map(|row| changed(&names, row)).collect();
+    let adopted =
+        |row: &Row<'_>| Some(format!("{}{}", changed(&names, row)?, again(&names, row).unwrap_or_default()));
+    let better: Vec<String> = of(Answer::Better).filter_map(adopted).collect();
     if !better.is_empty() {
         said.push(format!("adopt {}", better.join("; ")));
     }

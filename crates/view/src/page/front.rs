@@ -5,10 +5,12 @@ use super::{again, chain, decided, pictures, quick, sections};
 use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::Names;
 use crate::reason::TrialState;
-use crate::summary::{above, below, headline, machine_words, nothing, ours_way_on, raised_brings, sheet_use};
+use crate::summary::{
+    above, below, headline, machine_words, nothing, ours_way_on, raise, raised_brings, sheet_use,
+};
 use crate::words::quoted;
 use crate::{Kind, RunView, Trial, caveats, code, experiment, explain, freezes, sheet, verdict};
-use record::{Cause, Purpose, Standing, Verdict};
+use record::{Cause, Ended, Purpose, Standing, Verdict};
 use units::{Nanos, grouped};
 
 /// Phases at most, the last ones: more could not be told apart.
@@ -117,6 +119,8 @@ fn both(view: &RunView) -> Vec<Text> {
     let is_found = found.is_some();
     let first = found.or_else(|| lines.next());
     let why = if met(view) == Some(false) { lines.next() } else { None };
+    // What to do where all was held is told with the way on.
+    let held_all = view.search_ended() == Some(&Ended::MaxReached);
     let second = view
         .end
         .as_ref()
@@ -128,8 +132,9 @@ fn both(view: &RunView) -> Vec<Text> {
             let found = view.diagnosis.as_ref()?;
             if found.findings.is_empty() { None } else { verdict::sentences(found).into_iter().next() }
         })
+        .or_else(|| if held_all { verdict::none(view.diagnosis.as_ref()?) } else { None })
         .or_else(|| if is_found { lines.next() } else { None })
-        .or_else(|| lines.next())
+        .or_else(|| if held_all { None } else { lines.next() })
         .or_else(|| verdict::none(view.diagnosis.as_ref()?));
     first.into_iter().chain(why).chain(second).collect()
 }
@@ -140,7 +145,7 @@ fn way_on(view: &RunView) -> Vec<Text> {
         return ours_way_on(view);
     }
     if let Some(brings) = raised_brings(view) {
-        return vec![brings];
+        return raise(view).into_iter().chain([brings]).collect();
     }
     match view.kind() {
         Kind::Experiment => return decided::next(view).into_iter().chain(decided::brings(view)).collect(),
@@ -166,17 +171,22 @@ pub(super) fn met(view: &RunView) -> Option<bool> {
     }
 }
 
-/// Says of what gave first how sure that is, where it is not.
+/// Says of what gave first how sure that is.
 fn hedge(view: &RunView, said: &mut [Text]) {
     let Some(found) = &view.diagnosis else { return };
-    let Some(sentence) = verdict::sentences(found).into_iter().next() else { return };
-    let Some(first) = found.findings.first().filter(|first| first.confidence.word() != "high") else {
-        return;
+    let Some(first) = found.findings.first() else { return };
+    let sentence = verdict::sentences(found).into_iter().next();
+    let line = match view.is_ours() {
+        // That torment fell behind stands for it.
+        true if first.cause == Cause::Generator => said.get_mut(1),
+        true => None,
+        false => said.iter_mut().find(|line| Some(&**line) == sentence.as_ref()),
     };
-    if let Some(line) = said.iter_mut().find(|line| **line == sentence) {
+    if let Some(line) = line {
         // That it froze is sure.
         let of = if first.cause == Cause::Freeze { " that this sets the limit" } else { "" };
-        *line = sentence.and(Tone::Faint, format!(" ({} confidence{of})", first.confidence.word()));
+        let sure = format!(" ({} confidence{of})", first.confidence.word());
+        *line = std::mem::take(line).and(Tone::Faint, sure);
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod headline;
 
-pub(crate) use headline::{ours_way_on, raised_brings};
+pub(crate) use headline::{ours_way_on, raise, raised_brings};
 
 use super::limit::{at_bound, moves};
 use super::{how_sure, unfinished};

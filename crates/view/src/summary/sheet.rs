@@ -2,7 +2,7 @@
 
 use super::unfinished;
 use crate::document::indented;
-use crate::sheet::{range_words, tables, wrapped};
+use crate::sheet::{range_words, tables, value, wrapped};
 use crate::{RunView, Text, Tone};
 use record::{Conditions, CostRange, Machine, Verdict};
 use units::{Bytes, Share, grouped};
@@ -19,17 +19,50 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 
 /// How many figures there are, or how it stands.
 pub(super) fn first(view: &RunView) -> Vec<Text> {
-    ranges(view)
+    blocks(view)
         .into_iter()
+        .chain(ranges(view))
         .chain([headline(view, "each the median of its blocks, with its 95 % interval")])
         .chain(unfinished(view))
         .collect()
 }
 
-/// Of what each table measures first the least that it costs, and the most.
+/// What a design is reckoned with, as far as it was measured: a thread, a process, a switch from one to another.
+fn blocks(view: &RunView) -> Option<Text> {
+    let find = |row: &str, column: &str| {
+        view.measured.iter().find(|figure| figure.row == row && figure.column == column)
+    };
+    let launched = |name: &str, row: &str| {
+        let [alone, joined] = ["0 MiB, launch", JOINED_EMPTY].map(|column| find(row, column));
+        let joined = joined.map(|joined| format!(" ({} with its join)", value(joined.unit, joined.median)));
+        Some(format!("{name} {}{}", value(alone?.unit, alone?.median), joined.unwrap_or_default()))
+    };
+    let switched = find("futex, threads", "one processor").and_then(|figure| {
+        let switch = figure.parts.iter().find(|part| part.name == "wake-up and switch")?;
+        Some(format!("a context switch {}", value(figure.unit, switch.amount)))
+    });
+    let said = [launched("a thread", "pthread_create"), launched("a process", "fork"), switched];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| Text::empty().and(Tone::Strong, format!("cost: {}", said.join(", "))))
+}
+
+/// What a launch is measured with, and the same with its join.
+const JOINED: &str = "launch and join";
+const JOINED_EMPTY: &str = "0 MiB, launch and join";
+
+/// Of what each table measures first the least that it costs, and the most; what is launched is not joined in that.
 fn ranges(view: &RunView) -> Option<Text> {
-    let ranges: Vec<String> = CostRange::of(&view.measured).iter().map(range_words).collect();
-    (!ranges.is_empty()).then(|| Text::empty().and(Tone::Strong, ranges.join("; ")))
+    let range = |range: &CostRange| {
+        let joined = view.measured.iter().find(|figure| {
+            let (at, what) = figure.circumstances();
+            let is_it = figure.table == range.table && figure.row == range.most && what == JOINED;
+            is_it && range.most_at.as_ref().is_none_or(|most_at| most_at == at)
+        });
+        let joined = joined.map(|joined| format!(", with its join {}", value(joined.unit, joined.median)));
+        format!("{}{}", range_words(range), joined.unwrap_or_default())
+    };
+    let ranges: Vec<String> = CostRange::of(&view.measured).iter().map(range).collect();
+    (!ranges.is_empty()).then(|| Text::plain(ranges.join("; ")))
 }
 
 /// What such figures are good for.

@@ -94,7 +94,10 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
     rows.iter().for_each(|row| area.bar(out, row));
     let is_doubtful = |row: &Placed<'_>| row.value.is_some_and(|value| value.tone == Tone::Warn);
     let key = [
-        (rows.iter().any(|row| !row.parts.is_empty()), "thin: what it should come to"),
+        (
+            rows.iter().any(|row| !row.parts.is_empty()),
+            "thin: what it should come to, its parts full and hollow in turn",
+        ),
         (rows.iter().any(is_doubtful), "hollow: doubtful"),
     ];
     let key: Vec<&str> = key.into_iter().filter(|(is_so, _)| *is_so).map(|(_, said)| said).collect();

@@ -7,6 +7,8 @@ use record::Figure;
 
 /// What differs by more than this stands on a logarithmic axis: on another the smaller ones could not be seen.
 const SPREAD: f64 = 30.0;
+/// A sum that differs by more than this from what was measured is seen to.
+const UNLIKE: f64 = 0.02;
 /// One alone has nothing to be seen beside.
 const FEWEST: usize = 2;
 /// What the figures of a storm are of that say where the time of one process goes.
@@ -38,6 +40,7 @@ fn pictures(all: &[&Figure]) -> Vec<Chart> {
         }
         let mut title = vec![*table, *what];
         title.retain(|word| !word.is_empty());
+        title.dedup();
         let title = title.join(": ");
         let is_alike = |other: &&(&str, &str, record::Unit)| (other.0, other.1) == (*table, *what);
         let title = match kinds.iter().filter(is_alike).count() {
@@ -78,7 +81,8 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
             if doubtful && !all_doubtful { Piece::of("doubtful", Tone::Warn) } else { Piece::default() };
         // What several in a row have in common is said once.
         let argument = figure.argument.as_ref().filter(|argument| said != Some(*argument));
-        let row = Row { note: argument.cloned().unwrap_or_default(), word, ..Row::named(&figure.row) };
+        let note: Vec<String> = argument.cloned().into_iter().chain(unlike(figure)).collect();
+        let row = Row { note: note.join("; "), word, ..Row::named(&figure.row) };
         said = figure.argument.as_ref();
         if is_log && figure.median <= 0.0 {
             // On such an axis it has no place: its value stands there alone.
@@ -119,6 +123,15 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
     let chart = chart.points("measured", Role::Achieved, bars);
     let chart = if parts.is_empty() { chart } else { chart.points("part", Role::Idle, parts) };
     Chart { rows, ..chart }
+}
+
+/// By how much what the parts add up to is not what was measured, where that can be seen.
+fn unlike(figure: &Figure) -> Option<String> {
+    let sum: f64 = figure.parts.iter().map(|part| part.amount).sum();
+    let more = sum - figure.median;
+    let word = if more > 0.0 { "more" } else { "less" };
+    let is_seen = !figure.parts.is_empty() && more.abs() > UNLIKE * figure.median;
+    is_seen.then(|| format!("that is {} {word} than was measured", value(figure.unit, more.abs())))
 }
 
 /// Whether the largest of these is so many times the smallest that only a logarithmic axis shows both.

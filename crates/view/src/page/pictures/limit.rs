@@ -163,7 +163,7 @@ fn good(view: &RunView) -> Chart {
     };
     let y = ("share of good trials", Unit::Share);
     let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
-        .note("at each rate; a bar is the 95 % interval of several trials")
+        .note("at each rate; bar: what the few trials at that rate leave open by themselves; the limit rests on those at all rates")
         .hollow("some of each")
         .points("good trials", Role::Good, rates.into_iter().map(point));
     shaded(view, chart, "")

@@ -85,7 +85,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
 }
 
 /// What to do where the limit was not reached. A torment that fell behind here would do so further up, too.
-fn raise(view: &RunView) -> Option<Text> {
+pub(crate) fn raise(view: &RunView) -> Option<Text> {
     let held = view.limits.first().and_then(|limit| limit.lower)?;
     let max = (held * RAISED).ceil();
     let text = match fell_behind(view) {

@@ -96,6 +96,35 @@ fn an_experiment() {
     assert_eq!(front.head.now.as_deref(), Some("pilot · baseline (start 1, about 80 s)"));
 }
 
+/// Twice as many workers answered twice as much, and all of them were taken; nothing said that still more would help.
+#[test]
+fn what_helped_and_still_gives_first_is_worth_more_of_it() {
+    let next = |says: &str| {
+        let mut course = experiment().pilot();
+        for block in 1..=4 {
+            course = course.block(block, &[]);
+        }
+        for event in &mut course.run.events {
+            match event {
+                Event::Designed { design } => design.hypotheses[0].relieves = vec!["workers".to_owned()],
+                Event::Visited { visit } if visit.arm == 1 => {
+                    let taken =
+                        visit.taken.iter_mut().find(|taken| taken.probe == 0).expect("it was measured");
+                    (taken.cause, taken.says) = (Some(Cause::Workers), says.to_owned());
+                }
+                _ => {}
+            }
+        }
+        let run = course.stands(&answers()).over(answers(), ExperimentEnd::BlocksMade, 0);
+        words(&document(&Pages::of(&run.events)).front)[2].clone()
+    };
+    let said = next("All 400 workers of app are taken, and 9 sleep; 40 requests are outstanding.");
+    let more = "next: adopt VIRTUAL_THREADS false → true, and try more: with it still all 400 workers of app are taken; ";
+    assert!(said.starts_with(more), "{said}");
+    let said = next("");
+    assert!(said.contains(", and try more: it is still limited by the number of workers; "), "{said}");
+}
+
 /// Four blocks; the last start of the virtual threads was measured, and does not count.
 fn pictured() -> Front {
     let mut course = experiment().pilot();

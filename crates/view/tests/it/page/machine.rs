@@ -247,6 +247,10 @@ fn figures_of_a_machine_are_bars() {
         parts: vec![Summand::of("as at 0 MiB", 48e3), Summand::of("16,384 pages × 72.9 ns", 1.194e6)],
         ..launch("fork", "64 MiB, launch", 1.236e6)
     };
+    let short = Figure {
+        parts: vec![Summand::of("as at 0 MiB", 50e3), Summand::of("16,384 pages × 72.9 ns", 1e6)],
+        ..launch("clone3", "64 MiB, launch", 1.2e6)
+    };
     let shared = |column: &str| Figure {
         argument: Some("no page is copied".to_owned()),
         ..launch("vfork", column, 14.7e3)
@@ -255,6 +259,7 @@ fn figures_of_a_machine_are_bars() {
         caveats: vec![Caveat::new(Doubt::Disturbed, "others were at work")],
         ..figure("switch", "pipe, threads", "one processor", Unit::Nanos, 2650.0)
     };
+    let futex = figure("switch", "futex, threads", "one processor", Unit::Nanos, 1900.0);
     let figures = [
         launch("fork", "0 MiB, launch", 48e3),
         launch("fork", "0 MiB, launch and join", 115e3),
@@ -263,10 +268,12 @@ fn figures_of_a_machine_are_bars() {
         shared("64 MiB, launch"),
         launch("async task", "0 MiB, launch", 9.5),
         launch("nothing", "0 MiB, launch", 0.0),
+        short,
         figure("launch", "the worker itself", "0 MiB, touched pages", Unit::Count, 242.0),
         doubtful,
         figure("switch", "pipe, processes", "one processor", Unit::Nanos, 3100.0),
         figure("switch", "echo", "one processor", Unit::PerSecond, 1e5),
+        Figure { parts: vec![Summand::of("wake-up and switch", 1900.0)], ..futex },
         figure("switch", "echo, again", "one processor", Unit::PerSecond, 2e5),
         figure("ipc", "pipe, throughput", "4 KiB", Unit::BytesPerSecond, 3.4e9),
         figure("ipc", "pipe, throughput", "64 KiB", Unit::BytesPerSecond, 0.6e9),
@@ -274,9 +281,12 @@ fn figures_of_a_machine_are_bars() {
     let mut run = Run::start("probe");
     run.events.extend(figures.map(|figure| Event::Measured { figure: Box::new(figure) }));
     let front = document(&Pages::of(&run.events)).front;
+    let said = words(&front);
+    assert_eq!(said[0], "cost: a process 48 µs (115 µs with its join), a context switch 1.9 µs");
+    assert!(said[1].starts_with("launch: 0.0 ns (nothing) to 1.24 ms (fork, 64 MiB); "), "{said:?}");
     let titles: Vec<&str> = front.pictures.iter().map(|chart| chart.title.as_str()).collect();
     // Of launches with their join and of the worker's pages there is one figure each.
-    assert_eq!(titles, ["launch: launch", "switch (time)", "switch (rate)", "ipc"]);
+    assert_eq!(titles, ["launch", "switch (time)", "switch (rate)", "ipc"]);
     assert!(front.pictures.iter().all(|chart| chart.form == Form::Bars));
 
     let launch = &front.pictures[0];
@@ -290,19 +300,25 @@ fn figures_of_a_machine_are_bars() {
         ("vfork", ""),
         ("async task", ""),
         ("nothing, 0 MiB", ""),
+        ("clone3", "that is 150 µs less than was measured"),
     ];
     assert_eq!(rows, expected, "what several have in common is said once");
     assert_eq!(launch.rows[5].word.text, "0.0 ns", "it has no place on such an axis, and is there");
     let [bars, parts] = launch.series.as_slice() else { panic!("bars and parts: {:?}", launch.series) };
     let labels: Vec<(f64, &str)> = bars.points.iter().map(|bar| (bar.y, bar.label.as_str())).collect();
-    assert_eq!(labels, [(0.0, "0 MiB"), (1.0, "64 MiB"), (2.0, "0 MiB"), (3.0, "64 MiB"), (4.0, "0 MiB")]);
+    assert_eq!(
+        labels,
+        [(0.0, "0 MiB"), (1.0, "64 MiB"), (2.0, "0 MiB"), (3.0, "64 MiB"), (4.0, "0 MiB"), (6.0, "64 MiB")]
+    );
     assert!((bars.points[1].x - 1.236e-3).abs() < 1e-9 && bars.points[1].low < Some(1.236e-3), "{bars:?}");
     let sum: Vec<(f64, &str)> = parts.points.iter().map(|part| (part.y, part.label.as_str())).collect();
-    assert_eq!(sum, [(1.0, "64 MiB: as at 0 MiB"), (1.0, "64 MiB: 16,384 pages × 72.9 ns")]);
+    let pages = "64 MiB: 16,384 pages × 72.9 ns";
+    let of = |row: f64| [(row, "64 MiB: as at 0 MiB"), (row, pages)];
+    assert_eq!(sum, [of(1.0), of(6.0)].concat());
 
     let switch = &front.pictures[1];
     assert!(!switch.x.log && switch.note.contains("hollow: doubtful"), "{switch:?}");
-    assert_eq!((switch.rows[0].word.text.as_str(), switch.series.len()), ("doubtful", 1));
+    assert_eq!((switch.rows[0].word.text.as_str(), switch.series.len()), ("doubtful", 2));
     assert_eq!(switch.series[0].points[0].label, "", "all were under the same circumstances");
     assert_eq!(front.pictures[3].x.unit, AxisUnit::BytesPerSecond);
 
@@ -313,8 +329,8 @@ fn figures_of_a_machine_are_bars() {
         ">9.5 ns (9.1 ns–9.8 ns)<",
         ">2.65 µs (2.54 µs–2.73 µs) · doubtful<",
         ">3.4 GB/s (3.3 GB/s–3.5 GB/s)<",
-        ">thin: what it should come to<",
-        ">hollow: doubtful<",
+        ">thin: what it should come to, its parts full and hollow in turn<",
+        "hollow: doubtful<",
         ">rate (more is better), a second<",
     ] {
         assert!(picture.contains(said), "no {said} in {picture}");

@@ -157,7 +157,9 @@ fn a_search_that_was_watched() {
     let Document { front, timeline, .. } = &document;
     let words = words(front);
     assert!(words[0].starts_with("holds 1,984 requests/s (between 1,984 and 2,016;"), "{words:?}");
-    assert_eq!(words[1], "The service's 200 workers wait for one of 10 connections to 127.0.0.1:5432.");
+    let gave =
+        "The service's 200 workers wait for one of 10 connections to 127.0.0.1:5432. (high confidence)";
+    assert_eq!(words[1], gave);
     let sections: Vec<&str> = front.sections.iter().map(|section| section.id.as_str()).collect();
     let expected = [
         "evidence", "search", "load", "response", "threads", "memory", "jvm", "database", "sockets",
@@ -297,7 +299,8 @@ fn a_limit_that_was_not_found_is_open_above() {
     );
     assert!(!words[0].contains("4,000"), "{words:?}");
     assert!(
-        words[1] == "torment fell behind in 1 trial at 4,000 requests/s, and sent at most 3,610 a second",
+        words[1]
+            == "torment fell behind in 1 trial at 4,000 requests/s, and sent at most 3,610 a second (high confidence)",
         "{words:?}"
     );
     assert!(
