@@ -193,7 +193,7 @@ pub fn recorded_at(costs: Option<Costs>, places: Vec<Seen>, loads: Vec<Load>) ->
             let elapsed = Nanos::from_millis(10);
             let rest = Slice { index: 5, elapsed, outstanding_ns: ns(load.outstanding), ..Slice::default() };
             recording.fold(&Event::SliceDone { trial: number, slice: Box::new(rest) });
-            loaded = loaded + elapsed;
+            loaded += elapsed;
         }
         recording.fold(&Event::TrialDone {
             trial: number,

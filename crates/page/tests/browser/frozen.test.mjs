@@ -131,7 +131,7 @@ test('figures of a machine are bars, in words and as a table too, on any screen'
   assert.match(plain(await drawn.getAttribute('aria-label')), /^launch: fork, 0 MiB, 48 µs \(46.1 µs – 49.4 µs\); fork, 64 MiB, 1.24 ms/);
   const parts = await launch.locator('title').allTextContents();
   assert.ok(parts.map(plain).includes('fork, 64 MiB: 16,384 pages × 72.9 ns, 1.19 ms'), parts.join('; '));
-  assert.match(plain(await chart(page, 'figures-1').locator('svg').textContent()), /4.39 µs \(4.21 µs – 4.52 µs\) · doubtful/);
+  assert.match(plain(await chart(page, 'figures-1').locator('.intervals svg').textContent()), /4.39 µs \(4.21 µs – 4.52 µs\) · doubtful/);
   await launch.getByRole('button', { name: /^table/ }).click();
   assert.equal(await launch.locator('tbody tr').count(), 6, 'four bars and the two parts of one');
   assert.deepEqual(await findings(page), []);

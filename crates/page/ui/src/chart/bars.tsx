@@ -62,79 +62,81 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
   const zero = chart.x.log ? left : at(0);
   const room = Math.max(2, Math.floor((width - left - right) / 80));
   return (
-    <div ref={host} class="intervals bars">
+    <>
       <Keys rows={rows} />
-      <svg
-        width={width}
-        height={bottom + FOOT}
-        viewBox={`0 0 ${width} ${bottom + FOOT}`}
-        role="img"
-        aria-label={`${chart.title}: ${rows.map((row) => spoken(chart, row)).join('; ')}`}
-      >
-        {ticks(chart.x.unit, chart.x.log, min, max, room).map((tick) => (
-          <g key={tick}>
-            <line class="grid" x1={at(tick)} x2={at(tick)} y1={head} y2={bottom} />
-            <text class="tick" x={at(tick)} y={bottom + 15} text-anchor="middle">
-              {formatTick(tick, chart.x.unit)}
-            </text>
-          </g>
-        ))}
-        <text class="tick" x={(left + width - right) / 2} y={bottom + FOOT - 4} text-anchor="middle">
-          {chart.x.name}
-        </text>
-        {placed.map((row, index) => {
-          const { value, parts, names, notes } = row;
-          const y = head + row.bar;
-          const beside = narrow ? y - 4 : y + 13;
-          return (
-            <g key={index}>
-              {names.map((name, line) => (
-                <text key={line} class="label" x={4} y={head + row.top + 12 + LINE * line}>
-                  {name}
-                </text>
-              ))}
-              {value !== null && value.label !== '' && (
-                <text class="value" x={narrow ? 4 : left - 8} y={beside} text-anchor={narrow ? 'start' : 'end'} fill={colours.faint}>
-                  {value.label}
-                </text>
-              )}
-              {value !== null && (
-                <Titled text={spoken(chart, row)}>
-                  <Bar chart={chart} value={value} zero={zero} at={at} y={y} />
-                </Titled>
-              )}
-              {parts.map(({ point, from, to }, nth) => (
-                <Titled key={nth} text={[row.row.name, point.label, format(point.x, chart.x.unit)].join(', ')}>
-                  {/* One full, one hollow: beside each other they are told apart without colour. */}
-                  <rect
-                    x={nth === 0 ? zero : at(from)}
-                    y={y + BAR - 1}
-                    width={Math.max(1, at(to) - (nth === 0 ? zero : at(from)))}
-                    height={THIN - 3}
-                    fill={nth % 2 === 0 ? colours.neutral : colours.ground}
-                    stroke={colours.neutral}
-                  />
-                </Titled>
-              ))}
-              <text class="value" x={width - 4} y={beside} text-anchor="end" fill={colours.text}>
-                {said(chart, row)}
+      <div ref={host} class="intervals bars">
+        <svg
+          width={width}
+          height={bottom + FOOT}
+          viewBox={`0 0 ${width} ${bottom + FOOT}`}
+          role="img"
+          aria-label={`${chart.title}: ${rows.map((row) => spoken(chart, row)).join('; ')}`}
+        >
+          {ticks(chart.x.unit, chart.x.log, min, max, room).map((tick) => (
+            <g key={tick}>
+              <line class="grid" x1={at(tick)} x2={at(tick)} y1={head} y2={bottom} />
+              <text class="tick" x={at(tick)} y={bottom + 15} text-anchor="middle">
+                {formatTick(tick, chart.x.unit)}
               </text>
-              {notes.map((note, line) => (
-                <text
-                  key={line}
-                  class="value"
-                  x={left}
-                  y={y + BAR + (parts.length > 0 ? THIN : 0) + 12 + LINE * line}
-                  fill={colours.faint}
-                >
-                  {note}
-                </text>
-              ))}
             </g>
-          );
-        })}
-      </svg>
-    </div>
+          ))}
+          <text class="tick" x={(left + width - right) / 2} y={bottom + FOOT - 4} text-anchor="middle">
+            {chart.x.name}
+          </text>
+          {placed.map((row, index) => {
+            const { value, parts, names, notes } = row;
+            const y = head + row.bar;
+            const beside = narrow ? y - 4 : y + 13;
+            return (
+              <g key={index}>
+                {names.map((name, line) => (
+                  <text key={line} class="label" x={4} y={head + row.top + 12 + LINE * line}>
+                    {name}
+                  </text>
+                ))}
+                {value !== null && value.label !== '' && (
+                  <text class="value" x={narrow ? 4 : left - 8} y={beside} text-anchor={narrow ? 'start' : 'end'} fill={colours.faint}>
+                    {value.label}
+                  </text>
+                )}
+                {value !== null && (
+                  <Titled text={spoken(chart, row)}>
+                    <Bar chart={chart} value={value} zero={zero} at={at} y={y} />
+                  </Titled>
+                )}
+                {parts.map(({ point, from, to }, nth) => (
+                  <Titled key={nth} text={[row.row.name, point.label, format(point.x, chart.x.unit)].join(', ')}>
+                    {/* One full, one hollow: beside each other they are told apart without colour. */}
+                    <rect
+                      x={nth === 0 ? zero : at(from)}
+                      y={y + BAR - 1}
+                      width={Math.max(1, at(to) - (nth === 0 ? zero : at(from)))}
+                      height={THIN - 3}
+                      fill={nth % 2 === 0 ? colours.neutral : colours.ground}
+                      stroke={colours.neutral}
+                    />
+                  </Titled>
+                ))}
+                <text class="value" x={width - 4} y={beside} text-anchor="end" fill={colours.text}>
+                  {said(chart, row)}
+                </text>
+                {notes.map((note, line) => (
+                  <text
+                    key={line}
+                    class="value"
+                    x={left}
+                    y={y + BAR + (parts.length > 0 ? THIN : 0) + 12 + LINE * line}
+                    fill={colours.faint}
+                  >
+                    {note}
+                  </text>
+                ))}
+              </g>
+            );
+          })}
+        </svg>
+      </div>
+    </>
   );
 }
 
