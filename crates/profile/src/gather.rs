@@ -27,6 +27,8 @@ const MOST_PROCESSES: usize = 200;
 const MOST_THREADS: usize = 100_000;
 /// Bytes of records of one look, of which the rest is lost.
 const MOST_RECORDS: usize = 256 << 20;
+/// Of the memory for them, what is kept for the next look: two processors fill a third of it.
+const KEPT_RECORDS: usize = 1 << 20;
 
 /// Where code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,6 +69,8 @@ pub struct Gathering {
     /// Groups of threads.
     pub threads: Vec<String>,
     thread_of: HashMap<u32, u32>,
+    /// Records of one look; empty between two.
+    taken: Vec<u8>,
     /// As in [`record::Profile`].
     pub samples: u64,
     /// As there.
@@ -94,6 +98,7 @@ impl Gathering {
             counts: BTreeMap::new(),
             threads: Vec::new(),
             thread_of: HashMap::new(),
+            taken: Vec::new(),
             samples: 0,
             lost: 0,
             other: 0,
@@ -140,7 +145,7 @@ impl Gathering {
     /// Takes what is in the rings. Records of different processors are put in the order of their times: a process begins on one, and
     /// maps its code on another.
     fn look(&mut self, opened: &mut Opened) {
-        let (mut bytes, mut records) = (Vec::new(), Vec::new());
+        let (mut bytes, mut records) = (std::mem::take(&mut self.taken), Vec::new());
         let mut left_out = 0;
         for ring in &mut opened.rings {
             ring.take(&mut |(kind, misc, body)| {
@@ -171,6 +176,9 @@ impl Gathering {
                 self.take(&told, opened.everyone);
             }
         }
+        bytes.clear();
+        bytes.shrink_to(KEPT_RECORDS);
+        self.taken = bytes;
     }
 
     fn take(&mut self, told: &Told<'_>, everyone: bool) {

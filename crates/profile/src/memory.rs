@@ -64,6 +64,36 @@ impl ForeignMemory for ProcessMemory {
     }
 }
 
+/// Memory of which a piece was read at once, so that what lies in it costs no further call.
+pub struct ReadAhead<'m, M> {
+    memory: &'m M,
+    from: u64,
+    piece: [u8; 512],
+    /// Whether all of the piece could be read.
+    is_read: bool,
+}
+
+impl<'m, M: ForeignMemory> ReadAhead<'m, M> {
+    /// With the piece that begins there.
+    pub fn of(memory: &'m M, from: u64) -> Self {
+        let mut piece = [0; 512];
+        let is_read = memory.read(from, &mut piece).is_some();
+        Self { memory, from, piece, is_read }
+    }
+}
+
+impl<M: ForeignMemory> ForeignMemory for ReadAhead<'_, M> {
+    fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
+        let place = address.checked_sub(self.from).filter(|_| self.is_read);
+        let rest = place.and_then(|place| self.piece.get(usize::try_from(place).ok()?..));
+        match rest.and_then(|rest| rest.get(..into.len())) {
+            Some(known) => into.copy_from_slice(known),
+            None => self.memory.read(address, into)?,
+        }
+        Some(())
+    }
+}
+
 /// Memory in which some bytes come again and again.
 #[cfg(any(test, feature = "fuzzing"))]
 #[derive(Debug, Clone, Copy)]
@@ -77,5 +107,33 @@ impl ForeignMemory for Anything<'_> {
             *byte = *self.0.get(place as usize)?;
         }
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_read_ahead_is_the_same_memory() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let memory = Anything(&bytes);
+        let ahead = ReadAhead::of(&memory, 1000);
+        for address in [0, 999, 1000, 1504, 1505, 1512, u64::MAX] {
+            assert_eq!(ahead.word(address), memory.word(address), "{address}");
+        }
+    }
+
+    #[test]
+    fn where_not_all_of_it_is_there_the_rest_can_be_read() {
+        struct Short;
+        impl ForeignMemory for Short {
+            fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
+                into.fill(7);
+                (address + into.len() as u64 <= 100).then_some(())
+            }
+        }
+        let ahead = ReadAhead::of(&Short, 90);
+        assert_eq!((ahead.short(98), ahead.short(99)), (Some(0x0707), None));
     }
 }

@@ -1,7 +1,7 @@
 //! Pieces of code that a machine has made: which one an address is in, what of it runs there, and how large its frame is.
 
 use super::layout::{CodeHeap, Layout, Lies, Metadata};
-use crate::memory::ForeignMemory;
+use crate::memory::{ForeignMemory, ReadAhead};
 use std::ops::Range;
 
 /// Steps from a segment to where its code begins: code of a hundred megabytes has fewer.
@@ -67,6 +67,7 @@ impl Layout {
 
     /// The piece that is described there.
     pub fn described<M: ForeignMemory>(&self, memory: &M, at: u64) -> Option<Blob> {
+        let memory = &ReadAhead::of(memory, at);
         let field = |offset: u64| at.wrapping_add(offset);
         let size =
             u64::try_from(memory.int(field(self.blob_size))?).ok().filter(|size| *size <= MOST_BYTES)?;
