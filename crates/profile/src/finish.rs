@@ -98,7 +98,9 @@ impl Names {
                             .build_id
                             .as_ref()
                             .map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
-                        let nameless = (!elf.has_all).then_some(Nameless::Stripped { build_id });
+                        // Of what the kernel maps in there is no file that would have more.
+                        let is_file = !file.name.starts_with('[');
+                        let nameless = (!elf.has_all && is_file).then_some(Nameless::Stripped { build_id });
                         // What others may call of a stripped library has a name, but for functions between them that have
                         // none one must not be taken.
                         self.add(&file.name, nameless, elf.symbols.find(address).map(|(_, name)| name))

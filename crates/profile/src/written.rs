@@ -33,9 +33,24 @@ fn demangled(name: &str) -> Option<String> {
     if !name.starts_with("_Z") {
         return None;
     }
-    let symbol = cpp_demangle::Symbol::new(name).ok()?;
+    let behind = behind_thunk(name);
+    let symbol = cpp_demangle::Symbol::new(behind.as_deref().unwrap_or(name)).ok()?;
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type().recursion_limit(96);
     symbol.demangle_with_options(&options).ok()
+}
+
+/// The method that a compiler's thunk leads to, which moves its object by one offset or two first: `_ZThn16_…`, `_ZTv0_n24_…` (Itanium C++ ABI).
+fn behind_thunk(name: &str) -> Option<String> {
+    let offset = |text: &str| {
+        let digits = text.strip_prefix('n').unwrap_or(text);
+        digits.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('_').map(str::to_owned)
+    };
+    let rest = match name.strip_prefix("_ZT")?.split_at_checked(1)? {
+        ("h", rest) => offset(rest)?,
+        ("v", rest) => offset(&offset(rest)?)?,
+        _ => return None,
+    };
+    Some(format!("_Z{rest}"))
 }
 
 /// Takes no more than will be shown.
@@ -69,6 +84,9 @@ mod tests {
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
             ("_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<int, std::allocator<int> >::push_back"),
             ("_ZN7rocksdb6DBImpl3GetEv", "rocksdb::DBImpl::Get"),
+            ("_ZThn56_N4node6Parser12OnStreamReadElRK8uv_buf_t", "node::Parser::OnStreamRead"),
+            ("_ZTv0_n24_N1a1bEv", "a::b"),
+            ("_ZThn", "_ZThn"),
             ("ngx_http_process_request", "ngx_http_process_request"),
             ("runtime.mallocgc", "runtime.mallocgc"),
             ("_Znonsense", "_Znonsense"),
