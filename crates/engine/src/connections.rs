@@ -16,9 +16,11 @@ const TOO_OLD_AT_ONCE: usize = 16;
 
 /// In a stretch of this length
 const GROWTH_SPAN_NS: u64 = 100_000_000;
-/// their number grows by so many, or doubles if that is more: while a target hiccups, requests wait by the thousand, and a connection for each
-/// would overflow its accept queue by our doing.
+/// their number grows by so many: while a target hiccups, requests wait by the thousand, and a connection for each would overflow its accept queue,
+/// or give an event loop more to do than it gets done, by our doing.
 const GROWTH_LEAST: usize = 100;
+/// It may double where the stretch before brought so many times the answers of the best one: then it is connections that the target lacks.
+const MORE_ANSWERS: f64 = 1.1;
 
 pub(crate) struct Connection {
     pub stream: Stream,
@@ -48,8 +50,21 @@ pub(crate) struct Connections {
     /// Where each is to be used as often as the others: whose turn it is; those closed meanwhile are passed over.
     turns: Option<VecDeque<Key>>,
     idle: IdleLimit,
-    /// Since when their growth is counted, on the monotonic clock, and how many they were then.
-    growth: (u64, usize),
+    growth: Growth,
+}
+
+/// How fast their number may grow.
+#[derive(Default)]
+struct Growth {
+    /// Since when it is counted, on the monotonic clock, and how many there were then.
+    since_ns: u64,
+    before: usize,
+    /// Answers since then,
+    answers: u64,
+    /// and the most that any stretch of the trial brought, a nanosecond.
+    best: f64,
+    /// Whether the last one brought clearly more than any before it.
+    helps: bool,
 }
 
 impl Connections {
@@ -101,14 +116,14 @@ impl Connections {
         self.connecting
     }
 
+    /// A trial begins: what earlier ones were answered says nothing of it.
+    pub fn trial_begins(&mut self) {
+        self.growth = Growth::default();
+    }
+
     /// Whether one more would be no sudden growth.
     pub fn may_grow(&mut self) -> bool {
-        let (now, len) = (sys::monotonic_ns(), self.len());
-        if now - self.growth.0 >= GROWTH_SPAN_NS {
-            self.growth = (now, len);
-        }
-        let before = self.growth.1;
-        len < before + before.max(GROWTH_LEAST)
+        self.growth.allows(sys::monotonic_ns(), self.slots.len())
     }
 
     /// Begins a connection; the kernel will report it under its slot number.
@@ -207,6 +222,14 @@ impl Connections {
         is_near(idle, limit)
     }
 
+    /// An answer came on the connection, at this moment of the monotonic clock.
+    pub fn answered(&mut self, slot: u32, received_ns: u64) {
+        self.growth.answers += 1;
+        if let Some(connection) = self.get(slot) {
+            (connection.used, connection.idle_since_ns) = (true, received_ns);
+        }
+    }
+
     /// The server has closed the connection, on which nothing had been asked up to this moment of the monotonic clock.
     pub fn closed(&mut self, slot: u32, asked_ns: u64) {
         if let Some(connection) = self.get(slot)
@@ -253,17 +276,57 @@ impl Connections {
     }
 }
 
-impl Connection {
-    /// An answer came on it, at this moment of the monotonic clock.
-    pub fn answered(&mut self, received_ns: u64) {
-        (self.used, self.idle_since_ns) = (true, received_ns);
+impl Growth {
+    /// Whether there may be one more than `len` by then.
+    fn allows(&mut self, now_ns: u64, len: usize) -> bool {
+        let lasted = now_ns.saturating_sub(self.since_ns);
+        if lasted >= GROWTH_SPAN_NS {
+            let brought = self.answers as f64 / lasted as f64;
+            self.helps = brought > self.best * MORE_ANSWERS;
+            self.best = self.best.max(brought);
+            (self.since_ns, self.before, self.answers) = (now_ns, len, 0);
+        }
+        let most = if self.helps { self.before.max(GROWTH_LEAST) } else { GROWTH_LEAST };
+        len < self.before + most
     }
+}
 
+impl Connection {
     fn idle_for(&self, now_ns: u64) -> Nanos {
         Nanos(now_ns.saturating_sub(self.idle_since_ns))
     }
 
     pub fn is_being_made(&self) -> bool {
         self.begun_ns.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many connections there are after each of these stretches, which brought so many answers each, where as many are made as may be.
+    fn grown(answers: &[u64]) -> Vec<usize> {
+        let (mut growth, mut len, mut now_ns) = (Growth::default(), 0, 7 * GROWTH_SPAN_NS);
+        let stretch = |answers: &u64| {
+            now_ns += GROWTH_SPAN_NS;
+            while growth.allows(now_ns, len) {
+                len += 1;
+            }
+            growth.answers += answers;
+            len
+        };
+        answers.iter().map(stretch).collect()
+    }
+
+    #[test]
+    fn connections_double_only_where_that_brings_answers() {
+        assert_eq!(grown(&[0; 5]), [100, 200, 300, 400, 500], "it stands still");
+        assert_eq!(
+            grown(&[50, 100, 150, 300, 600, 0]),
+            [100, 200, 400, 800, 1600, 3200],
+            "each has its own answers"
+        );
+        assert_eq!(grown(&[100, 100, 100, 0, 100]), [100, 200, 300, 400, 500], "it does what it can");
     }
 }

@@ -269,6 +269,7 @@ impl Worker {
                     let heard = LastWord::clone(&self.setup.last_word);
                     heard.begin();
                     self.pool = Pool::new(self.connections.len());
+                    self.connections.trial_begins();
                     self.present = Some(Present {
                         trial: *trial,
                         recorder,

@@ -32,7 +32,7 @@ impl Worker {
         let mut told = std::mem::take(&mut self.told);
         let answered = !told.is_empty();
         if told.iter().any(|told| told.result.is_ok()) {
-            connection.answered(self.inbox.received_ns);
+            self.connections.answered(slot, self.inbox.received_ns);
         }
         told.drain(..).for_each(|told| self.told(told));
         self.told = told;
