@@ -112,6 +112,13 @@ fn fails_without(view: &RunView, found: &Freezes, held: Rate) -> Option<Rate> {
 /// Two rates within this factor are the same limit.
 const SAME: f64 = 1.05;
 
+/// Whether the limit is no higher without them: between them the target answers no more than it holds, however long the queue.
+pub(crate) fn limit_stays(view: &RunView) -> bool {
+    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    let between = view.freezes().and_then(|found| found.between);
+    held.zip(between).is_some_and(|(held, most)| most.0 <= held * SAME && most.0 * SAME >= held)
+}
+
 /// What limit is left without them: what the target answered between them while requests queued, or else between what it lies.
 fn remains(view: &RunView, found: &Freezes) -> Option<String> {
     if view.words() == Words::Connections {
@@ -132,9 +139,9 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
                 rounded(most)
             )
         }
-        (Some(most), _) if most.0 * SAME >= held.0 => {
+        (Some(most), _) if limit_stays(view) => {
             format!(
-                "; the limit stays at about {held}: between freezes it answered {most}, however many {queued} queued"
+                "; the limit stays at about {held}: between freezes it answered no more than {most}, however many {queued} queued"
             )
         }
         (_, Some(fails)) => {

@@ -183,9 +183,15 @@ fn hedge(view: &RunView, said: &mut [Text]) {
         false => said.iter_mut().find(|line| Some(&**line) == sentence.as_ref()),
     };
     if let Some(line) = line {
+        let word = first.confidence.word();
         // That it froze is sure.
-        let of = if first.cause == Cause::Freeze { " that this sets the limit" } else { "" };
-        let sure = format!(" ({} confidence{of})", first.confidence.word());
+        let sure = match first.cause {
+            Cause::Freeze if freezes::limit_stays(view) => {
+                " (this costs response time, not the limit)".to_owned()
+            }
+            Cause::Freeze => format!(" ({word} confidence that this sets the limit)"),
+            _ => format!(" ({word} confidence)"),
+        };
         *line = std::mem::take(line).and(Tone::Faint, sure);
     }
 }
