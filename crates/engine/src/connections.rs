@@ -63,7 +63,7 @@ struct Growth {
     answers: u64,
     /// and the most that any stretch of the trial brought, a nanosecond.
     best: f64,
-    /// Whether the last one brought clearly more than any before it.
+    /// Whether the last one brought clearly more than any before it, or none has brought any.
     helps: bool,
 }
 
@@ -118,7 +118,7 @@ impl Connections {
 
     /// A trial begins: what earlier ones were answered says nothing of it.
     pub fn trial_begins(&mut self) {
-        self.growth = Growth::default();
+        self.growth = Growth::since(sys::monotonic_ns(), self.slots.len());
     }
 
     /// Whether one more would be no sudden growth.
@@ -277,12 +277,18 @@ impl Connections {
 }
 
 impl Growth {
+    /// From so many connections, at this moment of the monotonic clock.
+    fn since(now_ns: u64, len: usize) -> Self {
+        Self { since_ns: now_ns, before: len, ..Self::default() }
+    }
+
     /// Whether there may be one more than `len` by then.
     fn allows(&mut self, now_ns: u64, len: usize) -> bool {
         let lasted = now_ns.saturating_sub(self.since_ns);
         if lasted >= GROWTH_SPAN_NS {
             let brought = self.answers as f64 / lasted as f64;
-            self.helps = brought > self.best * MORE_ANSWERS;
+            // The first stretch with answers is what others are compared with. Before it the target may be slow: each request wants a connection.
+            self.helps = if self.best > 0.0 { brought > self.best * MORE_ANSWERS } else { brought == 0.0 };
             self.best = self.best.max(brought);
             (self.since_ns, self.before, self.answers) = (now_ns, len, 0);
         }
@@ -305,15 +311,17 @@ impl Connection {
 mod tests {
     use super::*;
 
-    /// How many connections there are after each of these stretches, which brought so many answers each, where as many are made as may be.
+    /// How many connections there are after each of these stretches, which brought so many answers each, where as many are made as may be; at first
+    /// there are 500.
     fn grown(answers: &[u64]) -> Vec<usize> {
-        let (mut growth, mut len, mut now_ns) = (Growth::default(), 0, 7 * GROWTH_SPAN_NS);
+        let (mut now_ns, mut len) = (7 * GROWTH_SPAN_NS, 500);
+        let mut growth = Growth::since(now_ns, len);
         let stretch = |answers: &u64| {
             now_ns += GROWTH_SPAN_NS;
+            growth.answers += answers;
             while growth.allows(now_ns, len) {
                 len += 1;
             }
-            growth.answers += answers;
             len
         };
         answers.iter().map(stretch).collect()
@@ -321,12 +329,8 @@ mod tests {
 
     #[test]
     fn connections_double_only_where_that_brings_answers() {
-        assert_eq!(grown(&[0; 5]), [100, 200, 300, 400, 500], "it stands still");
-        assert_eq!(
-            grown(&[50, 100, 150, 300, 600, 0]),
-            [100, 200, 400, 800, 1600, 3200],
-            "each has its own answers"
-        );
-        assert_eq!(grown(&[100, 100, 100, 0, 100]), [100, 200, 300, 400, 500], "it does what it can");
+        assert_eq!(grown(&[0; 3]), [1000, 2000, 4000], "its first answers take long");
+        assert_eq!(grown(&[50, 100, 200, 0]), [600, 1200, 2400, 2500], "each has its own answers");
+        assert_eq!(grown(&[100, 100, 0, 100, 105]), [600, 700, 800, 900, 1000], "it does what it can");
     }
 }
