@@ -1,6 +1,7 @@
 //! One loop's connections: which are being made, and which have room for another request.
 
 use crate::endpoint::Endpoint;
+use crate::growth::Growth;
 use crate::idle::{IdleLimit, is_near};
 use crate::protocol::Protocol;
 use crate::slots::{Key, Slots};
@@ -13,14 +14,6 @@ use units::Nanos;
 /// Connections that are too old to be used, and are closed instead, before another is made: each costs a system call,
 /// and somebody waits.
 const TOO_OLD_AT_ONCE: usize = 16;
-
-/// In a stretch of this length
-const GROWTH_SPAN_NS: u64 = 100_000_000;
-/// their number grows by so many: while a target hiccups, requests wait by the thousand, and a connection for each would overflow its accept queue,
-/// or give an event loop more to do than it gets done, by our doing.
-const GROWTH_LEAST: usize = 100;
-/// It may double where the stretch before brought so many times the answers of the best one: then it is connections that the target lacks.
-const MORE_ANSWERS: f64 = 1.1;
 
 pub(crate) struct Connection {
     pub stream: Stream,
@@ -51,20 +44,6 @@ pub(crate) struct Connections {
     turns: Option<VecDeque<Key>>,
     idle: IdleLimit,
     growth: Growth,
-}
-
-/// How fast their number may grow.
-#[derive(Default)]
-struct Growth {
-    /// Since when it is counted, on the monotonic clock, and how many there were then.
-    since_ns: u64,
-    before: usize,
-    /// Answers since then,
-    answers: u64,
-    /// and the most that any stretch of the trial brought, a nanosecond.
-    best: f64,
-    /// Whether the last one brought clearly more than any before it, or none has brought any.
-    helps: bool,
 }
 
 impl Connections {
@@ -118,10 +97,10 @@ impl Connections {
 
     /// A trial begins: what earlier ones were answered says nothing of it.
     pub fn trial_begins(&mut self) {
-        self.growth = Growth::since(sys::monotonic_ns(), self.slots.len());
+        self.growth = Growth::begin(sys::monotonic_ns(), self.slots.len());
     }
 
-    /// Whether one more would be no sudden growth.
+    /// Whether there may be one more.
     pub fn may_grow(&mut self) -> bool {
         self.growth.allows(sys::monotonic_ns(), self.slots.len())
     }
@@ -222,9 +201,9 @@ impl Connections {
         is_near(idle, limit)
     }
 
-    /// An answer came on the connection, at this moment of the monotonic clock.
-    pub fn answered(&mut self, slot: u32, received_ns: u64) {
-        self.growth.answers += 1;
+    /// Answers came on the connection, at this moment of the monotonic clock.
+    pub fn answered(&mut self, slot: u32, answers: usize, received_ns: u64) {
+        self.growth.answered(answers);
         if let Some(connection) = self.get(slot) {
             (connection.used, connection.idle_since_ns) = (true, received_ns);
         }
@@ -276,27 +255,6 @@ impl Connections {
     }
 }
 
-impl Growth {
-    /// From so many connections, at this moment of the monotonic clock.
-    fn since(now_ns: u64, len: usize) -> Self {
-        Self { since_ns: now_ns, before: len, ..Self::default() }
-    }
-
-    /// Whether there may be one more than `len` by then.
-    fn allows(&mut self, now_ns: u64, len: usize) -> bool {
-        let lasted = now_ns.saturating_sub(self.since_ns);
-        if lasted >= GROWTH_SPAN_NS {
-            let brought = self.answers as f64 / lasted as f64;
-            // The first stretch with answers is what others are compared with. Before it the target may be slow: each request wants a connection.
-            self.helps = if self.best > 0.0 { brought > self.best * MORE_ANSWERS } else { brought == 0.0 };
-            self.best = self.best.max(brought);
-            (self.since_ns, self.before, self.answers) = (now_ns, len, 0);
-        }
-        let most = if self.helps { self.before.max(GROWTH_LEAST) } else { GROWTH_LEAST };
-        len < self.before + most
-    }
-}
-
 impl Connection {
     fn idle_for(&self, now_ns: u64) -> Nanos {
         Nanos(now_ns.saturating_sub(self.idle_since_ns))
@@ -304,33 +262,5 @@ impl Connection {
 
     pub fn is_being_made(&self) -> bool {
         self.begun_ns.is_some()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// How many connections there are after each of these stretches, which brought so many answers each, where as many are made as may be; at first
-    /// there are 500.
-    fn grown(answers: &[u64]) -> Vec<usize> {
-        let (mut now_ns, mut len) = (7 * GROWTH_SPAN_NS, 500);
-        let mut growth = Growth::since(now_ns, len);
-        let stretch = |answers: &u64| {
-            now_ns += GROWTH_SPAN_NS;
-            growth.answers += answers;
-            while growth.allows(now_ns, len) {
-                len += 1;
-            }
-            len
-        };
-        answers.iter().map(stretch).collect()
-    }
-
-    #[test]
-    fn connections_double_only_where_that_brings_answers() {
-        assert_eq!(grown(&[0; 3]), [1000, 2000, 4000], "its first answers take long");
-        assert_eq!(grown(&[50, 100, 200, 0]), [600, 1200, 2400, 2500], "each has its own answers");
-        assert_eq!(grown(&[100, 100, 0, 100, 105]), [600, 700, 800, 900, 1000], "it does what it can");
     }
 }

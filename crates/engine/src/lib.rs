@@ -18,6 +18,7 @@ mod exchanges;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod growth;
 mod idle;
 mod json;
 mod lanes;

@@ -21,15 +21,17 @@ impl Source {
         match offer {
             Offer::Open(schedule) => Self::Open(schedule.arrivals(index, loops).peekable()),
             Offer::Closed { connections, requests, .. } => {
+                // A loop without a user of its own has no request either.
+                let (index, loops) = (u64::from(index), u64::from(loops.min(*connections)));
                 let share = |whole: u64| {
-                    whole / u64::from(loops) + u64::from(u64::from(index) < whole % u64::from(loops))
+                    if index < loops { whole / loops + u64::from(index < whole % loops) } else { 0 }
                 };
                 let left = requests.map_or(u64::MAX, share);
                 let users = (share(u64::from(*connections)) * u64::from(streams)).min(left);
                 Self::Closed {
                     free: (0..users).map(|_| Reverse(Nanos::ZERO)).collect(),
-                    next: u64::from(index),
-                    step: u64::from(loops),
+                    next: index,
+                    step: loops,
                     left,
                 }
             }
@@ -69,9 +71,9 @@ impl Source {
         }
     }
 
-    /// Whether no arrival can come any more unless one that is outstanding is decided.
-    pub fn is_exhausted(&mut self) -> bool {
-        self.next_due().is_none()
+    /// Whether so many requests were all, and each has come. Who has no user to begin with waits for the end of the load.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Self::Closed { left: 0, .. })
     }
 
     /// How many users a closed loop begins with.
@@ -85,5 +87,33 @@ impl Source {
     /// Whether the load ends when the source does, rather than at a time.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers that each of four loops takes, where every request is decided at once; none where it goes on for as long as the load.
+    fn taken(connections: u32, requests: Option<u64>) -> [Option<Vec<u64>>; 4] {
+        let offer = Offer::Closed { connections, requests, duration: None };
+        [0, 1, 2, 3].map(|index| {
+            let mut source = Source::of(&offer, index, 4, 1);
+            let mut numbers = Vec::new();
+            while numbers.len() < 100
+                && let Some((number, _)) = source.take(Nanos::ZERO)
+            {
+                numbers.push(number);
+                source.decided(Nanos::ZERO, true);
+            }
+            source.is_over().then_some(numbers)
+        })
+    }
+
+    #[test]
+    fn loops_without_users_wait_for_the_end_of_the_load() {
+        assert_eq!(taken(2, None), [const { None }; 4]);
+        assert_eq!(taken(2, Some(5)), [Some(vec![0, 2, 4]), Some(vec![1, 3]), Some(vec![]), Some(vec![])]);
+        assert_eq!(taken(9, Some(5)), [Some(vec![0, 4]), Some(vec![1]), Some(vec![2]), Some(vec![3])]);
     }
 }

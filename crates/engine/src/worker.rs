@@ -337,7 +337,7 @@ impl Worker {
         let now = self.now();
         let Some(present) = &mut self.present else { return };
         let idle = present.recorder.outstanding() == 0 && present.thinking.is_empty();
-        if present.trial.source.is_closed() && idle && present.trial.source.is_exhausted() {
+        if idle && present.trial.source.is_over() {
             present.trial.load_ends = present.trial.load_ends.min(now);
             present.recorder.cut_load(now);
         }

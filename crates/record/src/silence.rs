@@ -13,7 +13,7 @@ pub struct Silence {
     pub from: Nanos,
     /// The first answer after it, as the kernel received it; or the end of the drain. Since the trial began.
     pub to: Nanos,
-    /// Requests that were under way at its end, of the loop that heard of it first; of all others there are as many again.
+    /// Requests that were under way at its end, or waited for a connection, of the loop that heard of it first; of all others there are as many again.
     pub waiting: u64,
     /// Of them those that ended soon after, by [`freed_within`]; none if it lasted to the end of the drain.
     pub freed: Option<u64>,

@@ -31,8 +31,9 @@ impl Worker {
             connection.protocol.receive(&mut connection.stream, &mut self.inbox, news, &mut self.told);
         let mut told = std::mem::take(&mut self.told);
         let answered = !told.is_empty();
-        if told.iter().any(|told| told.result.is_ok()) {
-            self.connections.answered(slot, self.inbox.received_ns);
+        let answers = told.iter().filter(|told| told.result.is_ok()).count();
+        if answers > 0 {
+            self.connections.answered(slot, answers, self.inbox.received_ns);
         }
         told.drain(..).for_each(|told| self.told(told));
         self.told = told;
@@ -52,7 +53,7 @@ impl Worker {
         let Some(Exchange { request, sent, orphan, used, .. }) = self.exchanges.remove(told.exchange) else {
             return;
         };
-        self.heard(told.received_ns, (!orphan).then_some(sent));
+        self.heard(told.received_ns, (!orphan).then_some([request.due, sent]));
         if orphan {
             self.orphans -= 1;
             return self.tell_if_settled();

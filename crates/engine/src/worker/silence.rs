@@ -123,18 +123,18 @@ impl Hush {
 }
 
 impl Worker {
-    /// A request that was sent at this moment of the trial has ended, by what the target did; none: of an earlier trial.
+    /// A request that was due and sent at these moments of the trial has ended, by what the target did; none: of an earlier trial.
     /// `at_ns` is when, on the monotonic clock; zero: now.
-    pub(super) fn heard(&mut self, at_ns: u64, sent: Option<Nanos>) {
+    pub(super) fn heard(&mut self, at_ns: u64, request: Option<[Nanos; 2]>) {
         let at = if at_ns == 0 { sys::monotonic_ns() } else { at_ns };
         if at >= self.hush.heard + SILENCE.0 {
-            self.silence_ends(at, sent, true);
+            self.silence_ends(at, request.map(|[_, sent]| sent), true);
         }
         self.hush.heard = self.hush.heard.max(at);
         self.hush.forget();
         if let Some(Ended { silence, counts_until }) = &mut self.hush.ended
             && at <= *counts_until
-            && sent.is_some_and(|sent| sent < silence.to)
+            && request.is_some_and(|[due, _]| due < silence.to)
             && let Some(freed) = &mut silence.freed
         {
             *freed += 1;
@@ -152,7 +152,8 @@ impl Worker {
             return;
         }
         let under_way = self.exchanges.iter_mut().filter(|(_, exchange)| !exchange.orphan);
-        let mut waiting = self.hush.given_up + u64::from(answered);
+        // Who came meanwhile and has no connection waits for the same end.
+        let mut waiting = self.hush.given_up + u64::from(answered) + self.backlog.len() as u64;
         let mut earliest = self.hush.given_up_sent.min(start + sent.0);
         for (_, exchange) in under_way {
             let sent = start + exchange.sent.0;

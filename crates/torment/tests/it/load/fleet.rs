@@ -338,6 +338,22 @@ fn each_has_as_many_loops_as_it_may_have_processors() {
 }
 
 #[test]
+fn workers_without_a_user_wait_for_the_end() {
+    let _turn = Turn::shared();
+    let place = Place::new();
+    let load = |more: [&'static str; 2]| {
+        ["run", "null", "-c", "2", more[0], more[1], "--on", "here", "--workers", "3"]
+    };
+    let (ended, run) = place.load(load(["-d", "1s"]));
+    ended.measured();
+    assert_eq!(run["fleet"]["lost"].as_array().map_or(0, Vec::len), 0, "{run}");
+    adds_up(&run["trial"]);
+    let (ended, run) = place.load(load(["-n", "7"]));
+    ended.measured();
+    assert_eq!(run["trial"]["outcomes"]["ok"], 7, "{run}");
+}
+
+#[test]
 fn how_many_may_be_said_in_two_ways() {
     let place = Place::new();
     for wrong in ["0", "4..2", "1..65", "..", "two"] {

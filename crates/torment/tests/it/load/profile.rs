@@ -77,7 +77,8 @@ fn two_functions_have_the_shares_that_they_were_given() {
         assert!(profile["truncated"].as_f64().expect("a count") < 0.05 * all, "{ended}");
         let ours = profile["processor_seconds"].as_f64().expect("it is measured");
         let by_kernel = profile["processor_seconds_by_kernel"].as_f64().expect("it is measured");
-        assert!((ours - by_kernel).abs() < 0.1 * by_kernel + 0.1, "{ours} s, by the kernel {by_kernel} s");
+        // Ours has what a hypervisor took meanwhile, and the kernel's has not.
+        assert!((ours - by_kernel).abs() < 0.25 * by_kernel + 0.1, "{ours} s, by the kernel {by_kernel} s");
     }
     is_exported(&place, counted);
     let shown = place.torment(["show", "last"]).expect(0).stdout;
