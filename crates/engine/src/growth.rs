@@ -9,8 +9,11 @@ const STRETCH_NS: u64 = 100_000_000;
 const LEAST: usize = 100;
 /// A step is this part of the ceiling.
 const STEP: usize = 4;
-/// It helped if the stretch after it brought so many times the answers of the best one: then connections are what the target lacks, and their number may double.
-const HELPED: f64 = 1.1;
+/// Higher ceilings helped if answers became more by this part of what the ceiling did: then connections are what the target lacks, and their number may
+/// double.
+const HELPED: f64 = 0.5;
+/// After a step that did not help the next one waits for so many times longer.
+const RARER: u32 = 4;
 
 #[derive(Default)]
 pub(crate) struct Growth {
@@ -21,9 +24,11 @@ pub(crate) struct Growth {
     since_ns: u64,
     /// and brought so many answers.
     answers: u64,
-    /// The most that any stretch of the trial brought, a nanosecond.
+    /// The most that any stretch of the trial brought, a nanosecond,
     best: f64,
-    /// After a step that did not help so many stretches pass before the next, each time twice as many,
+    /// and the ceiling when more connections last helped.
+    helpful: usize,
+    /// After a step that did not help so many stretches pass before the next,
     pause: u32,
     /// of which so many are left.
     left: u32,
@@ -33,7 +38,13 @@ impl Growth {
     /// A trial begins, with so many connections, at this moment of the monotonic clock.
     pub fn begin(now_ns: u64, len: usize) -> Self {
         let ceiling = len.max(LEAST);
-        Self { ceiling: ceiling + ceiling / STEP, since_ns: now_ns, pause: 1, ..Self::default() }
+        Self {
+            ceiling: ceiling + ceiling / STEP,
+            since_ns: now_ns,
+            helpful: ceiling,
+            pause: 1,
+            ..Self::default()
+        }
     }
 
     pub fn answered(&mut self, answers: usize) {
@@ -54,8 +65,13 @@ impl Growth {
 
     fn next_stretch(&mut self, lasted_ns: u64) {
         let brought = std::mem::take(&mut self.answers) as f64 / lasted_ns as f64;
+        let higher = self.ceiling as f64 / self.helpful as f64 - 1.0;
         // The first stretch with answers is what others are compared with. Before it the target may be slow: each request wants a connection.
-        let helped = if self.best > 0.0 { brought > self.best * HELPED } else { brought == 0.0 };
+        let helped =
+            if self.best > 0.0 { brought > self.best * (1.0 + HELPED * higher) } else { brought == 0.0 };
+        if self.best == 0.0 || helped {
+            self.helpful = self.ceiling;
+        }
         self.best = self.best.max(brought);
         match (std::mem::take(&mut self.met), helped) {
             (false, _) => (self.pause, self.left) = (1, 0),
@@ -67,7 +83,7 @@ impl Growth {
             (true, false) => {
                 self.ceiling += self.ceiling / STEP;
                 self.left = self.pause;
-                self.pause *= 2;
+                self.pause = self.pause.saturating_mul(RARER);
             }
         }
     }
@@ -101,8 +117,13 @@ mod tests {
 
     #[test]
     fn where_it_brings_none_steps_become_rare() {
-        let steps = [500, 625, 625, 781, 781, 781, 976, 976, 976, 976, 976, 1220];
+        let steps = [500, 625, 625, 781, 781, 781, 781, 781, 976, 976, 976, 976];
         assert_eq!(grown(&[100; 12]), steps, "it does what it can");
+        assert_eq!(
+            grown(&[100, 115, 115, 170, 170]),
+            [500, 625, 1250, 1562, 1562],
+            "a doubling is to bring half as many again"
+        );
     }
 
     #[test]
