@@ -1,3 +1,4 @@
+use crate::drawn::Drawn;
 use crate::label::tag_begins;
 use crate::recording::signed;
 use crate::writer::Writer;
@@ -141,7 +142,7 @@ pub struct RunSummary {
     pub part_of: Option<RunId>,
     /// Of an experiment: what became of its hypotheses, at the end or so far.
     pub answers: Option<Answers>,
-    /// The same by the arms that were asked about, at the end; empty of runs from before this was kept.
+    /// The same by the arms that were asked about, at the end.
     pub arms: Vec<ArmAnswer>,
     /// Why the experiment is over, as [`record::Over`] in JSON.
     pub over: Option<String>,
@@ -348,7 +349,18 @@ impl Store {
                 .take(limit)
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(|e| self.error(&e))
+        let runs = read().map_err(|e| self.error(&e))?;
+        runs.into_iter().map(|run| self.with_arms(run)).collect()
+    }
+
+    /// Of an experiment from before its row told of its arms, what its events tell: they are few, its measurements are runs of their own.
+    fn with_arms(&self, mut run: RunSummary) -> Result<RunSummary, Error> {
+        if run.arms.is_empty() && run.answers.is_some() && run.state == State::Ended {
+            let mut drawn = Drawn::default();
+            self.events(&run.id)?.try_for_each(|event| event.map(|event| drawn.fold(&event)))?;
+            run.arms = drawn.told().arms;
+        }
+        Ok(run)
     }
 
     /// The runs without an end, and those that ended then or later, in milliseconds since 1970; measurements of experiments
@@ -358,7 +370,8 @@ impl Store {
             "SELECT {COLUMNS} FROM {RUNS} WHERE ended_unix_ms IS NULL OR ended_unix_ms >= ?1
              ORDER BY started_unix_ms DESC, key DESC"
         );
-        self.rows(&sql, [signed(since_unix_ms)], summary)
+        let runs = self.rows(&sql, [signed(since_unix_ms)], summary)?;
+        runs.into_iter().map(|run| self.with_arms(run)).collect()
     }
 
     /// The measurements of an experiment, in the order they were made; none of any other run.
@@ -371,7 +384,7 @@ impl Store {
     pub fn summary(&self, id: &RunId) -> Result<RunSummary, Error> {
         match self.db.query_row(&format!("SELECT {COLUMNS} FROM {RUNS} WHERE id = ?1"), [&id.0], summary) {
             Err(rusqlite::Error::QueryReturnedNoRows) => Err(self.none(&id.0)?),
-            result => result.map_err(|e| self.error(&e)),
+            result => self.with_arms(result.map_err(|e| self.error(&e))?),
         }
     }
 

@@ -95,6 +95,11 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
     let arms =
         [arm("400 threads", Answer::Better, Some(1.38)), arm("pool of 50", Answer::NoDifference, None)];
     assert_eq!(summary.arms, arms, "which of them it was");
+    // Rows of earlier versions do not have them; their events do.
+    let db = rusqlite::Connection::open(store.path()).expect("opens");
+    db.execute("UPDATE run SET arms = NULL WHERE id = ?1", [&id.0]).expect("ages");
+    assert_eq!(store.summary(&id).expect("is there").arms, arms);
+    assert_eq!(store.list(&Filter::default()).expect("lists")[0].arms, arms);
 
     let ids = |parts| -> Vec<String> {
         let filter = Filter { parts, ..Filter::default() };
