@@ -131,7 +131,8 @@ fn unlike(figure: &Figure) -> Option<String> {
     let more = sum - figure.median;
     let word = if more > 0.0 { "more" } else { "less" };
     let is_seen = !figure.parts.is_empty() && more.abs() > UNLIKE * figure.median;
-    is_seen.then(|| format!("that is {} {word} than was measured", value(figure.unit, more.abs())))
+    is_seen
+        .then(|| format!("that is {} {word} than was measured: unexplained", value(figure.unit, more.abs())))
 }
 
 /// Whether the largest of these is so many times the smallest that only a logarithmic axis shows both.

@@ -300,7 +300,7 @@ fn figures_of_a_machine_are_bars() {
         ("vfork", ""),
         ("async task", ""),
         ("nothing, 0 MiB", ""),
-        ("clone3", "that is 150 µs less than was measured"),
+        ("clone3", "that is 150 µs less than was measured: unexplained"),
     ];
     assert_eq!(rows, expected, "what several have in common is said once");
     assert_eq!(launch.rows[5].word.text, "0.0 ns", "it has no place on such an axis, and is there");
