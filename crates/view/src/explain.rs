@@ -2,6 +2,7 @@
 //! what was looked at, what was watched, and what could not be seen.
 
 use crate::document::{Section, Table, indented};
+use crate::summary::ours_way_on;
 use crate::verdict::{arithmetic, chain, confidence, evidence, expected, none, sentences, unsaid};
 use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
 use crate::words::on;
@@ -108,8 +109,7 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     }
     lines.extend(unsaid(diagnosis).map(arithmetic));
     lines.push(confidence(diagnosis));
-    lines.extend(next(diagnosis));
-    lines.push(freezes::way_on(view).pop().unwrap_or_else(|| expected(view, diagnosis)));
+    lines.extend(way_on(view, diagnosis));
     let rates: Vec<String> = [("degraded at", diagnosis.degraded_at), ("well at", diagnosis.well_at)]
         .into_iter()
         .filter_map(|(words, rate)| Some(format!("{words} {}", rate?)))
@@ -120,6 +120,15 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
         );
     }
     lines
+}
+
+/// What to do, and what that should bring: where torment was the limit, of that.
+fn way_on(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
+    if view.is_ours() {
+        return ours_way_on(view);
+    }
+    let brings = freezes::way_on(view).pop().unwrap_or_else(|| expected(view, diagnosis));
+    next(diagnosis).chain([brings]).collect()
 }
 
 /// What to do, the first thing first.

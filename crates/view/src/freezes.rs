@@ -3,7 +3,7 @@
 use crate::strays::judged;
 use crate::values::{rate_value, seconds};
 use crate::words::rounded;
-use crate::{RunView, Text, Tone, Trial, TrialState, Words};
+use crate::{RunView, Text, Tone, Trial, TrialState, Words, verdict};
 use diagnosis::{Freezes, shown, times};
 use record::{Cause, Ended, Verdict};
 use serde_json::{Value, json};
@@ -97,7 +97,11 @@ pub(crate) fn recur(view: &RunView) -> bool {
 
 /// Whether there is nothing better to say of what gave first: that requests wait somewhere inside says less than that all of it stood still.
 pub(crate) fn lead(view: &RunView) -> bool {
-    let is_it = matches!(cause(view), Some(Cause::Inside | Cause::Freeze));
+    let is_it = match cause(view) {
+        Some(Cause::Freeze) => true,
+        Some(Cause::Inside) => !limit_stays(view),
+        _ => false,
+    };
     recur(view) && !view.is_ours() && (is_it || decide(view).is_some())
 }
 
@@ -113,11 +117,36 @@ fn fails_without(view: &RunView, found: &Freezes, held: Rate) -> Option<Rate> {
 const SAME: f64 = 1.05;
 
 /// Whether the limit is no higher without them: between them the target answers no more than it holds, however long the queue.
-pub(crate) fn limit_stays(view: &RunView) -> bool {
+fn limit_stays(view: &RunView) -> bool {
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
     let between = view.freezes().and_then(|found| found.between);
     held.zip(between).is_some_and(|(held, most)| most.0 <= held * SAME && most.0 * SAME >= held)
 }
+
+/// That they are what gave first and yet not what sets the limit: then what that is, is not known.
+pub(crate) fn beside(view: &RunView) -> Option<Text> {
+    let is_so = cause(view) == Some(Cause::Freeze) && !view.is_ours() && limit_stays(view);
+    let most = view.freezes().filter(|_| is_so)?.between?;
+    let queued = view.words().arrivals();
+    let known = format!(": between freezes it answers {most} and no more, however many {queued} queue");
+    Some(Text::empty().and(Tone::Strong, "what sets the limit is not known").then(known))
+}
+
+/// What they cost beside the limit that stays the same without them, to stand below what sets that.
+pub(crate) fn cost_beside(view: &RunView) -> Vec<Text> {
+    match cause(view) {
+        Some(Cause::Freeze) if beside(view).is_some() => {
+            view.diagnosis.as_ref().map(verdict::sentences).unwrap_or_default()
+        }
+        Some(Cause::Inside) if recur(view) && !view.is_ours() && limit_stays(view) => {
+            line(view).map(|line| line.and(Tone::Faint, NO_LIMIT)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Behind what they cost, where the limit stays the same without them.
+pub(crate) const NO_LIMIT: &str = " (this costs response time, not the limit)";
 
 /// What limit is left without them: what the target answered between them while requests queued, or else between what it lies.
 fn remains(view: &RunView, found: &Freezes) -> Option<String> {
@@ -139,6 +168,8 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
                 rounded(most)
             )
         }
+        // What it answers between them is said where what sets the limit is.
+        _ if beside(view).is_some() => format!("; the limit stays at about {held}"),
         (Some(most), _) if limit_stays(view) => {
             format!(
                 "; the limit stays at about {held}: between freezes it answered no more than {most}, however many {queued} queued"

@@ -31,6 +31,16 @@ pub(crate) fn remedy(view: &RunView, making: Option<&Making>) -> String {
     }
 }
 
+/// Where the processors are that it lacks, as [`remedy`] says.
+pub(crate) fn processors(view: &RunView) -> &'static str {
+    let cpus = view.started.as_ref().map_or(0, |started| started.machine.cpus);
+    if view.fleet.is_empty() && !(1..=FEW).contains(&cpus) {
+        "each further processor for torment"
+    } else {
+        "each processor there"
+    }
+}
+
 /// Whether what it spends goes into new connections.
 pub(crate) fn is_of_connections(making: &Making) -> bool {
     making.waited < WAITS && making.connects >= CONNECTS

@@ -143,7 +143,7 @@ mod tests {
     fn a_line_ends_with_a_whole_clause() {
         for (text, expected) in [
             ("holds 10/s (between 9 and 11)", "holds 10/s (between 9 and 11)"),
-            ("holds 10/s (between 9 and 11; 3 clean trials, none bad)", "holds 10/s (between 9 and 11)"),
+            ("holds 10/s (between 9 and 11; 3 trials, none bad)", "holds 10/s (between 9 and 11)"),
             ("first; second; third and more of it", "first; second"),
             ("no clause that could be left out of it", "no clause that could be left …"),
         ] {

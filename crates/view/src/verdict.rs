@@ -49,7 +49,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
 }
 
 fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
-    let mut lines = sentences(diagnosis);
+    let mut lines: Vec<Text> = freezes::beside(view).into_iter().chain(sentences(diagnosis)).collect();
     let verdict = &diagnosis.findings[0];
     let rest: Vec<Text> = (diagnosis.chain.len() > 1)
         .then(|| chain(diagnosis))

@@ -373,9 +373,9 @@ export function attempt() {
     ], {
       ...sides,
       bands: [
-        { name: 'worse', from: null, to: 1 / 1.1, tone: 'bad' },
-        { name: 'no difference', from: 1 / 1.1, to: 1.1, tone: 'faint' },
-        { name: 'better', from: 1.1, to: null, tone: 'good' },
+        { name: 'worse', means: '', from: null, to: 1 / 1.1, tone: 'bad' },
+        { name: 'no difference', means: '', from: 1 / 1.1, to: 1.1, tone: 'faint' },
+        { name: 'better', means: '', from: 1.1, to: null, tone: 'good' },
       ],
       bounds: [{ name: 'no effect', at: 1, along_x: true, tone: 'faint' }],
     }),

@@ -133,6 +133,8 @@ export interface Bound {
 /** A stretch of the x axis; an end that is null is the edge. */
 export interface Band {
   name: string;
+  /** What its shade means, for the legend; empty: none tells of it. */
+  means: string;
   from: number | null;
   to: number | null;
   tone: Tone;

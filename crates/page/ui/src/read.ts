@@ -288,6 +288,7 @@ function readBand(value: unknown): Band {
   const from = object(value);
   return {
     name: string(from.name),
+    means: string(from.means),
     from: numberOrNull(from.from),
     to: numberOrNull(from.to),
     tone: oneOf(TONES, from.tone, 'plain'),

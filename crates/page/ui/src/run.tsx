@@ -38,36 +38,38 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
       <HeadView head={front.head} live={live}>
         <Actions doc={doc} group={group} linked={linked} />
       </HeadView>
-      <section class={`verdict ${toneOf(told)}`} aria-label="Verdict" aria-live={live ? 'polite' : undefined}>
-        {front.verdict.map((text, index) => (
-          <p key={index} class={index === 0 ? 'first' : ''}>
-            <TextView text={text} />
-          </p>
-        ))}
-        {nothing && (
-          <p class="first">
-            {front.head.state === 'running' ? 'Nothing is known yet: the run has only just started.' : 'Nothing was measured.'}
-          </p>
+      <div class="at-once">
+        <section class={`verdict ${toneOf(told)}`} aria-label="Verdict" aria-live={live ? 'polite' : undefined}>
+          {front.verdict.map((text, index) => (
+            <p key={index} class={index === 0 ? 'first' : ''}>
+              <TextView text={text} />
+            </p>
+          ))}
+          {nothing && (
+            <p class="first">
+              {front.head.state === 'running' ? 'Nothing is known yet: the run has only just started.' : 'Nothing was measured.'}
+            </p>
+          )}
+          {front.doubts.length > 0 && (
+            <p class="doubted">
+              <span class="warn">doubt:</span> {front.doubts[0]!.text} <About doubt={front.doubts[0]!} sections={front.sections} />
+              {front.doubts.length > 1 && <GoTo id={DOUBTS}>{counted(front.doubts.length - 1)}</GoTo>}
+            </p>
+          )}
+        </section>
+        {front.pictures.length > 0 && (
+          <>
+            <h2 class="unseen">In a picture</h2>
+            <div class="pictures">
+              {front.pictures.map((chart) => (
+                <Guard key={chart.id} what={chart.title} doc={doc}>
+                  <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />
+                </Guard>
+              ))}
+            </div>
+          </>
         )}
-        {front.doubts.length > 0 && (
-          <p class="doubted">
-            <span class="warn">doubt:</span> {front.doubts[0]!.text} <About doubt={front.doubts[0]!} sections={front.sections} />
-            {front.doubts.length > 1 && <GoTo id={DOUBTS}>{counted(front.doubts.length - 1)}</GoTo>}
-          </p>
-        )}
-      </section>
-      {front.pictures.length > 0 && (
-        <>
-          <h2 class="unseen">In a picture</h2>
-          <div class="pictures">
-            {front.pictures.map((chart) => (
-              <Guard key={chart.id} what={chart.title} doc={doc}>
-                <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />
-              </Guard>
-            ))}
-          </div>
-        </>
-      )}
+      </div>
       {front.chain.length > 0 && <Chain stations={front.chain} />}
       <Doubts doubts={front.doubts.slice(1)} sections={front.sections} />
       {front.sections.length > 1 && (

@@ -107,9 +107,11 @@ impl Grounds {
                 "the hypervisor gave {} of this machine's processor time to others; repeat at a quieter time",
                 percent(share)
             ),
+            // Whether more of them or fewer would help is for the diagnosis to say.
             Self::Crowded { connections } => format!(
-                "all {connections} connections were busy, further arrivals waited in the generator; raise \
-                 --max-connections to let the target see them"
+                "all {} connections were busy (--max-connections): further arrivals waited in torment, where the target \
+                 does not see them",
+                grouped(*connections)
             ),
             Self::NoMore { lack, open } => {
                 format!("torment has no {lack} left for more than {open} connections")

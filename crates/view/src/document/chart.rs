@@ -178,8 +178,11 @@ pub struct Bound {
 /// A stretch of the x axis, shaded from top to bottom.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Band {
-    /// What holds there; empty if a bound within says it.
+    /// What holds there, to be written into it; empty if a bound within says it.
     pub name: String,
+    /// What its shade means, for the legend; empty where none tells of it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub means: String,
     /// Where it begins; none: at the left edge.
     #[serde(serialize_with = "round::maybe")]
     pub from: Option<f64>,
@@ -345,7 +348,15 @@ impl Chart {
     pub(crate) fn band(mut self, name: &str, from: Option<f64>, to: Option<f64>, tone: Tone) -> Self {
         let is_real = |end: Option<f64>| end.is_none_or(f64::is_finite);
         if (from.is_some() || to.is_some()) && is_real(from) && is_real(to) {
-            self.bands.push(Band { name: name.to_owned(), from, to, tone });
+            self.bands.push(Band { name: name.to_owned(), means: String::new(), from, to, tone });
+        }
+        self
+    }
+
+    /// What the shade of the last stretch means.
+    pub(crate) fn means(mut self, means: &str) -> Self {
+        if let Some(band) = self.bands.last_mut() {
+            means.clone_into(&mut band.means);
         }
         self
     }

@@ -10,6 +10,7 @@ use crate::summary::{
 };
 use crate::words::quoted;
 use crate::{Kind, RunView, Trial, caveats, code, experiment, explain, freezes, sheet, verdict};
+use plan::Objective;
 use record::{Cause, Ended, Purpose, Standing, Verdict};
 use units::{Nanos, grouped};
 
@@ -21,8 +22,10 @@ pub(super) fn of(pages: &Pages) -> Front {
     let mut verdict = both(run);
     // What stands above is not said again below.
     let mut chain = chain::of(run);
-    // What gave far above what torment can send did not give first.
-    if run.is_ours() && run.diagnosis.as_ref().is_none_or(|found| found.cause() != Some(Cause::Generator)) {
+    // What gave far above what torment can send did not give first, nor what the limit stays the same without.
+    let is_ours =
+        run.is_ours() && run.diagnosis.as_ref().is_none_or(|found| found.cause() != Some(Cause::Generator));
+    if is_ours || freezes::beside(run).is_some() {
         chain.clear();
     }
     // Where torment was the limit, that the target froze is all there is to know of it.
@@ -66,7 +69,7 @@ fn head(view: &RunView) -> Head {
         head.name = started.label.name.clone().unwrap_or_default();
         head.command = started.command.to_string();
         head.target.clone_from(&started.target);
-        head.goal.clone_from(&started.goal);
+        head.goal = goal(view, &started.goal);
         head.version.clone_from(&started.version);
         head.started_unix_ms = started.at_unix_ms;
         head.machine = machine_words(&started.machine);
@@ -74,6 +77,15 @@ fn head(view: &RunView) -> Head {
     }
     head.now = (state == State::Running).then(|| now(view)).flatten();
     head
+}
+
+/// A goal whose name does not say what it asks for is told with that.
+fn goal(view: &RunView, goal: &str) -> String {
+    let name = Objective::ZERO_DROP.to_string();
+    match goal.strip_prefix(&name) {
+        Some(rest) => format!("{name} (no {} fails){rest}", view.words().arrival()),
+        None => goal.to_owned(),
+    }
 }
 
 /// What goes on at this moment.
@@ -117,7 +129,10 @@ fn both(view: &RunView) -> Vec<Text> {
     // What an experiment has found says more than how many answers it has.
     let found = decided::answered(view);
     let is_found = found.is_some();
-    let first = found.or_else(|| lines.next());
+    let first = found.or_else(|| lines.next()).map(|first| match less_sure(view) {
+        Some(why) => first.and(Tone::Warn, format!("; {why}")),
+        None => first,
+    });
     let why = if met(view) == Some(false) { lines.next() } else { None };
     // What to do where all was held is told with the way on.
     let held_all = view.search_ended() == Some(&Ended::MaxReached);
@@ -126,6 +141,7 @@ fn both(view: &RunView) -> Vec<Text> {
         .as_ref()
         .and_then(|end| Some(Text::empty().and(Tone::Bad, "error: ").then(end.error.as_ref()?)))
         .or_else(|| if view.is_ours() { lines.next() } else { None })
+        .or_else(|| freezes::beside(view))
         .or_else(|| if freezes::decide(view).is_some() { above(view) } else { None })
         .or_else(|| freezes::line(view).filter(|_| freezes::lead(view)))
         .or_else(|| {
@@ -136,7 +152,20 @@ fn both(view: &RunView) -> Vec<Text> {
         .or_else(|| if is_found { lines.next() } else { None })
         .or_else(|| if held_all { None } else { lines.next() })
         .or_else(|| verdict::none(view.diagnosis.as_ref()?));
-    first.into_iter().chain(why).chain(second).collect()
+    first.into_iter().chain(why).chain(second).chain(freezes::cost_beside(view)).collect()
+}
+
+/// Why a limit is not green, where what holds does not say it.
+fn less_sure(view: &RunView) -> Option<&'static str> {
+    view.limits.first()?.lower?;
+    Some(match view.search_ended()? {
+        Ended::Noisy => "its capacity varies",
+        Ended::BudgetSpent => "time ran out",
+        Ended::NonStationary => "the target kept changing",
+        Ended::NotRecovered => "the target did not recover from an overload",
+        Ended::Interrupted => "interrupted",
+        _ => return None,
+    })
 }
 
 /// What to do about what gave first, and what that should give.
@@ -186,9 +215,7 @@ fn hedge(view: &RunView, said: &mut [Text]) {
         let word = first.confidence.word();
         // That it froze is sure.
         let sure = match first.cause {
-            Cause::Freeze if freezes::limit_stays(view) => {
-                " (this costs response time, not the limit)".to_owned()
-            }
+            Cause::Freeze if freezes::beside(view).is_some() => freezes::NO_LIMIT.to_owned(),
             Cause::Freeze => format!(" ({word} confidence that this sets the limit)"),
             _ => format!(" ({word} confidence)"),
         };

@@ -126,7 +126,7 @@ fn weight(view: &RunView, limit: &Limit) -> Weight {
     }
 }
 
-/// Between what and what, from how many trials: ` (between …; 3 clean trials of 10 s, …)`.
+/// Between what and what, from how many trials: ` (between …; 3 trials of 10 s, …)`.
 fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &Ended) -> String {
     let fails =
         limit.upper.filter(|_| limit.lower.is_none()).map(|upper| format!("fails at {}", number(upper)));
@@ -144,7 +144,7 @@ fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &Ended) -> String {
             let hold = if moves(&view.limits).is_some() { "" } else { "nine in ten trials hold it: " };
             Some(format!("{hold}{} of {all}{length} {at} did", stood.good))
         }
-        Some(stood) => Some(clean(
+        Some(stood) => Some(counted(
             view.words(),
             stood.good as u64,
             &length,
@@ -153,8 +153,8 @@ fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &Ended) -> String {
         )),
         None if limit.good_trials > 0 => {
             let at = if limit.held.is_some() { " near it" } else { "" };
-            let (trials, counted) = at_bound(view, limit);
-            Some(clean(view.words(), trials, &length, at, counted))
+            let (trials, requests) = at_bound(view, limit);
+            Some(counted(view.words(), trials, &length, at, requests))
         }
         None => None,
     };
@@ -171,13 +171,13 @@ pub(super) fn at_bound(view: &RunView, limit: &Limit) -> (u64, (u64, u64)) {
 }
 
 /// Good trials in words, with how many requests were due in them and how many of those were bad.
-fn clean(words: Words, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
+fn counted(words: Words, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
     let s = if trials == 1 { "" } else { "s" };
-    let (clean, bad) = match lost {
-        0 => ("clean", "none bad".to_owned()),
-        n => ("good", format!("{} bad", grouped(n))),
+    let (good, bad) = match lost {
+        0 => ("", "none bad".to_owned()),
+        n => ("good ", format!("{} bad", grouped(n))),
     };
-    format!("{trials} {clean} trial{s}{length}{at}, {}, {bad}", words.count(due))
+    format!("{trials} {good}trial{s}{length}{at}, {}, {bad}", words.count(due))
 }
 
 /// What half of the trials hold, if that is another rate than what nine of ten hold.

@@ -1,7 +1,7 @@
 //! What the generator makes where it was the limit itself, what it spends on a request, and what helps.
 
 use crate::experiment::number_of;
-use crate::remedy::{is_of_connections, remedy};
+use crate::remedy::{is_of_connections, processors, remedy};
 use crate::strays::Strays;
 use crate::verdict::measured;
 use crate::words::{number, rounded};
@@ -58,8 +58,8 @@ pub(super) fn brings(view: &RunView, making: Option<&Making>) -> Text {
     let Some(each) = each.filter(|each| each.0 > 0) else { return measured(view) };
     let rate = number(rounded(Rate(1.0 / each.as_secs_f64())).0);
     let (unit, one) = (view.words().unit(), view.words().arrival());
-    let text = format!(
-        "each further processor for torment sends about {rate} {unit} ({each} per {one}), unless the target saturates first"
-    );
+    let more = processors(view);
+    let text =
+        format!("{more} sends about {rate} {unit} ({each} per {one}), unless the target saturates first");
     Text::labelled("expect", text)
 }

@@ -6,7 +6,7 @@ use super::course;
 use super::names::wide;
 use super::rows::{HEAD, LANE, NAMES, WORDS, height as height_of_rows};
 use crate::Tone;
-use crate::document::{Chart, Form, Point, Series, Unit};
+use crate::document::{Band, Chart, Form, Point, Series, Unit};
 use crate::scale::Scale;
 use crate::words::xml;
 use std::fmt::Write;
@@ -69,6 +69,7 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
     }
     area.marks(out);
     area.heading(out);
+    area.key(out);
     for (nth, series) in chart.series.iter().enumerate() {
         match series.is_line() {
             true => area.line(out, series),
@@ -83,16 +84,28 @@ impl Area<'_> {
         let Frame { top, bottom, .. } = self.frame;
         for band in &self.chart.bands {
             let (from, to) = self.across(band);
-            let class = match band.tone {
-                Tone::Bad => "beyond",
-                Tone::Good => "well",
-                Tone::Faint => "little",
-                Tone::Plain | Tone::Strong | Tone::Warn => "limit",
-            };
+            let class = shade(band.tone);
             let (width, height) = (to - from, bottom - top);
             let _ = writeln!(
                 out,
                 "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\"/>"
+            );
+        }
+    }
+
+    /// What a shade means into which no name is written, below the axis if there is room beside its name.
+    fn key(&self, out: &mut String) {
+        let Frame { left, right, bottom, .. } = self.frame;
+        let unnamed = |band: &&Band| band.name.is_empty() && !band.means.is_empty();
+        let Some(band) = self.chart.bands.iter().find(unnamed) else { return };
+        let room = (right - left) / 2.0 - wide(&self.chart.x.name) - KEY.0;
+        if wide(&band.means) < room {
+            let (class, y, x) = (shade(band.tone), bottom + 22.0, left + 24.0);
+            let (base, means) = (bottom + 32.0, xml(&band.means));
+            let _ = writeln!(
+                out,
+                "<rect class=\"{class}\" x=\"{left}\" y=\"{y}\" width=\"18\" height=\"11\"/>\
+                 <text class=\"faint\" x=\"{x}\" y=\"{base}\">{means}</text>"
             );
         }
     }
@@ -190,5 +203,15 @@ impl Area<'_> {
             out,
             "<path class=\"{class}\" transform=\"translate({x:.1} {y:.1})\" d=\"{outline}{cross}\"/></g>"
         );
+    }
+}
+
+/// Of a stretch.
+fn shade(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Bad => "beyond",
+        Tone::Good => "well",
+        Tone::Faint => "little",
+        Tone::Plain | Tone::Strong | Tone::Warn => "limit",
     }
 }

@@ -3,11 +3,11 @@
 import type { JSX } from 'preact';
 import { overTime, type Chart, type Phase, type Tone } from '../document';
 import { format } from '../format';
-import { look, palette, shade, toneColour } from '../palette';
+import { clear, look, palette, shade, toneColour } from '../palette';
 import { scheme } from '../theme';
 import { cellOf, heatColumn, marksAt, phaseAt } from './data';
 import { strokes } from './hatch';
-import { largest, strip } from './marks';
+import { bandLook, largest, strip } from './marks';
 import type { At, Drawn } from './plot';
 import { CROSS, isLine, keys, shapes } from './shapes';
 import { interval, word } from './table';
@@ -46,6 +46,7 @@ export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
           );
         })}
         {points && <Shapes chart={chart} />}
+        <Bands chart={chart} />
         {overTime(chart) && <Strips phases={phases} />}
         <Marked marks={chart.marks} />
       </ul>
@@ -146,6 +147,27 @@ function Shapes({ chart }: { chart: Chart }): JSX.Element {
           {word(tone, chart.hollow)}
         </li>
       ))}
+    </>
+  );
+}
+
+/** What the shades behind the points mean. */
+function Bands({ chart }: { chart: Chart }): JSX.Element {
+  return (
+    <>
+      {chart.bands
+        .filter((band) => band.means !== '')
+        .map(({ means, tone }) => {
+          const [colour, share] = bandLook(tone, scheme());
+          return (
+            <li key={means} class="shape">
+              <svg class="swatch" width="22" height="12" viewBox="0 0 22 12" aria-hidden="true">
+                <rect width="22" height="12" fill={clear(colour, share)} />
+              </svg>
+              {means}
+            </li>
+          );
+        })}
     </>
   );
 }

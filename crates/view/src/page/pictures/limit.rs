@@ -4,7 +4,7 @@ use super::asked;
 use crate::document::{Chart, Form, Point, Role, Unit};
 use crate::strays::{PLACE, Strays, judged};
 use crate::words::number;
-use crate::{RunView, Times, Tone, Trial, TrialState, Words, hiccups, summary};
+use crate::{RunView, Times, Tone, Trial, TrialState, Words, summary};
 use plan::Objective;
 use record::Ended;
 use stats::upper_bound;
@@ -15,6 +15,8 @@ const KNEE: f64 = 2.0;
 /// in all good trials, of which there must be so many on both sides: one slow trial is none. One this near to the limit is no news.
 const KNEE_TRIALS: usize = 2;
 const AT_LIMIT: f64 = 0.95;
+/// What the band of the limit means.
+const LIES: &str = "where the limit lies";
 /// From this share of the limit on a percentile so many times that of a higher rate is told.
 const FROM: f64 = 0.25;
 const FAR: f64 = 3.0;
@@ -24,6 +26,7 @@ const UNKNOWN: &str = "not known";
 const FAILS: &str = "fails";
 /// What lies beyond one that most trials hold, where some good ones do, too; and otherwise.
 const OFTEN: &str = "fails too often";
+const FAIL_OFTEN: &str = "more than one trial of ten fails, though some are good";
 const OVERLOAD: &str = "overload";
 /// How sure the ends of a share are: each of the two sides.
 const SIDE: f64 = 0.975;
@@ -78,20 +81,12 @@ fn limit(view: &RunView) -> Chart {
         None => ("at least", held_up_to(view)),
     };
     let beyond = beyond(view);
-    let shades = match view.fails_at() {
-        Some(_) if beyond == OFTEN => {
-            "; amber: where the limit lies, red: where more than one trial of ten fails, though some are good"
-        }
-        Some(_) => "; amber: where the limit lies, red: beyond it",
-        None => "",
-    };
     let strays = Strays::of(view);
-    let mut note = format!("each mark is a percentile of one trial{shades}{}", strays.words(view));
-    if let Some(rate) = knee {
-        let rate = number(rate);
-        note += &format!(
-            "; from the knee at {rate} {unit} on, p99 is more than twice what it is below half of the limit"
-        );
+    let is_all_good = judged(view).all(|(_, trial)| TrialState::of(trial) == TrialState::Good);
+    let good = if is_all_good { "" } else { ", good if it met the goal" };
+    let mut note = format!("each mark is a percentile of one trial{good}{}", strays.words(view));
+    if knee.is_some() {
+        note += "; knee: from there on p99 is more than twice what it is below half of the limit";
     }
     if let Some((at, p99)) = hiccup(view) {
         let at = number(at);
@@ -161,9 +156,9 @@ fn good(view: &RunView) -> Chart {
             _ => Tone::Warn,
         },
     };
-    let y = ("share of good trials", Unit::Share);
+    let y = ("share of trials that met the goal", Unit::Share);
     let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
-        .note("at each rate; bar: what the few trials at that rate leave open by themselves; the limit rests on those at all rates")
+        .note("bar: what the few trials at that rate leave open by themselves; the limit rests on those at all rates")
         .hollow("some of each")
         .points("good trials", Role::Good, rates.into_iter().map(point));
     shaded(view, chart, "")
@@ -174,13 +169,16 @@ fn shaded(view: &RunView, chart: Chart, beyond: &str) -> Chart {
     let lower = view.limits.first().and_then(|limit| limit.lower);
     match view.fails_at() {
         Some(upper) => {
-            chart.band("", lower, Some(upper), Tone::Strong).band(beyond, Some(upper), None, Tone::Bad)
+            let far = if self::beyond(view) == OFTEN { FAIL_OFTEN } else { OVERLOAD };
+            let chart = chart.band("", lower, Some(upper), Tone::Strong).means(LIES);
+            chart.band(beyond, Some(upper), None, Tone::Bad).means(far)
         }
         // What torment could not come near to it may have failed at all the same.
         None => {
             let upper = view.fails_anyway().filter(|upper| Some(*upper) > lower);
             let named = |name| if beyond.is_empty() { "" } else { name };
-            chart.band(named(UNKNOWN), lower, upper, Tone::Faint).band(named(FAILS), upper, None, Tone::Bad)
+            let chart = chart.band(named(UNKNOWN), lower, upper, Tone::Faint).means(UNKNOWN);
+            chart.band(named(FAILS), upper, None, Tone::Bad).means(FAILS)
         }
     }
 }
@@ -194,7 +192,8 @@ fn beyond(view: &RunView) -> &'static str {
     if view.fails_at().is_some_and(good) { OFTEN } else { OVERLOAD }
 }
 
-/// The lowest rate from which on every good trial is slower than those far below the limit; none where that is the limit itself.
+/// The lowest rate from which on every good trial is slower than every one below: else the marks would not show it. None where that is the limit
+/// itself.
 fn knee(view: &RunView) -> Option<f64> {
     // Where torment is the limit, what climbs is its own.
     let limit = view.limits.first().filter(|_| !view.is_ours())?;
@@ -206,16 +205,13 @@ fn knee(view: &RunView) -> Option<f64> {
     let mut quick: Vec<f64> = good.iter().filter(|(at, _)| *at <= held / 2.0).map(|(_, p99)| *p99).collect();
     quick.sort_by(f64::total_cmp);
     let usual = quick.get(quick.len() / 2).filter(|_| quick.len() >= KNEE_TRIALS)?;
-    // One that is slower than those at higher rates is a hiccup, and says nothing of the load.
     let mut least = f64::INFINITY;
-    let rising = good.into_iter().filter(|(_, p99)| {
+    let rising = (1..).zip(&good).filter_map(|(count, (at, p99))| {
         least = least.min(*p99);
-        *p99 <= hiccups::ABOVE * least
+        let is_seen = good[count..].iter().all(|(_, below)| *below < least);
+        (is_seen && count >= KNEE_TRIALS && least > KNEE * usual && *at < AT_LIMIT * lower).then_some(*at)
     });
-    let rising: Vec<(f64, f64)> = rising.collect();
-    let slow = rising.iter().take_while(|(_, p99)| *p99 > KNEE * usual).map(|(at, _)| *at);
-    let slow: Vec<f64> = slow.collect();
-    slow.last().copied().filter(|at| slow.len() >= KNEE_TRIALS && *at < AT_LIMIT * lower)
+    rising.last()
 }
 
 /// The good trial whose 99th percentile is most above that of one nearer to the limit, if it is far above: beside the figures that are told, of
@@ -302,7 +298,9 @@ mod tests {
         assert_eq!(knee(&[(500.0, 150), (800.0, 5), (900.0, 6)]), None, "one slow trial");
         assert_eq!(knee(&[(700.0, 6), (800.0, 12), (900.0, 40)]), Some(800.0));
         assert_eq!(knee(&[(700.0, 6), (800.0, 5), (900.0, 40)]), None, "only one is slow");
-        assert_eq!(knee(&[(800.0, 90), (850.0, 12), (900.0, 13)]), Some(850.0), "a hiccup before it");
+        assert_eq!(knee(&[(800.0, 90), (850.0, 12), (900.0, 13)]), Some(800.0), "it stays above what it was");
+        // A knee was told at 1,891/s of 1,991, and one mark at a quarter of that rate stood higher.
+        assert_eq!(knee(&[(450.0, 28), (600.0, 4), (800.0, 16), (900.0, 17)]), None, "no mark shows it");
         assert_eq!(knee(&[(900.0, 6), (960.0, 40), (1000.0, 60)]), None, "that is the limit");
         assert_eq!(super::knee(&found(&[(800.0, 12), (900.0, 40)])), None, "nothing to compare it with");
     }
@@ -325,7 +323,7 @@ mod tests {
     fn good_trials_beyond_a_limit_that_varies_are_not_called_overload() {
         let mut view = found(&[(900.0, 5), (1040.0, 8)]);
         assert_eq!(beyond(&view), OFTEN);
-        assert!(limit(&view).note.contains("more than one trial of ten fails"), "{}", limit(&view).note);
+        assert_eq!(limit(&view).bands.last().map(|band| band.means.as_str()), Some(FAIL_OFTEN));
         view.trials.pop();
         assert_eq!(beyond(&view), OVERLOAD);
     }

@@ -85,6 +85,7 @@ fn shaded(view: &RunView, chart: Chart, found: Option<(Bytes, Bytes)>) -> Chart 
     let Some((more, less)) = found.map(|(more, less)| (more.0 as f64, less.0 as f64)) else { return chart };
     chart
         .band("", Some(more), Some(less), Tone::Strong)
+        .means("where the rate falls below half")
         .band("too much", Some(less), None, Tone::Bad)
         .upright("half the rate at", Some(more), Tone::Good)
 }

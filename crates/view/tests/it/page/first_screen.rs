@@ -2,7 +2,7 @@
 
 use crate::hand::{Run, load, pair};
 use crate::page::kit::{document, good, words};
-use record::{Ended, Outcome, Purpose};
+use record::{Caveat, Doubt, Ended, Grounds, Outcome, Purpose};
 use torment_view::Tone;
 use torment_view::document::Front;
 use torment_view::page::Pages;
@@ -33,6 +33,32 @@ fn a_bad_trial_below_what_was_held_is_told() {
         None,
         "of a limit, nine trials in ten hold"
     );
+}
+
+/// Of a load that had opened all its connections the caveat said to raise their number, and the advice beside it to try fewer.
+#[test]
+fn that_all_connections_were_busy_is_no_advice_to_open_more() {
+    let mut busy = good(1984.0);
+    busy.caveats.push(Caveat::on(Doubt::ConnectionsLimit, Grounds::Crowded { connections: 10_000 }));
+    let run = Run::start("find").trial(busy).trial(good(2016.0).bad(Outcome::Unfinished, 140));
+    let run = run.found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new());
+    let doubts = document(&Pages::of(&run.events)).front.doubts;
+    let said = "all 10,000 connections were busy (--max-connections): further arrivals waited in torment, where the target does not \
+                see them (1 trial)";
+    assert_eq!(doubts.iter().map(|doubt| doubt.text.as_str()).collect::<Vec<_>>(), [said]);
+}
+
+/// Amber said that a limit is known less well, and no word why.
+#[test]
+fn a_limit_that_is_amber_says_why() {
+    let first = |ended: Ended| {
+        let run = Run::start("find").trial(good(1984.0)).trial(good(2016.0).bad(Outcome::Unfinished, 140));
+        let run = run.found(ended, pair(Some(1984.0), Some(2016.0)), Vec::new());
+        words(&document(&Pages::of(&run.events)).front).remove(0)
+    };
+    assert!(first(Ended::Noisy).ends_with("none bad); its capacity varies"), "{}", first(Ended::Noisy));
+    assert!(first(Ended::BudgetSpent).ends_with("none bad); time ran out"), "{}", first(Ended::BudgetSpent));
+    assert!(first(Ended::Converged).ends_with("none bad)"), "{}", first(Ended::Converged));
 }
 
 /// Of a service whose limit varies no trial was good within 3 % of it, and nothing was said of how quick its answers are.

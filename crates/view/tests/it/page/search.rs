@@ -84,12 +84,12 @@ fn a_search_is_written_as_markdown() {
     for said in [
         "# torment find http://127.0.0.1:8080/queue?us=500\n\n**holds 1,984 requests/s** (between 1,984 and 2,016;",
         "Request path: requests → torment: 1 loop → 400 connections → 200 workers → **10 connections** (gave first) → 10 sessions",
-        "![where it breaks: each mark is a percentile of one trial;",
+        "![where it breaks: each mark is a percentile of one trial, good if it met the goal;",
         "](report-limit.svg)\n\n## Doubts\n\n- ",
         "\n## What gave first\n",
         "\n### all trials\n\n| trial | purpose | offered |",
         "\n| response time | p50 | p99 | max | waiting |\n| --- | ---: |",
-        "\n## How it was measured\n\n- goal: zero-drop\n- machine: hill: Abacus 3000, 2 processors",
+        "\n## How it was measured\n\n- goal: zero-drop (no request fails)\n- machine: hill: Abacus 3000, 2 processors",
         "\n    target = \"http://127.0.0.1:8080/queue?us=500\"\n",
     ] {
         assert!(text.contains(said), "no {said} in {text}");
@@ -309,6 +309,10 @@ fn a_limit_that_was_not_found_is_open_above() {
         ),
         "{words:?}"
     );
+    // It was "each further processor", of a machine that has no more, and below that another advice.
+    assert!(words[3].starts_with("expect: each processor there sends about 119,000 requests/s"), "{words:?}");
+    let again = said(section(&front, "evidence"));
+    assert!(!again.contains("next: ") && !again.contains("expect: "), "{again}");
     let limit = &front.pictures[0];
     let bands: Vec<_> = limit.bands.iter().map(|band| (band.from, band.to, band.tone)).collect();
     assert_eq!(
