@@ -131,6 +131,9 @@ impl Freeze {
     }
 }
 
+/// Two rates within this factor are the same limit.
+const SAME: f64 = 1.05;
+
 /// All freezes of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Freezes {
@@ -160,6 +163,11 @@ impl Freezes {
     /// The longest.
     pub fn longest(&self) -> Nanos {
         self.each.iter().map(Freeze::length).max().unwrap_or_default()
+    }
+
+    /// Whether what holds is no more without them: between them the target answers no more than that, however long the queue.
+    pub fn leave_limit(&self, held: Rate) -> bool {
+        self.between.is_some_and(|most| most.0 <= held.0 * SAME && most.0 * SAME >= held.0)
     }
 
     /// Of the time under load.

@@ -103,8 +103,12 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
         lines.extend(next(diagnosis));
         return lines;
     }
+    let beside = freezes::beside(view);
+    // What gave nothing of the limit is on no way to it.
+    let is_way = beside.is_none() && diagnosis.chain.len() > 1;
+    lines.extend(beside);
     lines.extend(sentences(diagnosis));
-    if diagnosis.chain.len() > 1 {
+    if is_way {
         lines.push(chain(diagnosis));
     }
     lines.extend(unsaid(diagnosis).map(arithmetic));

@@ -43,8 +43,7 @@ fn cause(view: &RunView) -> Option<Cause> {
 
 /// How much of the time it took, who had to wait for it, and what the target did meanwhile.
 fn cost(view: &RunView, found: &Freezes) -> String {
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate);
-    let rate = held.or_else(|| view.load()?.rate).filter(|_| view.words() != Words::Connections);
+    let rate = held(view).or_else(|| view.load()?.rate).filter(|_| view.words() != Words::Connections);
     let leave = rate.and_then(|rate| found.leave(rate, |left| view.words().count(left)));
     let leave = leave.map(|leave| format!("; {leave}")).unwrap_or_default();
     format!("{} of the time under load{leave}; {}", found.share(), found.meanwhile.text)
@@ -113,14 +112,14 @@ fn fails_without(view: &RunView, found: &Freezes, held: Rate) -> Option<Rate> {
     above.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Two rates within this factor are the same limit.
-const SAME: f64 = 1.05;
+/// What holds, as far as that is known.
+fn held(view: &RunView) -> Option<Rate> {
+    view.limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate)
+}
 
-/// Whether the limit is no higher without them: between them the target answers no more than it holds, however long the queue.
+/// Whether the limit is no higher without them.
 fn limit_stays(view: &RunView) -> bool {
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
-    let between = view.freezes().and_then(|found| found.between);
-    held.zip(between).is_some_and(|(held, most)| most.0 <= held * SAME && most.0 * SAME >= held)
+    held(view).zip(view.freezes()).is_some_and(|(held, found)| found.leave_limit(held))
 }
 
 /// That they are what gave first and yet not what sets the limit: then what that is, is not known.
@@ -153,7 +152,7 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
     if view.words() == Words::Connections {
         return None;
     }
-    let Some(held) = view.limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate) else {
+    let Some(held) = held(view) else {
         let most = found.between?;
         return Some(format!(
             "; between freezes it answered {most} while {} queued",
@@ -162,17 +161,17 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
     };
     let queued = view.words().arrivals();
     Some(match (found.between, fails_without(view, found, held)) {
-        (Some(most), _) if most.0 > held.0 * SAME => {
+        // What it answers between them is said where what sets the limit is.
+        _ if beside(view).is_some() => format!("; the limit stays at about {held}"),
+        (Some(most), _) if found.leave_limit(held) => {
+            format!(
+                "; the limit stays at about {held}: between freezes it answered no more than {most}, however many {queued} queued"
+            )
+        }
+        (Some(most), _) if most.0 > held.0 => {
             format!(
                 "; the limit rises to about {}: between freezes it answered that while {queued} queued",
                 rounded(most)
-            )
-        }
-        // What it answers between them is said where what sets the limit is.
-        _ if beside(view).is_some() => format!("; the limit stays at about {held}"),
-        (Some(most), _) if limit_stays(view) => {
-            format!(
-                "; the limit stays at about {held}: between freezes it answered no more than {most}, however many {queued} queued"
             )
         }
         (_, Some(fails)) => {

@@ -49,13 +49,13 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
 }
 
 fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
-    let mut lines: Vec<Text> = freezes::beside(view).into_iter().chain(sentences(diagnosis)).collect();
+    let beside = freezes::beside(view);
+    // What gave nothing of the limit is on no way to it.
+    let is_way = beside.is_none() && diagnosis.chain.len() > 1;
+    let mut lines: Vec<Text> = beside.into_iter().chain(sentences(diagnosis)).collect();
     let verdict = &diagnosis.findings[0];
-    let rest: Vec<Text> = (diagnosis.chain.len() > 1)
-        .then(|| chain(diagnosis))
-        .into_iter()
-        .chain(unsaid(diagnosis).map(arithmetic))
-        .collect();
+    let rest: Vec<Text> =
+        is_way.then(|| chain(diagnosis)).into_iter().chain(unsaid(diagnosis).map(arithmetic)).collect();
     let facts = verdict.evidence.iter().take(EVIDENCE - rest.len());
     lines.extend(facts.map(|fact| evidence(fact, diagnosis)));
     lines.extend(rest);

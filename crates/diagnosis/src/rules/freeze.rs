@@ -28,7 +28,9 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
     let leave =
         found.leave(rate, |left| count(left as f64, "request")).unwrap_or_else(|| "requests wait".to_owned());
     let queue = case.bad.service().listeners.iter().max_by_key(|listener| listener.queued);
-    let queue = queue.filter(|queue| queue.backlog > 0 && queue.queued * 2 >= queue.backlog);
+    // Where they leave the limit as it is, what they fill does not set it.
+    let sets = case.held.is_none_or(|held| !found.leave_limit(held));
+    let queue = queue.filter(|queue| sets && queue.backlog > 0 && queue.queued * 2 >= queue.backlog);
     let queue = queue.map_or_else(String::new, |queue| {
         let from = f64::from(queue.backlog) / found.longest().as_secs_f64();
         let more = if from > rate.0 {
