@@ -3,7 +3,7 @@
 use crate::strays::judged;
 use crate::values::{rate_value, seconds};
 use crate::words::rounded;
-use crate::{RunView, Text, Tone, Trial, TrialState, Words, verdict};
+use crate::{RunView, Text, Tone, Trial, TrialState, Words};
 use diagnosis::{Freezes, shown, times};
 use record::{Cause, Ended, Verdict};
 use serde_json::{Value, json};
@@ -118,7 +118,7 @@ fn held(view: &RunView) -> Option<Rate> {
 }
 
 /// Whether the limit is no higher without them.
-fn limit_stays(view: &RunView) -> bool {
+pub(crate) fn limit_stays(view: &RunView) -> bool {
     held(view).zip(view.freezes()).is_some_and(|(held, found)| found.leave_limit(held))
 }
 
@@ -129,19 +129,6 @@ pub(crate) fn beside(view: &RunView) -> Option<Text> {
     let queued = view.words().arrivals();
     let known = format!(": between freezes it answers {most} and no more, however many {queued} queue");
     Some(Text::empty().and(Tone::Strong, "what sets the limit is not known").then(known))
-}
-
-/// What they cost beside the limit that stays the same without them, to stand below what sets that.
-pub(crate) fn cost_beside(view: &RunView) -> Vec<Text> {
-    match cause(view) {
-        Some(Cause::Freeze) if beside(view).is_some() => {
-            view.diagnosis.as_ref().map(verdict::sentences).unwrap_or_default()
-        }
-        Some(Cause::Inside) if recur(view) && !view.is_ours() && limit_stays(view) => {
-            line(view).map(|line| line.and(Tone::Faint, NO_LIMIT)).into_iter().collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// Behind what they cost, where the limit stays the same without them.

@@ -152,7 +152,23 @@ fn both(view: &RunView) -> Vec<Text> {
         .or_else(|| if is_found { lines.next() } else { None })
         .or_else(|| if held_all { None } else { lines.next() })
         .or_else(|| verdict::none(view.diagnosis.as_ref()?));
-    first.into_iter().chain(why).chain(second).chain(freezes::cost_beside(view)).collect()
+    first.into_iter().chain(why).chain(second).chain(cost_beside(view)).collect()
+}
+
+/// What freezes cost beside a limit that stays the same without them, to stand below what sets that.
+fn cost_beside(view: &RunView) -> Vec<Text> {
+    match view.diagnosis.as_ref() {
+        Some(found) if freezes::beside(view).is_some() => verdict::sentences(found),
+        Some(found)
+            if found.cause() == Some(Cause::Inside)
+                && freezes::recur(view)
+                && !view.is_ours()
+                && freezes::limit_stays(view) =>
+        {
+            freezes::line(view).map(|line| line.and(Tone::Faint, freezes::NO_LIMIT)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Why a limit is not green, where what holds does not say it.
