@@ -178,7 +178,10 @@ fn shaded(view: &RunView, chart: Chart, beyond: &str) -> Chart {
             let upper = view.fails_anyway().filter(|upper| Some(*upper) > lower);
             let named = |name| if beyond.is_empty() { "" } else { name };
             let chart = chart.band(named(UNKNOWN), lower, upper, Tone::Faint).means(UNKNOWN);
-            chart.band(named(FAILS), upper, None, Tone::Bad).means(FAILS)
+            match upper {
+                Some(_) => chart.band(named(FAILS), upper, None, Tone::Bad).means(FAILS),
+                None => chart,
+            }
         }
     }
 }

@@ -319,6 +319,7 @@ fn a_limit_that_was_not_found_is_open_above() {
         (limit.title.as_str(), bands),
         ("what it held: torment was the limit", vec![(Some(1984.0), None, Tone::Faint)])
     );
+    assert_eq!(limit.bands[0].means, "not known", "as in the legend");
     assert!(
         limit.bounds.iter().any(|bound| bound.name == "at least" && bound.tone == Tone::Warn),
         "{:?}",
