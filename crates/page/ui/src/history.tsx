@@ -190,6 +190,7 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
               </span>
             ))}
             <span class="of-limit">limit: a tick in its 95 % interval, ▸ if it is at least that</span>
+            <span>zero-drop: no request fails</span>
           </span>
         </>
       ) : (
