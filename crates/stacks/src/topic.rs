@@ -13,7 +13,7 @@ enum Of {
 }
 use Of::{Function, Module, Thread};
 
-/// Kinds of code, each by parts of the names that it has in the runtimes and libraries that are known; the first that fits holds.
+/// Kinds of code, each by words of the names that it has in the runtimes and libraries that are known; the first that fits holds.
 const TOPICS: &[(&str, Of, &[&str])] = &[
     ("garbage collection", Thread, &["GC Thread", "G1 ", "ZWorker", "ZDriver", "Shenandoah", "ParGC"]),
     ("compilation of the JVM", Thread, &["C1 Compiler", "C2 Compiler", "JVMCI"]),
@@ -27,7 +27,8 @@ const TOPICS: &[(&str, Of, &[&str])] = &[
             "runtime.scanobject",
             "runtime.bgsweep",
             "v8::internal::MarkCompact",
-            "v8::internal::Scaveng",
+            "v8::internal::Scavenge",
+            "v8::internal::Scavenger",
             "v8::internal::Heap::Collect",
             "gc_collect_main",
         ],
@@ -58,6 +59,7 @@ const TOPICS: &[(&str, Of, &[&str])] = &[
             "freemarker",
             "velocity",
             "mustache",
+            "mustachejava",
             "handlebars",
             "jinja2",
             "django/template",
@@ -88,7 +90,7 @@ const TOPICS: &[(&str, Of, &[&str])] = &[
             "yyjson",
         ],
     ),
-    ("JSON", Module, &["_json.cpython", "orjson", "ujson", "jansson"]),
+    ("JSON", Module, &["_json.cpython", "orjson", "ujson", "libjansson"]),
     ("compression", Module, &["libz.so", "libzstd", "libbrotli", "liblz4"]),
     (
         "compression",
@@ -104,6 +106,7 @@ const TOPICS: &[(&str, Of, &[&str])] = &[
             "sun.security.",
             "com.sun.crypto",
             "bcrypt",
+            "jbcrypt",
             "argon2",
             "scrypt",
             "sha256",
@@ -174,6 +177,7 @@ const TOPICS: &[(&str, Of, &[&str])] = &[
             "_int_free",
             "malloc_consolidate",
             "je_malloc",
+            "je_mallocx",
             "mi_malloc",
             "tcmalloc",
             "__libc_malloc",
@@ -252,7 +256,62 @@ fn is_of_kernel(topic: &str) -> bool {
 fn topic(of: &Of, name: &str) -> Option<&'static str> {
     let fits = |(_, place, parts): &&(&str, Of, &[&str])| {
         std::mem::discriminant(place) == std::mem::discriminant(of)
-            && parts.iter().any(|part| name.contains(part))
+            && parts.iter().any(|part| has(name, part))
     };
     TOPICS.iter().find(fits).map(|(topic, ..)| *topic)
+}
+
+/// Whether these are words of a name, and not the end of one or the beginning of another: `s_lock` is none of `is_locked`. A new word begins
+/// with a capital after a small letter, and where letters and other characters meet.
+fn has(name: &str, words: &str) -> bool {
+    let goes_on = |from: Option<char>, to: Option<char>| match (from, to) {
+        (Some(from), Some(to)) => {
+            from.is_alphabetic() && to.is_alphabetic() && (to.is_lowercase() || from.is_uppercase())
+        }
+        _ => false,
+    };
+    let (first, last) = (words.chars().next(), words.chars().next_back());
+    name.match_indices(words).any(|(at, _)| {
+        let (before, after) = (&name[..at], &name[at + words.len()..]);
+        !goes_on(before.chars().next_back(), first) && !goes_on(last, after.chars().next())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_by_whole_words() {
+        for (name, expected) in [
+            ("s_lock", Some("lock spinning")),
+            ("s_lock.isra.0", Some("lock spinning")),
+            ("is_locked", None),
+            ("is_lock", None),
+            ("s_locked", None),
+            ("native_queued_spin_lock_slowpath", Some("lock spinning")),
+            ("ObjectMonitor::TrySpin_VaryDuration", Some("lock spinning")),
+            ("runtime.gcBgMarkWorker", Some("garbage collection")),
+            ("v8::internal::MarkCompactCollector::MarkLiveObjects", Some("garbage collection")),
+            ("v8::internal::ScavengerCollector::CollectGarbage", Some("garbage collection")),
+            ("/app/node_modules/ejs/lib/ejs.js", Some("template rendering")),
+            ("/app/nodejs/main.js", None),
+            ("pugi::xml_node::child", None),
+            ("<serde_json::Error as core::fmt::Display>::fmt", Some("JSON")),
+            ("deflateInit2_", Some("compression")),
+            ("java.util.zip.Deflater.deflateBytesBytes", Some("compression")),
+            ("sha256_block_data_order_avx2", Some("cryptography")),
+            ("org.mindrot.jbcrypt.BCrypt.hashpw", Some("cryptography")),
+            ("fscrypt_setup_encryption_info", None),
+            ("string_core::push", None),
+            ("psycopg2.extensions.execute", Some("the database's driver")),
+            ("sqlite3VdbeExec", Some("SQLite")),
+            ("je_mallocx", Some("memory allocation")),
+            ("", None),
+        ] {
+            assert_eq!(topic(&Function, name), expected, "{name}");
+        }
+        assert_eq!(topic(&Thread, "C2 CompilerThre"), Some("compilation of the JVM"));
+        assert_eq!(topic(&Module, "libjansson.so.4"), Some("JSON"));
+    }
 }

@@ -6,28 +6,42 @@ use std::collections::BTreeMap;
 pub struct CallTree {
     nodes: Vec<CallNode>,
     places: BTreeMap<CallNode, u32>,
+    /// Whom each node has called last, which most of them do again; itself: nobody yet.
+    last: Vec<u32>,
     most: usize,
 }
 
 impl CallTree {
     /// An empty one, for so many nodes.
     pub fn of_at_most(nodes: usize) -> Self {
-        Self { nodes: Vec::new(), places: BTreeMap::new(), most: nodes.min(u32::MAX as usize) }
+        let most = nodes.min(u32::MAX as usize);
+        Self { nodes: Vec::new(), places: BTreeMap::new(), last: Vec::new(), most }
     }
 
     /// The place of a function under its caller, which is one of these places; none: it would be one node too many.
     pub fn under(&mut self, caller: Option<u32>, function: u32) -> Option<u32> {
         let node = CallNode::of(caller, function);
-        if let Some(place) = self.places.get(&node) {
-            return Some(*place);
+        let last = caller.and_then(|caller| self.last.get(caller as usize).copied());
+        if let Some(last) = last.filter(|last| self.nodes[*last as usize] == node) {
+            return Some(last);
         }
-        if self.nodes.len() >= self.most {
-            return None;
+        let place = match self.places.get(&node) {
+            Some(place) => *place,
+            None if self.nodes.len() >= self.most => return None,
+            None => self.add(node),
+        };
+        if let Some(last) = caller.and_then(|caller| self.last.get_mut(caller as usize)) {
+            *last = place;
         }
+        Some(place)
+    }
+
+    fn add(&mut self, node: CallNode) -> u32 {
         let place = self.nodes.len() as u32;
         self.nodes.push(node);
+        self.last.push(place);
         self.places.insert(node, place);
-        Some(place)
+        place
     }
 
     /// The place of the innermost of these functions, from the root; none for none, and where there is no room.
