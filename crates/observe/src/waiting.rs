@@ -89,12 +89,13 @@ fn place(seen: &Profile, stack: StackCount) -> Option<StackPlace> {
     let group = seen.threads.get(stack.0 as usize)?.clone();
     let mut functions = seen.frames(stack).map(|of| Code::of(seen, &seen.functions[of as usize]));
     let call = functions.next()?;
-    let frames: Vec<Code<'_>> = functions.collect();
+    let (held, frames): (Vec<_>, Vec<_>) = functions.partition(|code| code.module == profile::HOLDER);
     let at = frames.iter().position(|code| !code.waits()).unwrap_or(0);
     let (inner, callers) = frames.get(at..).and_then(<[_]>::split_first)?;
+    let held = held.first().map_or(String::new(), |by| format!(", held by {}", by.name));
     let asker = callers.iter().find(|code| code.is_of_the_program());
     let asker = asker.map(|code| (code.name.to_owned(), code.place()));
-    Some(StackPlace { group, state: call.name.to_owned(), frame: inner.name.to_owned(), asker })
+    Some(StackPlace { group, state: call.name.to_owned(), frame: inner.name.to_owned() + &held, asker })
 }
 
 /// A function on a stack.
@@ -231,6 +232,8 @@ mod tests {
             "sqlalchemy.pool.checkout",
             Some("shop.find shop.py:7"),
         );
+        let keeper = ("[holder]", "keeper (thread 7)", "");
+        check(&[futex, keeper, ("app", "guarded", "")], "guarded, held by keeper (thread 7)", None);
         check(&[futex, ("libc.so.6", "[libc.so.6]", "")], "[libc.so.6]", None);
     }
 

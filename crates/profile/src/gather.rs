@@ -6,6 +6,7 @@ use crate::open::Opened;
 use crate::sample::{StackSample, Told, process_of, read};
 use crate::space::{CodePlace, Space};
 use crate::unwind::{Rules, Stack};
+use crate::waiting::HOLDER;
 use procfs::{Stat, thread_group};
 use record::ProfiledProcess;
 use stacks::CallTree;
@@ -60,6 +61,8 @@ pub struct Gathering {
     /// What processes have named.
     pub made: OwnNames,
     codes: HashMap<Code, u32>,
+    /// The same of what processes have named, by its number there: a stack of Java is little else.
+    made_codes: Vec<Option<u32>>,
     /// Where the code is that stacks name by its number.
     pub list: Vec<Code>,
     /// Stacks of such numbers.
@@ -93,6 +96,7 @@ impl Gathering {
             rules: Rules::default(),
             made: OwnNames::default(),
             codes: HashMap::new(),
+            made_codes: Vec::new(),
             list: Vec::new(),
             tree: CallTree::of_at_most(MOST_NODES),
             counts: BTreeMap::new(),
@@ -230,11 +234,15 @@ impl Gathering {
         self.add(sample, kernel);
     }
 
-    /// A thread that waits in this call.
-    pub fn count_waiting(&mut self, sample: &StackSample<'_>, call: &str) {
-        let (module, name) = ("[kernel]".to_owned(), call.to_owned());
-        let call = self.made.number(MadeFunction { module, name, file: None, line: None });
-        self.add(sample, call.into_iter().map(Code::Made).collect());
+    /// A thread that waits in this call, for what somebody holds.
+    pub fn count_waiting(&mut self, sample: &StackSample<'_>, call: &str, held_by: Option<String>) {
+        let mut number = |module: &str, name: String| {
+            let module = module.to_owned();
+            self.made.number(MadeFunction { module, name, file: None, line: None }).map(Code::Made)
+        };
+        let call = number("[kernel]", call.to_owned());
+        let holder = held_by.and_then(|name| number(HOLDER, name));
+        self.add(sample, call.into_iter().chain(holder).collect());
     }
 
     /// Counts one, whose innermost functions these are.
@@ -275,15 +283,25 @@ impl Gathering {
     }
 
     fn number(&mut self, code: Code) -> Option<u32> {
-        if let Some(number) = self.codes.get(&code) {
-            return Some(*number);
-        }
-        if self.list.len() >= MOST_CODES {
-            return None;
+        let known = match code {
+            Code::Made(made) => self.made_codes.get(made as usize).copied().flatten(),
+            _ => self.codes.get(&code).copied(),
+        };
+        if known.is_some() || self.list.len() >= MOST_CODES {
+            return known;
         }
         let number = self.list.len() as u32;
         self.list.push(code);
-        self.codes.insert(code, number);
+        match code {
+            Code::Made(made) => {
+                let made = made as usize;
+                self.made_codes.resize(self.made_codes.len().max(made + 1), None);
+                self.made_codes[made] = Some(number);
+            }
+            _ => {
+                self.codes.insert(code, number);
+            }
+        }
         Some(number)
     }
 

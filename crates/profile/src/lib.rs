@@ -30,10 +30,10 @@ mod waiting;
 mod written;
 
 pub use error::Error;
-pub use waiting::waiting;
+pub use waiting::{HOLDER, waiting};
 
 use gather::{Gathering, family};
-use open::Opened;
+use open::{Opened, left_by};
 use procfs::{Stat, tick_ns};
 use record::Profile;
 use std::sync::Arc;
@@ -67,10 +67,14 @@ pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
     let mut opened = Opened::of(&pids, hz, gather.changes_at_once())?;
     let stop = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&stop);
-    let before = ticks(&pids);
+    let (before, beside) = (ticks(&pids), left_by(&pids));
     let (at_unix_ms, began) = (sys::now().unix_ms(), Instant::now());
     opened.begin()?;
     let work = move || {
+        // Where there are processors that they may not use, this takes nothing from them.
+        if !beside.is_empty() {
+            let _ = sys::run_on(&beside);
+        }
         // Where it is not allowed, what changes at once is read later.
         if opened.wakes && sys::real_time().is_err() {
             let _ = rustix::process::setpriority_process(None, -20);

@@ -165,6 +165,17 @@ fn processors() -> Vec<u32> {
     if found.is_empty() { vec![0] } else { found }
 }
 
+/// Those on which the calling thread may run, and none of the processes, by what their first threads may.
+pub fn left_by(pids: &[u32]) -> Vec<u32> {
+    let theirs = |pid: &u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        listed(procfs::field(&status, "Cpus_allowed_list").unwrap_or_default())
+    };
+    let theirs: Vec<u32> = pids.iter().flat_map(theirs).collect();
+    let own = sys::Allowed::now().map(|allowed| allowed.list()).unwrap_or_default();
+    own.into_iter().filter(|processor| !theirs.contains(processor)).collect()
+}
+
 fn listed(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));

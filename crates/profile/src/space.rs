@@ -144,6 +144,7 @@ impl Space {
     ) -> Stack {
         if let Some(java) = &mut self.java {
             java.open(sample.pid, files);
+            java.machine.iter_mut().for_each(HotSpot::begin);
         }
         let mut machine = self.java.as_mut().and_then(|java| java.machine.as_mut());
         let mut stack = self.unwinder.unwind(sample, rules, machine.as_deref_mut(), made);
@@ -260,7 +261,7 @@ fn place(pieces: &BTreeMap<u64, Piece>, address: u64) -> Option<CodePlace> {
 }
 
 /// The number by which a process knows one of its threads, in a container another than here.
-fn inside(pid: u32, tid: u32) -> Option<u32> {
+pub fn inside(pid: u32, tid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     procfs::field(&status, "NSpid")?.split_whitespace().next_back()?.parse().ok()
 }

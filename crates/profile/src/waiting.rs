@@ -3,10 +3,12 @@
 
 use crate::Error;
 use crate::gather::{Gathering, family};
-use crate::memory::{ForeignMemory as _, ProcessMemory};
+use crate::memory::{ForeignMemory, ProcessMemory};
 use crate::open::tasks;
 use crate::sample::StackSample;
+use crate::space::inside;
 use record::Profile;
+use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::time::Instant;
 use units::Nanos;
@@ -20,9 +22,24 @@ const PAGE_BYTES: usize = 4 << 10;
 const TRIES: u32 = 3;
 /// What a thread is in that waits in the kernel without having called it.
 const FAULT: &str = "page fault";
+/// futex(2): what is asked for, without its flags; and a lock's word that has its holder's number in it.
+const COMMAND: u64 = 0x7F;
+const WAIT: u64 = 0;
+const WAIT_BITSET: u64 = 9;
+const LOCK_PI: [u64; 2] = [6, 13];
+const WAITED_FOR: u32 = 1 << 31;
+const NUMBER: u32 = (1 << 30) - 1;
+/// The word of a lock that others wait for; the C library's (glibc) has four more behind it: a depth, its holder's number, how many use
+/// it, and its kind, of a few bits.
+const CONTENDED: u32 = 2;
+const MOST_KIND: i32 = 0x1FF;
+
+/// The module of what is no function: who holds the lock that a thread waits for, behind the call that it waits in.
+pub const HOLDER: &str = "[holder]";
 
 /// Threads of these processes, and of whatever they have begun, that wait at this moment: a profile in which a sample is a thread. The
-/// innermost function of each is the kernel's call that it is in, or a page fault.
+/// innermost function of each is the kernel's call that it is in, or a page fault; where a lock says who holds it, that comes next
+/// ([`HOLDER`]).
 ///
 /// # Errors
 /// If none of the processes is there, or where they wait may not be read.
@@ -35,12 +52,14 @@ pub fn waiting(pids: &[u32]) -> Result<Profile, Error> {
     let (at_unix_ms, began) = (sys::now().unix_ms(), Instant::now());
     let mut gather = Gathering::of(&pids);
     let threads = pids.iter().flat_map(|pid| tasks(*pid).into_iter().map(|tid| (*pid, tid)));
-    let mut refused = None;
+    let (mut refused, mut holders) = (None, HashMap::new());
     for (pid, tid) in threads.take(MOST_THREADS) {
         match Parked::of(pid, tid) {
-            Ok(Some(Parked { call, instruction, pointer, stack })) => {
+            Ok(Some(Parked { call, instruction, pointer, stack, held_by })) => {
                 let sample = StackSample::waiting(pid, tid, instruction, pointer, &stack);
-                gather.count_waiting(&sample, &call);
+                let name =
+                    |number| holders.entry((pid, number)).or_insert_with(|| thread(pid, number)).clone();
+                gather.count_waiting(&sample, &call, held_by.and_then(name));
             }
             Ok(None) => {}
             Err(why) if why.kind() == ErrorKind::PermissionDenied => refused = Some((pid, why)),
@@ -60,6 +79,8 @@ struct Parked {
     instruction: u64,
     pointer: u64,
     stack: Vec<u8>,
+    /// The number of the thread that holds what it waits for, as the process knows it.
+    held_by: Option<u32>,
 }
 
 impl Parked {
@@ -70,9 +91,10 @@ impl Parked {
         for _ in 0..TRIES {
             let Some((call, pointer, instruction)) = parked(&text) else { return Ok(None) };
             let stack = copied(ProcessMemory(pid), pointer);
+            let held_by = holder(&ProcessMemory(pid), &text);
             let again = std::fs::read_to_string(&path)?;
             if again == text {
-                return Ok(Some(Self { call, instruction, pointer, stack }));
+                return Ok(Some(Self { call, instruction, pointer, stack, held_by }));
             }
             text = again;
         }
@@ -93,6 +115,35 @@ fn parked(text: &str) -> Option<(String, u64, u64)> {
     Some((call, address(pointer)?, address(instruction)?))
 }
 
+/// Who holds the lock that a thread waits for in this call, by its number in the process; none if it waits for something else, or the lock
+/// does not say. Whatever else is waited for in the same way may look like a lock: that such a thread is there is asked next.
+fn holder(memory: &impl ForeignMemory, text: &str) -> Option<u32> {
+    let mut words = text.split_whitespace();
+    (words.next()?.parse() == Ok(sys::call_number("futex")?)).then_some(())?;
+    let mut argument = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+    let (address, asked, expected) = (argument()?, argument()? & COMMAND, argument()? as u32);
+    let word = memory.int(address)?.cast_unsigned();
+    let number = match asked {
+        asked if LOCK_PI.contains(&asked) => word & NUMBER,
+        WAIT | WAIT_BITSET if expected != word => return None,
+        WAIT | WAIT_BITSET if word & WAITED_FOR != 0 => word & NUMBER,
+        WAIT | WAIT_BITSET if word == CONTENDED => {
+            let behind = |words: u64| memory.int(address.checked_add(4 * words)?);
+            let is_lock = behind(3)? > 0 && (0..=MOST_KIND).contains(&behind(4)?);
+            behind(2).filter(|_| is_lock)?.cast_unsigned()
+        }
+        _ => return None,
+    };
+    Some(number).filter(|number| *number > 0)
+}
+
+/// A thread of a process by the number that it has there: its name, and which it is. None if there is none.
+fn thread(pid: u32, number: u32) -> Option<String> {
+    let tid = tasks(pid).into_iter().find(|tid| inside(pid, *tid) == Some(number))?;
+    let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
+    Some(format!("{} (thread {tid})", name.trim()))
+}
+
 /// What lies on a stack, as far as it can be read.
 fn copied(memory: ProcessMemory, pointer: u64) -> Vec<u8> {
     let mut stack = Vec::with_capacity(STACK_BYTES);
@@ -110,7 +161,9 @@ fn copied(memory: ProcessMemory, pointer: u64) -> Vec<u8> {
 pub fn hostile(bytes: &[u8]) {
     use crate::made::OwnNames;
     use crate::unwind::{Rules, Unwinder};
-    let said = parked(&String::from_utf8_lossy(bytes));
+    let text = String::from_utf8_lossy(bytes);
+    holder(&crate::memory::Anything(bytes), &text);
+    let said = parked(&text);
     let (pointer, instruction) = said.map_or((0x7000, 9), |(_, pointer, instruction)| (pointer, instruction));
     let sample = StackSample::waiting(1, 1, instruction, pointer, bytes);
     let (unwinder, mut rules, mut made) = (Unwinder::default(), Rules::default(), OwnNames::default());
@@ -140,6 +193,29 @@ mod tests {
             let found = parked(&text);
             let found = found.as_ref().map(|(call, pointer, at)| (call.as_str(), *pointer, *at));
             assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lock_says_who_holds_it() {
+        let futex = sys::call_number("futex").expect("every machine has it");
+        let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let glibc = bytes(&[2, 0, 4711, 1, 0, 0, 0, 0]);
+        let others = bytes(&[2, 0, 4711, 1, 9_999, 0, 0, 0]);
+        let own = bytes(&[WAITED_FOR | 4711, 0, 8, 1]);
+        for (lock, call, expected) in [
+            (&glibc, format!("{futex} 0x100 0x80 0x2 0x0 0x0 0x0 0x7f00 0x7f20"), Some(4711)),
+            (&glibc, format!("{futex} 0x100 0x189 0x2 0x0 0x0 0x0 0x7f00 0x7f20"), Some(4711)),
+            (&glibc, format!("{futex} 0x100 0x80 0x1 0x0 0x0 0x0 0x7f00 0x7f20"), None),
+            (&glibc, format!("{futex} 0x104 0x80 0x0 0x0 0x0 0x0 0x7f00 0x7f20"), None),
+            (&glibc, "999 0x100 0x80 0x2".to_owned(), None),
+            (&others, format!("{futex} 0x100 0x80 0x2"), None),
+            (&own, format!("{futex} 0x100 0x86 0x0"), Some(4711)),
+            (&own, format!("{futex} 0x100 0x80 0x80001267"), Some(4711)),
+            (&own, format!("{futex} 0x100 0x81 0x80001267"), None),
+            (&own, format!("{futex} 0x100"), None),
+        ] {
+            assert_eq!(holder(&crate::memory::Anything(lock), &call), expected, "{call}");
         }
     }
 }

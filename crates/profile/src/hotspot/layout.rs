@@ -73,6 +73,8 @@ pub struct Layout {
     pub const_method_bytes: u64,
     pub pool_holder: u64,
     pub pool_source: Option<u64>,
+    /// Until JDK 14 the class has it.
+    pub class_source: Option<u64>,
     pub pool_length: u64,
     pub pool_bytes: u64,
     pub class_name: u64,
@@ -164,6 +166,7 @@ impl Layout {
             const_method_bytes: tables.size("ConstMethod")?,
             pool_holder: of("ConstantPool", "_pool_holder")?,
             pool_source: of("ConstantPool", "_source_file_name_index"),
+            class_source: of("InstanceKlass", "_source_file_name_index"),
             pool_length: of("ConstantPool", "_length")?,
             pool_bytes: tables.size("ConstantPool")?,
             class_name: of("Klass", "_name")?,

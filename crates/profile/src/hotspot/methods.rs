@@ -23,7 +23,9 @@ impl Layout {
         let holder = memory.word(pool.wrapping_add(self.pool_holder))?;
         let class = self.symbol(memory, memory.word(holder.wrapping_add(self.class_name))?)?;
         let class = class_name(&class);
-        let source = self.pool_source.and_then(|source| memory.short(pool.wrapping_add(source)));
+        let of_pool = self.pool_source.map(|source| pool.wrapping_add(source));
+        let of_class = self.class_source.map(|source| holder.wrapping_add(source));
+        let source = of_pool.or(of_class).and_then(|at| memory.short(at));
         let file = source.filter(|index| *index > 0).and_then(|index| self.constant(memory, pool, index));
         Some(MadeFunction {
             module: package(&class),

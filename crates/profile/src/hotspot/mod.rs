@@ -17,6 +17,7 @@ use blobs::{Blob, BlobKind};
 use edges::{Edge, Instructions};
 use layout::Layout;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long what was read of a piece of code is taken for true: memory for code is used again.
@@ -55,8 +56,12 @@ pub struct StackPoint {
 pub struct HotSpot<M> {
     memory: M,
     layout: Layout,
+    /// When the stack was found that is followed.
+    now: Instant,
     /// By the first address.
     blobs: BTreeMap<u64, Known>,
+    /// By where calls return to: nearly all of a stack is these, again and again.
+    returns: HashMap<u64, Return>,
     /// Methods by where they are described, with the numbers of their names.
     methods: HashMap<u64, Option<u32>>,
     /// Threads by their numbers, and where they are described, as they were when first one was asked for.
@@ -66,9 +71,18 @@ pub struct HotSpot<M> {
 /// A piece of code, and what runs at its addresses, the innermost first.
 #[derive(Debug, Clone)]
 struct Known {
-    blob: Blob,
+    blob: Arc<Blob>,
     since: Instant,
     calls: HashMap<u64, Vec<u32>>,
+}
+
+/// What a call in compiled code returns to.
+#[derive(Debug, Clone)]
+struct Return {
+    calls: Vec<u32>,
+    frame_bytes: u64,
+    /// Of the code that it is in.
+    since: Instant,
 }
 
 impl<M: ForeignMemory> HotSpot<M> {
@@ -80,7 +94,20 @@ impl<M: ForeignMemory> HotSpot<M> {
     }
 
     fn with(memory: M, layout: Layout) -> Self {
-        Self { memory, layout, blobs: BTreeMap::new(), methods: HashMap::new(), threads: None }
+        Self {
+            memory,
+            layout,
+            now: Instant::now(),
+            blobs: BTreeMap::new(),
+            returns: HashMap::new(),
+            methods: HashMap::new(),
+            threads: None,
+        }
+    }
+
+    /// Another stack is followed from now on.
+    pub fn begin(&mut self) {
+        self.now = Instant::now();
     }
 
     /// Whether it may have code there.
@@ -103,19 +130,28 @@ impl<M: ForeignMemory> HotSpot<M> {
         made: &mut OwnNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
+        let is_known = |known: &&Return| self.now.duration_since(known.since) < KNOWN;
+        if let Some(known) = self.returns.get(&at.instruction).filter(|_| !at.innermost).filter(is_known) {
+            frames.extend(known.calls.iter().copied().map(Frame::Made));
+            return framed(at, known.frame_bytes, stack);
+        }
         let within = at.instruction - u64::from(!at.innermost);
         let Some(known) = self.known(within) else {
             frames.push(Frame::Address(within));
             return None;
         };
-        let blob = known.blob.clone();
+        let (blob, since) = (Arc::clone(&known.blob), known.since);
         match &blob.kind {
             BlobKind::Method { method, entry, complete, .. } => {
                 let edge = self.edge(at, &blob, *entry, *complete);
                 let calls = self.calls(&blob, at.instruction, *method, made);
                 match calls.is_empty() {
                     true => frames.push(Frame::Address(within)),
-                    false => frames.extend(calls.into_iter().map(Frame::Made)),
+                    false => frames.extend(calls.iter().copied().map(Frame::Made)),
+                }
+                if !at.innermost && !calls.is_empty() && self.returns.len() < MOST {
+                    self.returns
+                        .insert(at.instruction, Return { calls, frame_bytes: blob.frame_bytes, since });
                 }
                 match edge {
                     Edge::Framed => framed(at, blob.frame_bytes, stack),
@@ -131,13 +167,14 @@ impl<M: ForeignMemory> HotSpot<M> {
                 if at.innermost {
                     frames.extend(made.number(stub(name)).map(Frame::Made));
                 }
-                let continuation = self
-                    .layout
-                    .continuation
-                    .filter(|_| !at.innermost && name.to_ascii_lowercase().contains("continuation"));
                 // A virtual thread that has waited: its callers wait in the heap until they are returned to.
-                if let Some((instruction, bytes)) = continuation {
+                if !at.innermost && name.to_ascii_lowercase().contains("continuation") {
                     frames.extend(made.number(stub("[callers in the heap]")).map(Frame::Made));
+                    // Until JDK 23 the tables do not tell where its carrier goes on, but the frame leads there.
+                    let Some((instruction, bytes)) = self.layout.continuation else {
+                        let next = self.through_stub(at, &blob, stack);
+                        return next.map(|next| StackPoint { whole: false, ..next });
+                    };
                     let frame = stack(at.stack.wrapping_add(bytes))?;
                     return Some(StackPoint { instruction, frame, whole: false, ..at });
                 }
@@ -151,12 +188,12 @@ impl<M: ForeignMemory> HotSpot<M> {
         let found = self.blobs.range(..=address).next_back();
         let found = found.filter(|(_, known)| known.blob.place.contains(&address));
         let start = match found {
-            Some((start, known)) if known.since.elapsed() < KNOWN => *start,
+            Some((start, known)) if self.now.duration_since(known.since) < KNOWN => *start,
             // Mostly it is as before.
             Some((start, known)) => {
                 let start = *start;
-                if self.layout.described(&self.memory, start).as_ref() == Some(&known.blob) {
-                    self.blobs.get_mut(&start)?.since = Instant::now();
+                if self.layout.described(&self.memory, start).as_ref() == Some(&*known.blob) {
+                    self.blobs.get_mut(&start)?.since = self.now;
                 } else {
                     self.blobs.remove(&start);
                     self.look(address)?;
@@ -172,10 +209,12 @@ impl<M: ForeignMemory> HotSpot<M> {
         if self.blobs.len() + self.methods.len() >= MOST {
             self.blobs.clear();
             self.methods.clear();
+            self.returns.clear();
         }
         let blob = self.layout.blob(&self.memory, address)?;
         let start = blob.place.start;
-        self.blobs.insert(start, Known { blob, since: Instant::now(), calls: HashMap::new() });
+        let known = Known { blob: Arc::new(blob), since: self.now, calls: HashMap::new() };
+        self.blobs.insert(start, known);
         Some(start)
     }
 

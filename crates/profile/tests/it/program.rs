@@ -1,11 +1,18 @@
 //! A program that is profiled, and what of its profile is asked for.
 
+use procfs::{Stat, tick_ns};
 use record::{Profile, StackCount};
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use torment_profile::{Error, start};
+
+/// Samples a second of a processor: twice as many say little more, as two then see the same piece of work.
+pub const HZ: u32 = 397;
+/// Programs that are profiled together get their processor time within this, whatever else the machine does.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// A program that ends with the test.
 pub struct Program(pub Child);
@@ -19,21 +26,64 @@ impl Drop for Program {
 
 impl Program {
     /// It once it says that it is ready; none if it ends before.
-    pub fn ready(mut command: Command) -> Option<Self> {
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null()).spawn();
-        let mut program = Self(child.expect("it can be run"));
-        let mut line = String::new();
-        let out = program.0.stdout.as_mut().expect("it is a pipe");
-        BufReader::new(out).read_line(&mut line).expect("it prints text");
-        (line == "ready\n").then_some(program)
+    pub fn ready(command: Command) -> Option<Self> {
+        Self::begun(command).once_ready()
     }
+
+    /// It, while it begins.
+    pub fn begun(mut command: Command) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null()).spawn();
+        Self(child.expect("it can be run"))
+    }
+
+    /// It once it says that it is ready; none if it ends before.
+    pub fn once_ready(mut self) -> Option<Self> {
+        let mut line = String::new();
+        let out = self.0.stdout.as_mut().expect("it is a pipe");
+        BufReader::new(out).read_line(&mut line).expect("it prints text");
+        (line == "ready\n").then_some(self)
+    }
+
+    fn processor_time(&self) -> Duration {
+        let ticks = Stat::read(self.0.id()).expect("it runs").cpu;
+        Duration::from_nanos(ticks * tick_ns())
+    }
+}
+
+/// Gives way to all others: it computes without end, and loads beside it are timed.
+pub fn patient(program: &Path) -> Command {
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(program);
+    command
 }
 
 /// None where the kernel allows no profile.
 pub fn profiled(program: &Program, lasting: Duration) -> Option<Profile> {
-    match start(&[program.0.id()], 199) {
+    sampled(&[program.0.id()], || sleep(lasting))
+}
+
+/// All in one profile, which lasts until each has had so much processor time; none of none, and where the kernel allows no profile.
+pub fn profiled_together<'a>(programs: impl Iterator<Item = &'a Program>, each: Duration) -> Option<Profile> {
+    let programs: Vec<&Program> = programs.collect();
+    if programs.is_empty() {
+        return None;
+    }
+    let pids: Vec<u32> = programs.iter().map(|program| program.0.id()).collect();
+    let have = |program: &&Program| program.processor_time();
+    let wanted: Vec<Duration> = programs.iter().map(|program| have(program) + each).collect();
+    sampled(&pids, || {
+        let began = Instant::now();
+        let lack = || programs.iter().zip(&wanted).any(|(program, wanted)| have(program) < *wanted);
+        while lack() && began.elapsed() < LONGEST {
+            sleep(Duration::from_millis(100));
+        }
+    })
+}
+
+fn sampled(pids: &[u32], meanwhile: impl FnOnce()) -> Option<Profile> {
+    match start(pids, HZ) {
         Ok(sampling) => {
-            sleep(lasting);
+            meanwhile();
             Some(sampling.end().expect("it samples").named())
         }
         Err(why @ (Error::Refused { .. } | Error::Lacking { .. })) => {

@@ -1,6 +1,6 @@
 //! Stacks of real Python interpreters, of all that are installed: functions whose shares are known.
 
-use crate::program::{Program, assert_share, profiled, samples};
+use crate::program::{Program, assert_share, patient, profiled_together, samples};
 use record::StackCount;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,18 +30,30 @@ fn is_known(python: &PathBuf) -> bool {
 #[test]
 fn functions_have_the_shares_that_they_were_given() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/shares.py");
-    for python in installed() {
-        let mut command = Command::new(&python);
-        command.arg(&script).arg("30");
-        let program = Program::ready(command).expect("every version runs it");
-        let Some(profile) = profiled(&program, Duration::from_secs(5)) else { return };
-        let of = |name: &'static str| samples(&profile, "", move |stack: &[&str]| stack.contains(&name));
-        let all = samples(&profile, "", |_| true);
+    let begun: Vec<_> = installed()
+        .into_iter()
+        .zip('a'..='z')
+        .map(|(python, letter)| {
+            let name = format!("shares-{letter}");
+            let mut command = patient(&python);
+            command.arg(&script).args(["30", &name]);
+            (python, name, Program::begun(command))
+        })
+        .collect();
+    let ready = |(python, name, begun): (PathBuf, String, Program)| {
+        (python, name, begun.once_ready().expect("every version runs it"))
+    };
+    let programs: Vec<_> = begun.into_iter().map(ready).collect();
+    let each = Duration::from_secs(2);
+    let Some(profile) = profiled_together(programs.iter().map(|(.., program)| program), each) else { return };
+    for (python, threads, _) in &programs {
+        let of = |name: &'static str| samples(&profile, threads, move |stack: &[&str]| stack.contains(&name));
+        let all = samples(&profile, threads, |_| true);
         assert!(all > 100.0, "{}", stacks::folded(&profile));
         for (name, expected) in [("shares.seventy", 0.7), ("shares.thirty", 0.3)] {
             assert_share(&format!("{name} {python:?}"), of(name) / all, expected, &profile, all);
         }
-        let whole = samples(&profile, "", |stack| {
+        let whole = samples(&profile, threads, |stack| {
             let deep = stack.iter().filter(|name| **name == "shares.deeper").count();
             deep == 31 && stack.last() == Some(&"shares.<module>")
         });
@@ -52,7 +64,9 @@ fn functions_have_the_shares_that_they_were_given() {
             let mut outside = functions.filter(|of| profile.modules[of.module as usize].name != "[kernel]");
             outside.next().is_some_and(|of| ["shares.seventy", "shares.thirty"].contains(&of.name.as_str()))
         };
-        let own: u64 = profile.stacks.iter().filter(|stack| outside(stack)).map(|stack| stack.2).sum();
+        let its = |stack: &&StackCount| profile.threads[stack.0 as usize] == *threads;
+        let own: u64 =
+            profile.stacks.iter().filter(its).filter(|stack| outside(stack)).map(|stack| stack.2).sum();
         let own = own as f64;
         assert!(
             own / all > 0.8,
