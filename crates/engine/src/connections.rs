@@ -97,7 +97,7 @@ impl Connections {
 
     /// A trial begins: what earlier ones were answered says nothing of it.
     pub fn trial_begins(&mut self) {
-        self.growth = Growth::begin(sys::monotonic_ns(), self.slots.len());
+        self.growth.begin(sys::monotonic_ns(), self.slots.len());
     }
 
     /// Whether there may be one more.
@@ -203,7 +203,7 @@ impl Connections {
 
     /// Answers came on the connection, at this moment of the monotonic clock.
     pub fn answered(&mut self, slot: u32, answers: usize, received_ns: u64) {
-        self.growth.answered(answers);
+        self.growth.answered(answers, received_ns, self.slots.len());
         if let Some(connection) = self.get(slot) {
             (connection.used, connection.idle_since_ns) = (true, received_ns);
         }

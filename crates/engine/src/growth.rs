@@ -9,11 +9,12 @@ const STRETCH_NS: u64 = 100_000_000;
 const LEAST: usize = 100;
 /// A step is this part of the ceiling.
 const STEP: usize = 4;
-/// Higher ceilings helped if answers became more by this part of what the ceiling did: then connections are what the target lacks, and their number may
-/// double.
+/// More connections helped if answers became more by this part of what they did: then connections are what the target lacks, and their number may double.
 const HELPED: f64 = 0.5;
 /// After a step that did not help the next one waits for so many times longer.
 const RARER: u32 = 4;
+/// What earlier trials brought counts for this much in the next: a target may have become slower.
+const FADES: f64 = 0.9;
 
 #[derive(Default)]
 pub(crate) struct Growth {
@@ -24,9 +25,11 @@ pub(crate) struct Growth {
     since_ns: u64,
     /// and brought so many answers.
     answers: u64,
-    /// The most that any stretch of the trial brought, a nanosecond,
+    /// Whether the trial has brought any.
+    answered: bool,
+    /// The most that a stretch of any trial brought, a nanosecond,
     best: f64,
-    /// and the ceiling when more connections last helped.
+    /// and how many connections there were when more of them last helped.
     helpful: usize,
     /// After a step that did not help so many stretches pass before the next,
     pause: u32,
@@ -36,45 +39,47 @@ pub(crate) struct Growth {
 
 impl Growth {
     /// A trial begins, with so many connections, at this moment of the monotonic clock.
-    pub fn begin(now_ns: u64, len: usize) -> Self {
-        let ceiling = len.max(LEAST);
-        Self {
-            ceiling: ceiling + ceiling / STEP,
-            since_ns: now_ns,
-            helpful: ceiling,
-            pause: 1,
-            ..Self::default()
-        }
+    pub fn begin(&mut self, now_ns: u64, len: usize) {
+        let Self { best, helpful, .. } = *self;
+        let ceiling = len.max(helpful).max(LEAST);
+        let ceiling = ceiling + ceiling / STEP;
+        *self = Self { ceiling, since_ns: now_ns, best: best * FADES, helpful, pause: 1, ..Self::default() };
     }
 
-    pub fn answered(&mut self, answers: usize) {
+    /// So many answers came, on one of `len` connections.
+    pub fn answered(&mut self, answers: usize, now_ns: u64, len: usize) {
         self.answers += answers as u64;
+        self.look(now_ns, len);
     }
 
     /// Whether there may be one more than `len` by then.
     pub fn allows(&mut self, now_ns: u64, len: usize) -> bool {
-        let lasted = now_ns.saturating_sub(self.since_ns);
-        if lasted >= STRETCH_NS {
-            self.next_stretch(lasted);
-            self.since_ns = now_ns;
-        }
+        self.look(now_ns, len);
         let allows = len < self.ceiling;
         self.met |= !allows;
         allows
     }
 
-    fn next_stretch(&mut self, lasted_ns: u64) {
+    fn look(&mut self, now_ns: u64, len: usize) {
+        let lasted = now_ns.saturating_sub(self.since_ns);
+        if lasted >= STRETCH_NS {
+            self.since_ns = now_ns;
+            self.next_stretch(lasted, len);
+        }
+    }
+
+    fn next_stretch(&mut self, lasted_ns: u64, len: usize) {
         let brought = std::mem::take(&mut self.answers) as f64 / lasted_ns as f64;
-        let higher = self.ceiling as f64 / self.helpful as f64 - 1.0;
-        // The first stretch with answers is what others are compared with. Before it the target may be slow: each request wants a connection.
-        let helped =
-            if self.best > 0.0 { brought > self.best * (1.0 + HELPED * higher) } else { brought == 0.0 };
-        if self.best == 0.0 || helped {
-            self.helpful = self.ceiling;
+        self.answered |= brought > 0.0;
+        let more = (len as f64 / self.helpful.max(1) as f64 - 1.0).max(0.0);
+        let helped = brought > self.best * (1.0 + HELPED * more);
+        if helped {
+            self.helpful = len;
         }
         self.best = self.best.max(brought);
-        match (std::mem::take(&mut self.met), helped) {
+        match (std::mem::take(&mut self.met), helped || !self.answered) {
             (false, _) => (self.pause, self.left) = (1, 0),
+            // Before its first answers the target may be slow: each request wants a connection.
             (true, true) => {
                 self.ceiling *= 2;
                 (self.pause, self.left) = (1, 0);
@@ -94,16 +99,18 @@ mod tests {
     use super::*;
 
     /// How many connections there are after each of these stretches, which brought so many answers each, where as many are made as may be; at first
-    /// there are 400.
+    /// there are 400, which have brought 100 in a stretch of an earlier trial.
     fn grown(answers: &[usize]) -> Vec<usize> {
         let (mut now_ns, mut len) = (7 * STRETCH_NS, 400);
-        let mut growth = Growth::begin(now_ns, len);
+        let mut growth = Growth::default();
+        growth.answered(100, STRETCH_NS, len);
+        growth.begin(now_ns, len);
         let stretch = |answers: &usize| {
             while growth.allows(now_ns, len) {
                 len += 1;
             }
-            growth.answered(*answers);
             now_ns += STRETCH_NS;
+            growth.answered(*answers, now_ns, len);
             len
         };
         answers.iter().map(stretch).collect()
@@ -112,34 +119,43 @@ mod tests {
     #[test]
     fn the_ceiling_doubles_where_that_brings_answers() {
         assert_eq!(grown(&[0, 0, 0, 50]), [500, 1000, 2000, 4000], "its first answers take long");
-        assert_eq!(grown(&[50, 62, 124, 248, 248]), [500, 625, 1250, 2500, 5000], "each has its own answers");
+        assert_eq!(grown(&[125, 250, 500, 500]), [500, 1000, 2000, 4000], "each has its own answers");
+        assert_eq!(
+            grown(&[100, 115, 170, 170]),
+            [500, 1000, 1250, 1250],
+            "a doubling is to bring half as many again"
+        );
     }
 
     #[test]
     fn where_it_brings_none_steps_become_rare() {
         let steps = [500, 625, 625, 781, 781, 781, 781, 781, 976, 976, 976, 976];
         assert_eq!(grown(&[100; 12]), steps, "it does what it can");
-        assert_eq!(
-            grown(&[100, 115, 115, 170, 170]),
-            [500, 625, 1250, 1562, 1562],
-            "a doubling is to bring half as many again"
-        );
+        assert_eq!(grown(&[20, 60, 95, 60, 95])[4], 781, "it has done more with fewer");
+    }
+
+    #[test]
+    fn a_trial_begins_with_as_many_as_have_helped() {
+        let mut growth = Growth::default();
+        growth.answered(5_000, STRETCH_NS, 800);
+        growth.begin(2 * STRETCH_NS, 100);
+        assert!(growth.allows(2 * STRETCH_NS, 999) && !growth.allows(2 * STRETCH_NS, 1000));
     }
 
     #[test]
     fn after_a_stretch_without_anybody_waiting_steps_are_quick_again() {
-        let mut growth = Growth::begin(0, 400);
-        for stretch in 0..12 {
-            growth.answered(100);
+        let mut growth = Growth::default();
+        growth.begin(0, 400);
+        for stretch in 1..12 {
+            growth.answered(100, stretch * STRETCH_NS, 400);
             growth.allows(stretch * STRETCH_NS, 10_000);
         }
         let late = growth.ceiling;
-        growth.answered(100);
-        growth.allows(20 * STRETCH_NS, 10);
-        growth.allows(21 * STRETCH_NS, 10_000);
+        growth.answered(100, 12 * STRETCH_NS, 400);
+        growth.answered(100, 13 * STRETCH_NS, 400);
+        growth.allows(13 * STRETCH_NS, 10_000);
         assert_eq!(growth.ceiling, late, "nobody met it");
-        growth.answered(100);
-        growth.allows(22 * STRETCH_NS, 10_000);
+        growth.answered(100, 14 * STRETCH_NS, 400);
         assert_eq!(growth.ceiling, late + late / STEP);
     }
 }
