@@ -8,13 +8,13 @@ const STRETCH_NS: u64 = 100_000_000;
 /// So many there may be in any case.
 const LEAST: usize = 100;
 /// A step is this part of the ceiling.
-const STEP: usize = 4;
+const STEP: usize = 8;
 /// More connections helped if answers became more by this part of what they did: then connections are what the target lacks, and their number may double.
 const HELPED: f64 = 0.5;
 /// After a step that did not help the next one waits for so many times longer.
 const RARER: u32 = 4;
 /// What earlier trials brought counts for this much in the next: a target may have become slower.
-const FADES: f64 = 0.9;
+const FADES: f64 = 0.98;
 
 #[derive(Default)]
 pub(crate) struct Growth {
@@ -118,20 +118,20 @@ mod tests {
 
     #[test]
     fn the_ceiling_doubles_where_that_brings_answers() {
-        assert_eq!(grown(&[0, 0, 0, 50]), [500, 1000, 2000, 4000], "its first answers take long");
-        assert_eq!(grown(&[125, 250, 500, 500]), [500, 1000, 2000, 4000], "each has its own answers");
+        assert_eq!(grown(&[0, 0, 0, 50]), [450, 900, 1800, 3600], "its first answers take long");
+        assert_eq!(grown(&[112, 225, 450, 450]), [450, 900, 1800, 3600], "each has its own answers");
         assert_eq!(
-            grown(&[100, 115, 170, 170]),
-            [500, 1000, 1250, 1250],
+            grown(&[125, 150, 200, 200]),
+            [450, 900, 1012, 1012],
             "a doubling is to bring half as many again"
         );
     }
 
     #[test]
     fn where_it_brings_none_steps_become_rare() {
-        let steps = [500, 625, 625, 781, 781, 781, 781, 781, 976, 976, 976, 976];
+        let steps = [450, 506, 506, 569, 569, 569, 569, 569, 640, 640, 640, 640];
         assert_eq!(grown(&[100; 12]), steps, "it does what it can");
-        assert_eq!(grown(&[20, 60, 95, 60, 95])[4], 781, "it has done more with fewer");
+        assert_eq!(grown(&[20, 60, 95, 60, 95])[4], 569, "it has done more with fewer");
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         let mut growth = Growth::default();
         growth.answered(5_000, STRETCH_NS, 800);
         growth.begin(2 * STRETCH_NS, 100);
-        assert!(growth.allows(2 * STRETCH_NS, 999) && !growth.allows(2 * STRETCH_NS, 1000));
+        assert!(growth.allows(2 * STRETCH_NS, 899) && !growth.allows(2 * STRETCH_NS, 900));
     }
 
     #[test]
