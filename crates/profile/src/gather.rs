@@ -6,7 +6,6 @@ use crate::open::Opened;
 use crate::sample::{StackSample, Told, process_of, read};
 use crate::space::{CodePlace, Space};
 use crate::unwind::{Rules, Stack};
-use crate::waiting::HOLDER;
 use procfs::{Stat, thread_group};
 use record::ProfiledProcess;
 use stacks::CallTree;
@@ -30,6 +29,9 @@ const MOST_THREADS: usize = 100_000;
 const MOST_RECORDS: usize = 256 << 20;
 /// Of the memory for them, what is kept for the next look: two processors fill a third of it.
 const KEPT_RECORDS: usize = 1 << 20;
+
+/// The module of what is no function: who holds the lock that a thread waits for, behind the call that it waits in.
+pub const HOLDER: &str = "[holder]";
 
 /// Where code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -30,7 +30,8 @@ mod waiting;
 mod written;
 
 pub use error::Error;
-pub use waiting::{HOLDER, waiting};
+pub use gather::HOLDER;
+pub use waiting::waiting;
 
 use gather::{Gathering, family};
 use open::{Opened, left_by};

@@ -34,12 +34,9 @@ const NUMBER: u32 = (1 << 30) - 1;
 const CONTENDED: u32 = 2;
 const MOST_KIND: i32 = 0x1FF;
 
-/// The module of what is no function: who holds the lock that a thread waits for, behind the call that it waits in.
-pub const HOLDER: &str = "[holder]";
-
 /// Threads of these processes, and of whatever they have begun, that wait at this moment: a profile in which a sample is a thread. The
 /// innermost function of each is the kernel's call that it is in, or a page fault; where a lock says who holds it, that comes next
-/// ([`HOLDER`]).
+/// ([`HOLDER`](crate::HOLDER)).
 ///
 /// # Errors
 /// If none of the processes is there, or where they wait may not be read.
