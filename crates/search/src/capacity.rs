@@ -24,6 +24,10 @@ const DISTANCE_LEAST: f64 = 1e-4;
 const SUNK: f64 = 1.1;
 /// What is outside of an interval, on each side: it holds the truth with 95 %.
 const OUTSIDE: f64 = 0.015;
+/// The same of a target that moves, of which ten seconds are like the ten before: its trials say less than as many of a steady one.
+const OUTSIDE_MOVING: f64 = 0.003;
+/// The same of one that sinks, of which only good and bad are known.
+const OUTSIDE_SINKING: f64 = 0.006;
 
 /// What one trial says about the capacity while it lasted, requests per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,25 +81,27 @@ impl QuantileEstimate {
 pub struct Capacity {
     /// Centre, spread and weight of each cell; the weights add up to one.
     cells: Vec<(f64, f64, f64)>,
+    /// What is outside of an interval, on each side.
+    outside: f64,
 }
 
 impl Capacity {
     /// None unless the trials bound it from both sides.
     pub fn of(said: &[Observation]) -> Option<Self> {
-        Self::fit(said, PRIOR)
+        Self::fit(said, PRIOR, OUTSIDE)
     }
 
     /// The same of a target that moves.
     pub fn of_moving(said: &[Observation]) -> Option<Self> {
-        Self::fit(said, PRIOR_MOVING)
+        Self::fit(said, PRIOR_MOVING, OUTSIDE_MOVING)
     }
 
     /// The same of a target that sinks.
     pub fn of_sinking(said: &[Observation]) -> Option<Self> {
-        Self::fit(said, PRIOR_SINKING)
+        Self::fit(said, PRIOR_SINKING, OUTSIDE_SINKING)
     }
 
-    fn fit(said: &[Observation], prior: f64) -> Option<Self> {
+    fn fit(said: &[Observation], prior: f64, outside: f64) -> Option<Self> {
         let measured = said.iter().any(|one| matches!(one, Observation::Was(_)));
         let bounded = said.iter().any(|one| matches!(one, Observation::AtLeast(_)))
             && said.iter().any(|one| matches!(one, Observation::Below(_) | Observation::Between(..)));
@@ -107,7 +113,7 @@ impl Capacity {
         cells.iter_mut().for_each(|cell| cell.2 = (cell.2 - most).exp());
         let sum: f64 = cells.iter().map(|cell| cell.2).sum();
         cells.iter_mut().for_each(|cell| cell.2 /= sum);
-        Some(Self { cells })
+        Some(Self { cells, outside })
     }
 
     /// Centres around `middle`, spreads, and the logarithm of how likely each is together with all that was said.
@@ -163,7 +169,7 @@ impl Capacity {
             });
             found.or(rates.last()).map_or(f64::NAN, |(rate, _)| rate.exp())
         };
-        QuantileEstimate { low: at(OUTSIDE), middle: at(0.5), high: at(1.0 - OUTSIDE) }
+        QuantileEstimate { low: at(self.outside), middle: at(0.5), high: at(1.0 - self.outside) }
     }
 
     /// How likely the capacity differs from trial to trial by more than this share.

@@ -91,6 +91,8 @@ pub struct Search {
     warmed_up: WarmedUp,
     /// Time under load since it was warmed up first, but for later warm-ups.
     measured: Nanos,
+    /// Half of its time told so little that it has all of it.
+    coarse: bool,
     /// The bounds that expired last: only a suggestion, should the search end before there are others.
     expired: Bounds,
     /// Capacity, as far as overloads have shown it.
@@ -142,6 +144,7 @@ impl Search {
             refuses: false,
             warmed_up: WarmedUp { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
             measured: Nanos::ZERO,
+            coarse: false,
             expired: Bounds::default(),
             estimate: None,
             doubt: 0.0,

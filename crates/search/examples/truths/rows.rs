@@ -84,7 +84,7 @@ fn moving() -> Vec<Row> {
     vec![
         even("16 servers of 8 ms, as a JVM reads", Truth::Held(1588.0, 2023.0))
             .with(Trait::Moves(JVM_READS))
-            .asked(0.9),
+            .asked(0.85),
         even("16 servers of 8 ms, as a JVM writes", Truth::Held(1862.0, 1981.0))
             .with(Trait::Moves(JVM_WRITES))
             .asked(0.9),

@@ -235,6 +235,7 @@ impl Search {
         self.checked += u32::from(checked);
         if self.estimates() {
             self.say(rate, result, judgement);
+            self.coarse |= self.is_coarse();
         }
         if checked && self.checked == CHECKS_MOST && self.did_more() {
             self.held.contradict();

@@ -29,6 +29,8 @@ const CONTRADICTED: f64 = 1.08;
 const CURVE: f64 = 10.0;
 /// A width that needs so many times the patience is far away.
 const FAR: f64 = 4.0;
+/// A limit that is known no better than this after half of the time is worth all of it.
+const COARSE: f64 = 0.2;
 
 impl Search {
     /// Seconds under load that a search takes at most, without its warm-ups and its curve.
@@ -53,11 +55,13 @@ impl Search {
         if self.is_out_of_time() {
             return true;
         }
-        let (patience, trial) = (self.patience(), self.trial().as_secs_f64());
         // Who gives a budget wants all of it used; and as long as it is open whether the target moves, so is which width can be reached.
-        if self.config.budget.is_some() || self.held.may_sink() {
-            return false;
-        }
+        self.config.budget.is_none() && !self.coarse && !self.held.may_sink() && self.is_half_over()
+    }
+
+    /// Whether half of the time is over and all of it would not do.
+    fn is_half_over(&self) -> bool {
+        let (patience, trial) = (self.patience(), self.trial().as_secs_f64());
         // A warm-up that was begun again is part of how it moves.
         let loaded = if self.held.moves() { self.measured } else { self.spent - self.warm }.as_secs_f64();
         let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
@@ -65,6 +69,13 @@ impl Search {
         // Where the width is far away, the curve is had within that half, too.
         let half = patience / 2.0 - if needed > FAR * patience { CURVE / 2.0 } else { 0.0 };
         loaded + trial > half && needed > patience
+    }
+
+    /// Whether it is known so badly by then that it is worth all of the time. Decided once: a search that ends when its interval looks narrow
+    /// sometimes ends on luck.
+    pub(super) fn is_coarse(&self) -> bool {
+        let known_badly = |reached| reached > COARSE;
+        self.held.width(&self.config.goals).is_some_and(known_badly) && self.is_half_over()
     }
 
     pub(super) fn propose(&mut self) -> Option<Proposal> {
@@ -164,6 +175,8 @@ impl Search {
             let wanted = want.rate().filter(|_| !self.is_late());
             let looks = match wanted {
                 Some(_) => SENTINEL_EVERY,
+                // There is no time to warm it up again.
+                None if self.is_out_of_time() => u32::MAX,
                 None => SENTINEL_LAST,
             };
             if self.since_sentinel >= looks && self.reference.is_some() && self.changes < LOOKED_MOST {
