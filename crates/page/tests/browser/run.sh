@@ -21,4 +21,4 @@ if [ $# -gt 0 ]; then
     TORMENT=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
     export TORMENT
 fi
-node --test --test-concurrency=1 "$here"/*.test.mjs
+node --test --test-concurrency=2 "$here"/*.test.mjs
