@@ -94,6 +94,12 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Whether the target stands still now and then, and what holds is no less for it: then freezes cost response time, and something else sets
+    /// the limit.
+    pub fn freezes_leave_limit(&self) -> bool {
+        self.frozen.zip(self.held).is_some_and(|(frozen, held)| frozen.freezes.leave_limit(held))
+    }
+
     /// Whether it is another machine than torment's: what one of them lacks, the other does not.
     pub fn is_elsewhere(&self) -> bool {
         !self.place.is_empty()
@@ -112,7 +118,9 @@ impl<'a> Case<'a> {
     /// What people call it. A target that is torment itself is the built-in service, and not to be taken for the generator.
     pub fn name(&self) -> &str {
         match self.about() {
-            Some(subject) if subject.name == "torment" => "the built-in service",
+            Some(subject) if subject.name.split(['-', '.']).next() == Some("torment") => {
+                "the built-in service"
+            }
             Some(subject) if !subject.name.is_empty() => &subject.name,
             _ => "the service",
         }

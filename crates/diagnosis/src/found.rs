@@ -7,7 +7,7 @@ use record::{Arithmetic, Cause, Confidence, Evidence, Prediction, Station};
 use units::Rate;
 
 /// What is left of the independence of sources if a formula contradicts them: below what is *high*.
-const CONTRADICTED: f64 = 0.75;
+pub(crate) const CONTRADICTED: f64 = 0.75;
 
 /// A rule that holds, before it is weighed against the others.
 pub(crate) struct Found {
@@ -148,6 +148,12 @@ impl Found {
             )
         });
         self.predicts(change, Some(Rate(capacity)), until.unwrap_or_default() + then)
+    }
+
+    /// A formula that says what was measured in other words, and is no source of its own.
+    pub fn restated(mut self, arithmetic: Arithmetic) -> Self {
+        self.arithmetic = Some(arithmetic);
+        self
     }
 
     /// A formula that should give the rate measured; if it does, that is one more source. One that does not is withdrawn,

@@ -1,7 +1,7 @@
 //! From what the rules found to one verdict: what explains what, which came first, how sure.
 
 use crate::case::Case;
-use crate::found::Found;
+use crate::found::{CONTRADICTED, Found};
 use crate::rules;
 use crate::way;
 use crate::words::{list, number};
@@ -112,8 +112,13 @@ fn is_of_torment(cause: Cause) -> bool {
 pub(crate) fn judge(cases: &[Case<'_>]) -> Diagnosis {
     let mut found = all(cases);
     let causes: Vec<Cause> = found.iter().map(|at| at.found.cause).collect();
+    // Freezes that leave the limit as it is fill queues, and are no reason for what sets it.
+    let aside = |cause: Cause| cause == Cause::Freeze && cases.iter().any(Case::freezes_leave_limit);
+    let is_why = |cause: Cause, symptom: Cause| {
+        explains(cause, symptom) && !(aside(cause) && symptom == Cause::Inside)
+    };
     let why = |symptom: Cause| {
-        causes.iter().copied().find(|cause| explains(*cause, symptom) && !explains(symptom, *cause))
+        causes.iter().copied().find(|cause| is_why(*cause, symptom) && !is_why(symptom, *cause))
     };
     let rank = |found: &Found| {
         let first = found.first.unwrap_or(0) as f64;
@@ -121,11 +126,16 @@ pub(crate) fn judge(cases: &[Case<'_>]) -> Diagnosis {
         found.confidence.value() - 0.02 * (first / 2.0).floor()
     };
     found.sort_by(|FoundAt { found: a, .. }, FoundAt { found: b, .. }| {
-        let follows = |found: &Found| why(found.cause).is_some();
+        let follows = |found: &Found| aside(found.cause) || why(found.cause).is_some();
         follows(a).cmp(&follows(b)).then(rank(b).total_cmp(&rank(a)))
     });
-    let Some(FoundAt { found: best, case, also }) = found.first() else { return nothing(cases) };
-    let roots: Vec<&FoundAt<'_, '_>> = found.iter().filter(|at| why(at.found.cause).is_none()).collect();
+    let is_root = |at: &&FoundAt<'_, '_>| !aside(at.found.cause) && why(at.found.cause).is_none();
+    let roots: Vec<&FoundAt<'_, '_>> = found.iter().filter(is_root).collect();
+    let first = roots
+        .first()
+        .copied()
+        .or_else(|| found.first().filter(|_| !causes.iter().any(|cause| aside(*cause))));
+    let Some(FoundAt { found: best, case, also }) = first else { return nothing(cases) };
     let tie = roots.len() > 1 && rank(&roots[0].found) - rank(&roots[1].found) < TIE;
     let mut sentences = vec![at_place(case, best.cause, &best.sentence)];
     if let Some(arithmetic) = &best.arithmetic {
@@ -166,6 +176,11 @@ pub(crate) fn judge(cases: &[Case<'_>]) -> Diagnosis {
             evidence: found.evidence,
         })
         .collect();
+    // Who cannot send more to a target that has nothing left either may have been held up by that.
+    if let Some(full) = diagnosis.full_too().map(|full| full.sentence.clone()) {
+        diagnosis.findings[0].confidence.independence *= CONTRADICTED;
+        diagnosis.sentences.push(format!("The target had next to nothing left either: {full}"));
+    }
     diagnosis
 }
 

@@ -32,6 +32,28 @@ macro_rules! causes {
     };
 }
 
+impl Cause {
+    /// Whether it is room of the target that is used up: workers, processors, connections. What fills for another reason, such as a queue, or is
+    /// seen only by what it does, is not.
+    pub fn is_of_room(self) -> bool {
+        use Cause::*;
+        matches!(
+            self,
+            TaskLimit
+                | MemoryLimit
+                | Descriptors
+                | CpuQuota
+                | Cpu
+                | Pool
+                | Workers
+                | Lock
+                | PostgresCpu
+                | PostgresConnections
+                | Bandwidth
+        )
+    }
+}
+
 causes! {
     /// The load generator itself.
     Generator = "generator", "the load generator";

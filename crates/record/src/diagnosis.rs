@@ -42,6 +42,13 @@ impl Diagnosis {
         self.findings.first().map_or("", |finding| finding.place.as_str())
     }
 
+    /// Where the load generator was the limit, what the target itself had next to nothing left of.
+    pub fn full_too(&self) -> Option<&Finding> {
+        let is_full =
+            |finding: &&Finding| finding.cause.is_of_room() && finding.confidence.value() >= SURE_ENOUGH;
+        self.findings.iter().skip(1).find(is_full).filter(|_| self.cause() == Some(Cause::Generator))
+    }
+
     /// The verdict's cause, if there is one.
     pub fn cause(&self) -> Option<Cause> {
         self.findings.first().map(|finding| finding.cause)
@@ -85,6 +92,9 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
 }
 
+/// From here on a confidence is medium.
+const SURE_ENOUGH: f64 = 0.5;
+
 /// How sure a finding is: the product of four factors, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Confidence {
@@ -109,7 +119,7 @@ impl Confidence {
     pub fn word(self) -> &'static str {
         match self.value() {
             v if v >= 0.8 => "high",
-            v if v >= 0.5 => "medium",
+            v if v >= SURE_ENOUGH => "medium",
             _ => "low",
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
         found.leave(rate, |left| count(left as f64, "request")).unwrap_or_else(|| "requests wait".to_owned());
     let queue = case.bad.service().listeners.iter().max_by_key(|listener| listener.queued);
     // Where they leave the limit as it is, what they fill does not set it.
-    let sets = case.held.is_none_or(|held| !found.leave_limit(held));
+    let sets = !case.freezes_leave_limit();
     let queue = queue.filter(|queue| sets && queue.backlog > 0 && queue.queued * 2 >= queue.backlog);
     let queue = queue.map_or_else(String::new, |queue| {
         let from = f64::from(queue.backlog) / found.longest().as_secs_f64();
@@ -42,9 +42,10 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
     });
     let rarer = frozen.often.map(|often| often.rarer_when_good());
     let decides = match rarer {
-        Some(rarer) if rarer >= RARER => {
+        Some(rarer) if sets && rarer >= RARER => {
             " It froze in every bad trial next to the limit, and in few good ones."
         }
+        _ if !sets => " This costs response time, not the limit.",
         _ => "",
     };
     let name = case.name();

@@ -2,6 +2,7 @@
 
 use super::crowd::{LEAST, MOST, named, outstanding_fact};
 use crate::case::Case;
+use crate::condition::Condition;
 use crate::found::{Found, fact, source};
 use crate::way::used;
 use crate::words::{count, number, time};
@@ -190,15 +191,22 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     if case.bad.workers.as_ref().is_some_and(says_more) {
         return None;
     }
+    let name = case.name();
+    let (outstanding, uses) =
+        (number(load.outstanding), format!("{} of {} processors", number(case.cpu()), number(case.cpus())));
+    let one = AtOnce::of(case);
     let found = Found::new(Cause::Inside)
-        .says(format!(
-            "{} requests wait inside {}, which uses {} of {} processors; its threads do not show what they wait for.",
-            number(load.outstanding),
-            case.name(),
-            number(case.cpu()),
-            number(case.cpus())
-        ))
-        .margin(0.0, 0.0, 1.0)
+        .says(match &one {
+            Some(one) => format!(
+                "By its answers, {name} serves {} at a time: {outstanding} wait inside it, and it uses {uses}.",
+                count(one.served, "request")
+            ),
+            None => format!(
+                "{outstanding} requests wait inside {name}, which uses {uses}; its threads do not show what they wait for."
+            ),
+        })
+        // How many are served at once is reckoned; for what the others wait nobody has seen.
+        .margin(if one.is_some() { 1.0 } else { 0.0 }, 0.0, 1.0)
         .sources(1)
         .seen_by_sweeps(case)
         .evidence(outstanding_fact(case))
@@ -210,11 +218,74 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
             ))
             .seen(threads, load.outstanding, "threads", source::SWEEP),
         );
-    Some(
+    let Some(one) = one else {
+        return Some(
+            found
+                .chain(["requests".to_owned(), format!("inside {name}")])
+                .next("look at its own metrics for full queues, pools, timers and concurrency limits (--metrics URL)")
+                .next("also watch what it talks to (--postgres URL)")
+                .unless("one of its own queues or pools is seen full"),
+        );
+    };
+    Some(one.explains(found, case))
+}
+
+/// How many a service serves at a time, where no thread shows it: by Little's law its rate at the limit × how long one takes while nothing
+/// queues.
+struct AtOnce {
+    served: f64,
+    /// In seconds.
+    each: f64,
+    arithmetic: Arithmetic,
+}
+
+impl AtOnce {
+    /// None unless it comes to a whole number: where it does not, each takes longer the more there are, or the rate itself is limited.
+    fn of(case: &Case<'_>) -> Option<Self> {
+        let well = case.well.as_ref()?;
+        let each = well.seconds.iter().filter_map(|second| second.response_p50).min()?.as_secs_f64();
+        // Seconds in which it stood still, or caught up, are not what it answers in the long run.
+        let held = case.held.filter(|_| case.freezes_leave_limit());
+        let measured = held.unwrap_or(Rate(case.bad.load.answered));
+        let served = (measured.0 * each).round();
+        if each <= 0.0 || served < 1.0 {
+            return None;
+        }
+        let formula = format!("{} at a time / {} each", number(served), time(each));
+        let arithmetic = Arithmetic { formula, ceiling: Rate(served / each), measured };
+        arithmetic.agrees().then_some(Self { served, each, arithmetic })
+    }
+
+    fn explains(self, found: Found, case: &Case<'_>) -> Found {
+        let Self { served, each, arithmetic } = self;
+        let load = &case.bad.load;
+        let there = |side: &Condition<'_>| {
+            let busy = (side.load.answered * each).min(served);
+            used(busy, Some((side.load.outstanding - busy).max(0.0)), &side.load)
+        };
+        let name = format!("{} at a time", number(served));
+        let station = Station {
+            size: Some(served),
+            ..case.station(Place::Threads.named(name), |side| Some(there(side)))
+        };
+        let what = if served > 1.0 { "a pool, permits, workers" } else { "a lock, a single worker" };
+        let twice = number(2.0 * served);
         found
-            .chain(["requests".to_owned(), format!("inside {}", case.name())])
-            .next("look at its own metrics for full queues, pools, timers and concurrency limits (--metrics URL)")
-            .next("also watch what it talks to (--postgres URL)")
-            .unless("one of its own queues or pools is seen full"),
-    )
+            .restated(arithmetic)
+            .chain(["requests".to_owned()])
+            .gave(station)
+            .next(format!(
+                "find what lets it serve {} at a time ({what}) and raise that, or make a request shorter: {} now",
+                number(served),
+                time(each)
+            ))
+            .next("its own metrics may name it (--metrics URL), or those of what it talks to (--postgres URL)")
+            .doubles(
+                case,
+                format!("{twice} at a time"),
+                load.answered,
+                "if the rate stays the same, it is the rate itself that is limited",
+            )
+            .unless(format!("more than {} are under way in it at once", number(served)))
+    }
 }

@@ -171,6 +171,7 @@ pub fn recorded_at(costs: Option<Costs>, places: Vec<Seen>, loads: Vec<Load>) ->
             }
             slice.response.record_many(Nanos::from_millis(load.response_ms), load.answered.max(1.0) as u64);
             slice.outstanding_ns = ns(load.outstanding);
+            slice.outstanding = vec![load.outstanding; 10];
             slice.in_flight = load.outstanding as u64;
             slice.connections = load.connections;
             if let Some((from, to)) = load.still.filter(|(_, to)| to / 1_000 == u64::from(index)) {

@@ -1,7 +1,7 @@
 //! torment was the limit, or was not.
 
 use crate::hand::*;
-use record::watch::{PostgresInfo, Watched};
+use record::watch::{PostgresInfo, Subject, Wait, Watched, Window};
 use record::{Cause, Caveat, Doubt, Failure, Lack};
 
 #[test]
@@ -63,4 +63,33 @@ fn what_torment_lacks_is_its_own_and_counted_in_arrivals() {
         assert!(diagnosis.sentences[0].contains(words), "{:?}", diagnosis.sentences);
         assert!(diagnosis.findings.iter().all(|finding| finding.cause != Cause::PostgresConnections));
     }
+}
+
+/// "torment, not the target, high confidence" stood above a section that showed the only event loop of the target busy all the time.
+#[test]
+fn a_target_that_is_full_as_well_is_told_and_makes_it_less_sure() {
+    let of = |used: f64, ready: f64| {
+        second(vec![workers(used, ready, &[(Wait::Events, 1.0 - used), (Wait::Running, used)])])
+    };
+    let late = |window: Window| {
+        let mut bad = load(9000.0, 8000.0, 400.0, 30, window);
+        bad.invalid = vec![Caveat::new(Doubt::GeneratorLate, "the generator itself was 30 ms late at p99")];
+        let about = Watched {
+            subjects: vec![Subject { name: "nginx".to_owned(), cpus: CPUS, ..Subject::default() }],
+            ..watched()
+        };
+        judge(about, vec![load(100.0, 100.0, 1.0, 1, of(0.02, 0.0)), bad])
+    };
+    let full = late(of(0.98, 0.02));
+    expect(&full, Cause::Generator);
+    assert_eq!(full.full_too().map(|finding| finding.cause), Some(Cause::Cpu), "{full:#?}");
+    assert!(
+        full.sentences
+            .iter()
+            .any(|said| said.starts_with("The target had next to nothing left either: All requests pass"))
+    );
+    let idle = late(of(0.3, 0.0));
+    assert_eq!(idle.full_too(), None, "{idle:#?}");
+    let sure = |found: &record::Diagnosis| found.findings[0].confidence.value();
+    assert!(sure(&full) < sure(&idle));
 }

@@ -4,6 +4,7 @@ mod checkpoints;
 mod event_loop;
 mod freeze;
 mod generator;
+mod inside;
 mod java;
 mod network;
 mod nothing;

@@ -1,0 +1,86 @@
+//! Requests wait in the service, and no thread shows for what.
+
+use crate::hand::*;
+use record::watch::{Wait, Window};
+use record::{Cause, Ended, Limit, LimitUnit, Verdict};
+use torment_diagnosis::diagnose;
+use units::Nanos;
+
+/// One thread, which waits for events most of the time.
+fn idle() -> Window {
+    second(vec![workers(0.05, 0.0, &[(Wait::Events, 0.95), (Wait::Running, 0.05)])])
+}
+
+fn at(rate: f64, answered: f64, outstanding: f64, response_ms: u64) -> Load {
+    load(rate, answered, outstanding, response_ms, idle())
+}
+
+/// Of a pool of ten, each of which takes 20 ms, it was said that requests wait inside, and the reader had to reckon how many are served.
+#[test]
+fn how_many_are_served_at_a_time_is_reckoned() {
+    for (calm, bad, served, reckoned) in [
+        (
+            at(250.0, 250.0, 5.0, 20),
+            at(520.0, 495.0, 120.0, 240),
+            "serves 10 requests",
+            Some("10 at a time / 20 ms each"),
+        ),
+        (
+            at(50.0, 50.0, 0.5, 10),
+            at(104.0, 99.0, 120.0, 1_200),
+            "serves 1 request",
+            Some("1 at a time / 10 ms each"),
+        ),
+        // Neither one nor two: each takes longer when there are more, or the rate is limited.
+        (at(70.0, 70.0, 0.7, 10), at(160.0, 140.0, 120.0, 900), "threads do not show", None),
+    ] {
+        let found = judge(watched(), vec![calm, bad]);
+        expect(&found, Cause::Inside);
+        assert!(found.sentences[0].contains(served), "{:?}", found.sentences);
+        assert_eq!(found.arithmetic.as_ref().map(|found| found.formula.as_str()), reckoned);
+    }
+}
+
+/// "A freeze, medium" was what gave first, beside a limit that freezes left as it is.
+#[test]
+fn what_sets_the_limit_is_looked_for_beside_freezes_that_leave_it() {
+    let froze = |load: Load| Load { still: Some((200, 1_200)), ..load };
+    let trials = vec![
+        at(250.0, 250.0, 5.0, 20),
+        froze(at(490.0, 490.0, 300.0, 200)),
+        froze(Load { good: false, ..at(510.0, 495.0, 480.0, 200) }),
+    ];
+    let mut recording = recorded(None, watched(), trials);
+    let limit = Limit {
+        goal: "nine-of-ten".to_owned(),
+        held: Some(498.0),
+        lower: Some(490.0),
+        upper: Some(505.0),
+        unit: LimitUnit::Requests,
+        regular: true,
+        good_trials: 1,
+        bad_trials: 1,
+        lower_due: 2_450,
+        lower_bad: 0,
+        throughput: None,
+    };
+    assert_eq!(diagnose(&recording).cause(), Some(Cause::Freeze), "before the limit is known");
+    recording.came_to(&Verdict::Limits {
+        limits: vec![limit],
+        ended: Ended::Converged,
+        curve: Vec::new(),
+        detection_limit: 0.01,
+        trials: 3,
+        loaded: Nanos::from_secs(15),
+        background: None,
+        warmed_up: None,
+        overloaded: None,
+        generator: None,
+    });
+    let found = diagnose(&recording);
+    expect(&found, Cause::Inside);
+    let arithmetic = found.arithmetic.as_ref().expect("ten of them take 20 ms each");
+    assert_eq!((arithmetic.formula.as_str(), arithmetic.measured.0), ("10 at a time / 20 ms each", 498.0));
+    let freeze = found.findings.iter().find(|finding| finding.cause == Cause::Freeze).expect("it did freeze");
+    assert!(freeze.sentence.ends_with(" This costs response time, not the limit."), "{}", freeze.sentence);
+}
