@@ -6,7 +6,7 @@ import type { Listed } from './document';
 import { lasted, moment, tied } from './format';
 import { asked, type Key, shownRuns, SPANS } from './history-rows';
 import { LimitHistory, LimitPicture } from './limit';
-import { alikes, axes, axisOf } from './limits';
+import { alikes, axes, reach } from './limits';
 import { readHistory } from './read';
 import { ask, Trouble } from './source';
 import { Scroll } from './table';
@@ -102,7 +102,7 @@ export function History(): JSX.Element {
               <input
                 type="search"
                 value={state.text}
-                placeholder="target, command, verdict, name, tag:…, machine:…, plan:…"
+                placeholder="words, or target:… tag:… plan:…"
                 onInput={(event) => change({ text: event.currentTarget.value })}
               />
             </label>
@@ -182,7 +182,10 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
     <div class="compare">
       {chosen.length === 0 ? (
         <>
-          <span class="faint">Select 2 to {MOST} runs to compare them.</span>
+          <button type="button" disabled>
+            compare runs
+          </button>
+          <span class="faint">Select 2 to {MOST}.</span>
           <span class="key">
             {TONES.map(([tone, means]) => (
               <span key={tone} class={tone}>
@@ -200,7 +203,12 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
               compare {chosen.length} runs
             </a>
           ) : (
-            <span>One run selected: select another to compare.</span>
+            <>
+              <button type="button" disabled>
+                compare 1 run
+              </button>
+              <span>Select another.</span>
+            </>
           )}
           <button type="button" onClick={clear}>
             clear selection
@@ -261,7 +269,7 @@ function Rows({
             </th>
             {head('target', 'run')}
             {head('verdict', 'verdict')}
-            {limits && head('limit', 'limit', 'text', 'on a scale of its own for each target')}
+            {limits && head('limit', 'limit', 'text', [...scales].map(([unit, axis]) => reach(unit, axis)).join('; '))}
             {head('started', 'started')}
             {changes && (
               <th scope="col" class="text col-before">
@@ -274,7 +282,7 @@ function Rows({
         </thead>
         <tbody>
           {runs.map((run) => {
-            const axis = scales.get(axisOf(run));
+            const axis = run.limit ? scales.get(run.limit.unit) : undefined;
             const like = histories.get(run.alike) ?? [];
             const opened = state.opened === run.id && like.length > 1;
             return (

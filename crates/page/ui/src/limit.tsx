@@ -3,10 +3,9 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { ChartView } from './chart/chart';
-import { Group, type Range } from './chart/group';
-import { formatTick } from './format';
+import { Group } from './chart/group';
 import type { Limit, Listed, Phase, Timeline } from './document';
-import { limitChart, middle } from './limits';
+import { type Axis, decades, limitChart, middle, placeOn } from './limits';
 
 const WIDTH = 120;
 const HEIGHT = 16;
@@ -15,25 +14,22 @@ const SIDE = 3;
 
 /** The limit as a tick within its interval. Of one that is only known to be higher there is no interval: an arrow says so, for a bar up to the
  * end of the axis would look like its doubt, or like room that is left. */
-export function LimitPicture({ limit, axis, words }: { limit: Limit; axis: Range; words: string }): JSX.Element {
-  const [from, to] = axis;
-  const at = (value: number) => SIDE + Math.min(1, Math.max(0, (value - from) / (to - from))) * (WIDTH - 2 * SIDE);
+export function LimitPicture({ limit, axis, words }: { limit: Limit; axis: Axis; words: string }): JSX.Element {
+  const at = (value: number) => SIDE + placeOn(axis, value) * (WIDTH - 2 * SIDE);
   const { lower, upper } = limit;
   const centre = middle(limit);
-  const [left, right] = [at(lower ?? from), at(upper ?? centre ?? from)];
+  const [left, right] = [at(lower ?? axis.from), at(upper ?? centre ?? axis.from)];
   const tick = centre === null ? null : at(centre);
   return (
-    <>
-      <svg class="limit" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words}>
-        <line class="axis" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
-        {upper !== null && <rect class="interval" x={left} y="4" width={Math.max(1, right - left)} height={HEIGHT - 8} />}
-        {tick !== null && <line class="middle" x1={tick} x2={tick} y1="1" y2={HEIGHT - 1} />}
-        {tick !== null && upper === null && <path class="more" d={`M${Math.min(tick + 2, WIDTH - 5)} ${HEIGHT / 2 - 4}l5 4l-5 4z`} />}
-      </svg>
-      <span class="scale" aria-hidden="true">
-        0 to {formatTick(to, 'count')} {limit.unit}
-      </span>
-    </>
+    <svg class="limit" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words}>
+      <line class="axis" x1="0" x2={WIDTH} y1={HEIGHT / 2} y2={HEIGHT / 2} />
+      {decades(axis).map((step) => (
+        <line key={step} class="axis" x1={at(step)} x2={at(step)} y1="3" y2={HEIGHT - 3} />
+      ))}
+      {upper !== null && <rect class="interval" x={left} y="4" width={Math.max(1, right - left)} height={HEIGHT - 8} />}
+      {tick !== null && <line class="middle" x1={tick} x2={tick} y1="1" y2={HEIGHT - 1} />}
+      {tick !== null && upper === null && <path class="more" d={`M${Math.min(tick + 2, WIDTH - 5)} ${HEIGHT / 2 - 4}l5 4l-5 4z`} />}
+    </svg>
   );
 }
 

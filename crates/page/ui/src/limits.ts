@@ -1,12 +1,14 @@
-/** The limits of runs: on an axis that all runs of a target share, and over time. */
+/** The limits of runs: on an axis that all runs of a unit share, and over time. */
 
-import type { Range } from './chart/group';
+import { formatTick } from './format';
 import type { Chart, Limit, Listed } from './document';
 
 /** So many letters of a commit tell it from others. */
 const COMMIT = 7;
 /** An axis reaches so much further than what stands on it. */
 const AIR = 1.1;
+/** Limits that differ by more than this stand on a logarithmic axis: on another the smaller ones could not be seen. */
+const SPREAD = 10;
 /** More names of commits than this would cover the figures. */
 const NAMED = 8;
 
@@ -15,23 +17,47 @@ export function middle({ held, lower }: Limit): number | null {
   return lower === null ? null : (held ?? lower);
 }
 
-/** What the axis of a run's limit is called by. */
-export function axisOf(run: Listed): string {
-  return `${run.limit?.unit} ${run.target}`;
+/** What the limits of a list stand on. */
+export interface Axis {
+  from: number;
+  to: number;
+  /** Equal steps are equal factors. */
+  log: boolean;
 }
 
-/** The axis of every target, from nothing on, so that a bar is as long as what it stands for. What is open at one end says little of where to
- * look, and counts only where nothing else is known. */
-export function axes(runs: readonly Listed[]): Map<string, Range> {
-  const found = new Map<string, Range>();
-  for (const [key, limits] of grouped(runs, axisOf)) {
-    const all = limits.flatMap(({ limit }) => limit ?? []);
-    const closed = all.filter(({ lower, upper }) => lower !== null && upper !== null);
-    const ends = (closed.length > 0 ? closed : all).flatMap(({ lower, upper }) => [lower, upper]);
-    const most = Math.max(0, ...ends.filter((end) => end !== null));
-    if (most > 0) found.set(key, [0, roundUp(most * AIR)]);
+/** The axis of every unit, the same in all rows: what stands further to the right is more. From nothing on, or by powers of ten. What is open at
+ * one end says little of where to look, and counts only where nothing else is known. */
+export function axes(runs: readonly Listed[]): Map<string, Axis> {
+  const all = runs.flatMap(({ limit }) => limit ?? []);
+  const found = new Map<string, Axis>();
+  for (const [unit, limits] of grouped(all, ({ unit }) => unit)) {
+    const known = limits.map(middle).filter((at): at is number => at !== null && at > 0);
+    const closed = limits.flatMap(({ lower, upper }) => (lower !== null && upper !== null ? [upper] : []));
+    const most = Math.max(0, ...known, ...closed);
+    if (most <= 0) continue;
+    const least = Math.min(most, ...known);
+    const decade = (round: (value: number) => number, value: number) => 10 ** round(Math.log10(value));
+    const log = most > SPREAD * least;
+    found.set(unit, log ? { from: decade(Math.floor, least), to: decade(Math.ceil, most), log } : { from: 0, to: roundUp(most * AIR), log });
   }
   return found;
+}
+
+/** Where a value stands, as a share of the axis. */
+export function placeOn({ from, to, log }: Axis, value: number): number {
+  const share = log ? Math.log(Math.max(value, from) / from) / Math.log(to / from) : (value - from) / (to - from);
+  return Math.min(1, Math.max(0, share));
+}
+
+/** Powers of ten on a logarithmic axis, its ends among them. */
+export function decades({ from, to, log }: Axis): number[] {
+  const steps = log ? Math.round(Math.log10(to / from)) : 0;
+  return Array.from({ length: steps === 0 ? 0 : steps + 1 }, (_, step) => from * 10 ** step);
+}
+
+/** What an axis reaches over, for the head of its column. */
+export function reach(unit: string, { from, to, log }: Axis): string {
+  return `${formatTick(from, 'count')} to ${formatTick(to, 'count')} ${unit}${log ? ', a line every ×10' : ''}`;
 }
 
 /** To two digits: an end of an axis that nobody asks about. */
@@ -46,12 +72,12 @@ export function alikes(runs: readonly Listed[]): Map<number | null, Listed[]> {
   return grouped(ended.sort((a, b) => a.started_unix_ms - b.started_unix_ms), (run) => run.alike);
 }
 
-function grouped<K>(runs: readonly Listed[], key: (run: Listed) => K): Map<K, Listed[]> {
-  const found = new Map<K, Listed[]>();
-  for (const run of runs) {
-    const group = found.get(key(run));
-    if (group) group.push(run);
-    else found.set(key(run), [run]);
+function grouped<T, K>(all: readonly T[], key: (one: T) => K): Map<K, T[]> {
+  const found = new Map<K, T[]>();
+  for (const one of all) {
+    const group = found.get(key(one));
+    if (group) group.push(one);
+    else found.set(key(one), [one]);
   }
   return found;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Limit, Listed } from '../src/document';
-import { alikes, axes, axisOf, limitChart, middle } from '../src/limits';
+import { alikes, axes, decades, limitChart, middle, placeOn, reach } from '../src/limits';
 
 const limit = (lower: number | null, held: number | null, upper: number | null): Limit => ({ lower, held, upper, unit: 'requests/s' });
 
@@ -33,17 +33,20 @@ test.each([
   expect(middle(limit)).toBe(known);
 });
 
-test('all runs of a target have one axis, which a search that was cut short does not stretch', () => {
+/** Each target had its own, so that a limit of 500/s stood where one of 90,000/s did. */
+test('all runs of a unit have one axis', () => {
   const runs = [
     run('a', { limit: limit(1980, 1991, 2000) }),
     run('b', { limit: limit(1000, null, 1020) }),
-    run('cut short', { limit: limit(10, null, null), state: 'cut_short' }),
-    run('other', { limit: limit(100, null, null), target: 'http://shop/' }),
-    run('odd', { limit: limit(86_000, 92_520, 93_000), target: 'http://odd/' }),
+    run('at least', { limit: limit(300, null, null), state: 'cut_short' }),
     run('none', { target: 'null' }),
   ];
-  const found = axes(runs);
-  expect(runs.map((run) => found.get(axisOf(run)))).toEqual([[0, 2200], [0, 2200], [0, 2200], [0, 110], [0, 110_000], undefined].map((axis) => axis && axis.map((end) => expect.closeTo(end))));
+  expect([...axes(runs)]).toEqual([['requests/s', { from: 0, to: 2200, log: false }]]);
+  const far = [...runs, run('far', { limit: limit(86_000, 92_520, 93_000), target: 'http://odd/' })];
+  const axis = axes(far).get('requests/s')!;
+  expect(axis).toEqual({ from: 100, to: 100_000, log: true });
+  expect([decades(axis), reach('requests/s', axis)]).toEqual([[100, 1000, 10_000, 100_000], '100 to 100k requests/s, a line every ×10']);
+  expect([10, 100, 1000, 100_000].map((at) => placeOn(axis, at))).toEqual([0, 0, expect.closeTo(1 / 3), 1]);
 });
 
 test('the limits of runs that are alike, over time', () => {

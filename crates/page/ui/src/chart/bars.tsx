@@ -12,6 +12,8 @@ import { useWidth } from './width';
 import { wrapped } from './wrap';
 
 const FOOT = 34;
+/** Figures of the axis stand above, too: who sees the first bars does not see the last. */
+const HEAD = 20;
 /** The height of a line of a name or a note, of a bar, and of what stands thin below it. */
 const LINE = 15;
 const BAR = 18;
@@ -53,7 +55,7 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
     below = bar + BAR + (row.parts.length > 0 ? THIN : 0) + LINE * notes.length;
     return { ...row, names, notes, top, bar };
   });
-  const head = 6;
+  const head = HEAD;
   const bottom = head + below;
   const [min, max] = barRange(chart, rows);
   const share = (value: number) =>
@@ -75,9 +77,11 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
           {ticks(chart.x.unit, chart.x.log, min, max, room).map((tick) => (
             <g key={tick}>
               <line class="grid" x1={at(tick)} x2={at(tick)} y1={head} y2={bottom} />
-              <text class="tick" x={at(tick)} y={bottom + 15} text-anchor="middle">
-                {formatTick(tick, chart.x.unit)}
-              </text>
+              {[head - 6, bottom + 15].map((y) => (
+                <text key={y} class="tick" x={at(tick)} y={y} text-anchor="middle">
+                  {formatTick(tick, chart.x.unit)}
+                </text>
+              ))}
             </g>
           ))}
           <text class="tick" x={(left + width - right) / 2} y={bottom + FOOT - 4} text-anchor="middle">

@@ -124,7 +124,11 @@ export function rowOf(chart: Chart, point: Point): Row | undefined {
 
 /** `1.2 ms – 1.5 ms`, or `1.2 ms or more`; nothing if it has none. */
 export function interval({ low, high }: Point, unit: Chart['y']['unit']): string {
-  if (low !== null && high !== null) return `${format(low, unit)} – ${format(high, unit)}`;
+  if (low !== null && high !== null) {
+    const [from, to] = [format(low, unit), format(high, unit)];
+    // One that is narrower than the digits tells nothing.
+    return from === to ? '' : `${from} – ${to}`;
+  }
   if (low !== null) return `${format(low, unit)} or more`;
   return high === null ? '' : `${format(high, unit)} or less`;
 }
