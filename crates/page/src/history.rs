@@ -213,7 +213,10 @@ pub(crate) mod tests {
         );
         let open = RunSummary { upper: None, ..ours };
         let said = |run: &RunSummary| super::line(run)["verdict"].clone();
-        assert_eq!(said(&open), "at least 1,991 requests/s: torment, not the target, was the limit");
+        assert_eq!(
+            said(&open),
+            "at least 1,991 requests/s: torment was the limit, so that of the target is not known"
+        );
         // Whether it was the freezes that made torment late is known to the page of the run alone.
         let stood_still = Some(StoodStill { times: 2, longest: Nanos::from_millis(900) });
         let froze = RunSummary { stood_still, ..open };

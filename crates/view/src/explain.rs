@@ -100,7 +100,9 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines: Vec<Text> = Vec::new();
     if diagnosis.findings.is_empty() {
         lines.extend(none(diagnosis));
+        lines.extend(freezes::beside(view));
         lines.extend(next(diagnosis));
+        lines.extend(freezes::way_on(view));
         return lines;
     }
     let beside = freezes::beside(view);

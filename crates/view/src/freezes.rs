@@ -12,6 +12,15 @@ use units::{Nanos, Rate, Share};
 /// Trials within this factor of a rate are next to it.
 const NEAR: f64 = 1.03;
 
+/// How sure that is, and what it did meanwhile: silences are counted, and what is seen in the same seconds may only go along with them.
+pub(crate) fn sure(view: &RunView) -> Option<String> {
+    let found = view.freezes()?;
+    Some(match found.meanwhile.code {
+        "unseen" | "nothing" => " (high confidence; why is not known)".to_owned(),
+        _ => " (high confidence; medium in what it did meanwhile)".to_owned(),
+    })
+}
+
 /// In one line, if it did; under a goal that is met, whose headline has the first half, what it cost. Nothing where the verdict on what gave
 /// first says it.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
@@ -122,12 +131,14 @@ pub(crate) fn limit_stays(view: &RunView) -> bool {
     held(view).zip(view.freezes()).is_some_and(|(held, found)| found.leave_limit(held))
 }
 
-/// That they are what gave first and yet not what sets the limit: then what that is, is not known.
+/// That nothing else is known to have given, and they do not set the limit: then what does is not known. Earlier versions called them what gave
+/// first all the same.
 pub(crate) fn beside(view: &RunView) -> Option<Text> {
-    let is_so = cause(view) == Some(Cause::Freeze) && !view.is_ours() && limit_stays(view);
-    let most = view.freezes().filter(|_| is_so)?.between?;
+    let is_all = matches!(cause(view), None | Some(Cause::Freeze)) && view.diagnosis.is_some();
+    let is_so = is_all && recur(view) && !view.is_ours() && limit_stays(view);
     let queued = view.words().arrivals();
-    let known = format!(": between freezes it answers {most} and no more, however many {queued} queue");
+    let known = format!(": between freezes it answers no more than that either, however many {queued} queue");
+    is_so.then_some(())?;
     Some(Text::empty().and(Tone::Strong, "what sets the limit is not known").then(known))
 }
 
@@ -148,13 +159,8 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
     };
     let queued = view.words().arrivals();
     Some(match (found.between, fails_without(view, found, held)) {
-        // What it answers between them is said where what sets the limit is.
-        _ if beside(view).is_some() => format!("; the limit stays at about {held}"),
-        (Some(most), _) if found.leave_limit(held) => {
-            format!(
-                "; the limit stays at about {held}: between freezes it answered no more than {most}, however many {queued} queued"
-            )
-        }
+        // Beside what holds a second figure that is nearly the same would look like a contradiction.
+        _ if found.leave_limit(held) => format!("; the limit stays at about {held}"),
         (Some(most), _) if most.0 > held.0 => {
             format!(
                 "; the limit rises to about {}: between freezes it answered that while {queued} queued",

@@ -93,6 +93,21 @@ pub(crate) fn unsaid(diagnosis: &Diagnosis) -> Option<&Arithmetic> {
     diagnosis.arithmetic.as_ref().filter(|arithmetic| arithmetic.agrees() && !is_said(arithmetic))
 }
 
+/// Behind what gave first, what it comes to: ` 10 permits / 50 ms held per request = 201/s.`
+pub(crate) fn reckoned(diagnosis: &Diagnosis) -> Option<String> {
+    let found = diagnosis.arithmetic.as_ref().filter(|found| found.agrees())?;
+    let about = if found.is_near() { "" } else { "about " };
+    Some(format!(" {} = {}: that is {about}the limit.", found.formula, found.ceiling))
+}
+
+/// The sentences that say the same.
+pub(crate) fn reckonings(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
+    let formula = diagnosis.arithmetic.as_ref().map(|found| &found.formula);
+    let is_it =
+        move |text: &Text| formula.is_some_and(|formula| text.to_string().starts_with(formula.as_str()));
+    sentences(diagnosis).into_iter().filter(is_it)
+}
+
 /// What it came to: the first sentence to be seen first.
 pub(crate) fn sentences(diagnosis: &Diagnosis) -> Vec<Text> {
     let said = &diagnosis.sentences;

@@ -231,9 +231,11 @@ impl Measure {
             _ => number(value),
         };
         let by = if is_share { one(difference.by) } else { format!("×{}", one(difference.by)) };
-        match difference.interval {
-            Some(interval) => format!("{by} ({}–{})", one(interval.low), one(interval.high)),
-            None => by,
+        let ends = difference.interval.map(|interval| (one(interval.low), one(interval.high)));
+        match ends {
+            // One that is narrower than the digits tells nothing.
+            Some((low, high)) if low != high => format!("{by} ({low}–{high})"),
+            _ => by,
         }
     }
 }

@@ -49,18 +49,20 @@ impl RunComparison {
         let better = if less_is_better { DOWN } else { UP };
         let (x, note) = match judged {
             true => (format!("times as much{better}"), "the zone that it lies in entirely is the answer"),
-            false => ("times as much".to_owned(), "their loads differ, so nothing is judged"),
+            false => ("times as much".to_owned(), "their loads differ, so none is called better or worse"),
         };
-        let note = format!("line: the 95 % interval of a difference; {note}");
-        let chart = Chart::of(id, title, Form::Intervals, (&x, Unit::Ratio), ("", Unit::Count))
-            .log_x()
-            .note(note)
-            .band(below.0, None, Some(low).filter(|_| judged), below.1)
-            .band("no difference", Some(low), Some(high), Tone::Faint)
-            .band(above.0, Some(high).filter(|_| judged), None, above.1)
-            .upright("the same", Some(1.0), Tone::Faint)
-            .points("difference", Role::Achieved, points);
-        Chart { rows, ..chart }
+        let note = format!("line: the 95 % interval of a difference, by the seconds of one run each; {note}");
+        let chart =
+            Chart::of(id, title, Form::Intervals, (&x, Unit::Ratio), ("", Unit::Count)).log_x().note(note);
+        let chart = match judged {
+            true => chart
+                .band(below.0, None, Some(low), below.1)
+                .band("no difference", Some(low), Some(high), Tone::Faint)
+                .band(above.0, Some(high), None, above.1),
+            false => chart,
+        };
+        let chart = chart.upright("the same", Some(1.0), Tone::Faint);
+        Chart { rows, ..chart.points("difference", Role::Achieved, points) }
     }
 }
 
@@ -93,7 +95,8 @@ fn word(measure: &Measure, difference: &Difference, is_drawn: bool) -> Piece {
         _ => means,
     };
     // That neither lost any more than the other is no figure.
-    let alike = by.strip_prefix("0 % ").filter(|_| measure.unit == record::Unit::Share);
+    let is_judged = difference.standing != Standing::Unknown;
+    let alike = by.strip_prefix("0 % ").filter(|_| measure.unit == record::Unit::Share && is_judged);
     if let Some(interval) = alike {
         let text = format!("no difference {}", interval.replace('–', " to "));
         return Piece { text, tone };
@@ -214,8 +217,8 @@ mod tests {
         let [chart] = pictures.as_slice() else { panic!("{pictures:?}") };
         let names: Vec<&str> = chart.bands.iter().map(|band| band.name.as_str()).collect();
         let rows: Vec<&str> = chart.rows.iter().map(|row| row.word.text.as_str()).collect();
-        assert_eq!((names, rows), (vec!["no difference"], vec!["other load"]));
-        assert!(chart.note.ends_with("nothing is judged"), "{}", chart.note);
+        assert_eq!((names, rows), (vec![], vec!["other load"]));
+        assert!(chart.note.ends_with("none is called better or worse"), "{}", chart.note);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use crate::RunView;
 use crate::document::{Text, Tone};
 use crate::experiment::{Names, Row, answer_word, figure, median, ratio, rows, value};
 use crate::words::quoted;
-use record::{Answer, Cause, Taken};
+use plan::Measure;
+use record::{Answer, Cause, Doubt, Taken};
 
 /// The hypotheses that are decided one way or the other, each with what was changed.
 pub(super) fn answered(view: &RunView) -> Option<Text> {
@@ -95,6 +96,43 @@ pub(super) fn brings(view: &RunView) -> Option<Text> {
     });
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| Text::labelled("expect", said.join("; ")))
+}
+
+/// How quick answers are in what is adopted, or else as the plan stands, and whether any were missing: a change that answers more may answer
+/// later.
+pub(super) fn quick(view: &RunView) -> Option<Text> {
+    let (names, standing) = Names::of(view).zip(view.standing.as_ref())?;
+    view.end.as_ref()?;
+    let rows = rows(&names, standing);
+    let better = rows.iter().find(|row| row.judged.answer == Answer::Better);
+    let row = better.or(rows.first())?;
+    let side = |is_raised: bool| {
+        let mut of = row.asked.contrast.iter().filter(|(_, weight)| (*weight > 0.0) == is_raised);
+        of.next().map(|(arm, _)| *arm)
+    };
+    let taken = |arm: usize| -> Vec<&Taken> {
+        names.taken(arm, row.asked.probe).filter(|taken| names.is_at_load(taken)).collect()
+    };
+    let times = |arm: usize| {
+        let of = |measure: Measure| {
+            let mut figures: Vec<f64> =
+                taken(arm).into_iter().filter_map(|taken| figure(taken, measure)).collect();
+            median(&mut figures).map(|time| value(measure, time))
+        };
+        Some(format!("p50 {} and p99 {}", of(Measure::P50)?, of(Measure::P99)?))
+    };
+    let (arm, before) = (side(true).filter(|_| better.is_some()), side(false)?);
+    let said = match arm {
+        Some(arm) => format!("{}, where it was {}", times(arm)?, times(before)?),
+        None => format!("{} as the plan stands", times(before)?),
+    };
+    let failed = |taken: &&&Taken| taken.caveats.iter().any(|caveat| caveat.doubt == Doubt::NotAnswered);
+    let all: Vec<&Taken> = arm.into_iter().chain([before]).flat_map(taken).collect();
+    let lost = match all.iter().filter(failed).count() {
+        0 => "no request failed".to_owned(),
+        starts => format!("requests failed in {starts} of {} starts", all.len()),
+    };
+    Some(Text::labelled("response time", format!("{said} (medians of the starts); {lost}")))
 }
 
 /// Without the digits that half of its doubt makes meaningless: 953 ± 34 is 950.

@@ -39,7 +39,9 @@ pub(super) fn of(pages: &Pages) -> Front {
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
     // That torment is the limit is told with what it makes; that its diagnosis says so too is no news.
     let ours = run.diagnosis.as_ref().filter(|_| run.is_ours()).map(verdict::sentences).unwrap_or_default();
-    let said: Vec<Text> = verdict.iter().cloned().chain(drawn).chain(ours).collect();
+    // What gave first has its reckoning beside it.
+    let reckoned = run.diagnosis.iter().flat_map(verdict::reckonings);
+    let said: Vec<Text> = verdict.iter().cloned().chain(drawn).chain(ours).chain(reckoned).collect();
     let sections = sections::all(pages).into_iter().filter_map(|section| section.without(&said));
     let sections: Vec<_> = sections.collect();
     hedge(run, &mut verdict);
@@ -79,11 +81,12 @@ fn head(view: &RunView) -> Head {
     head
 }
 
-/// A goal whose name does not say what it asks for is told with that.
+/// A goal whose name does not say what it asks for is told with that. A search asks it of each trial, and its limit is what most trials meet.
 fn goal(view: &RunView, goal: &str) -> String {
     let name = Objective::ZERO_DROP.to_string();
+    let of = if view.kind() == Kind::Search { "a trial is good if " } else { "" };
     match goal.strip_prefix(&name) {
-        Some(rest) => format!("{name} (no {} fails){rest}", view.words().arrival()),
+        Some(rest) => format!("{name} ({of}no {} fails){rest}", view.words().arrival()),
         None => goal.to_owned(),
     }
 }
@@ -152,23 +155,32 @@ fn both(view: &RunView) -> Vec<Text> {
         .or_else(|| if is_found { lines.next() } else { None })
         .or_else(|| if held_all { None } else { lines.next() })
         .or_else(|| verdict::none(view.diagnosis.as_ref()?));
-    first.into_iter().chain(why).chain(second).chain(cost_beside(view)).collect()
+    first.into_iter().chain(why).chain(second).chain(full_too(view)).chain(cost_beside(view)).collect()
 }
 
-/// What freezes cost beside a limit that stays the same without them, to stand below what sets that.
+/// Where torment was the limit, what the target had next to nothing left of: then it may be near its own.
+fn full_too(view: &RunView) -> Option<Text> {
+    let full = view.diagnosis.as_ref().filter(|_| view.is_ours())?.full_too()?;
+    let said = Text::empty().and(Tone::Strong, "the target may be near its own limit");
+    Some(
+        said.then(format!(": {}", full.sentence))
+            .and(Tone::Faint, format!(" ({} confidence)", full.confidence.word())),
+    )
+}
+
+/// What freezes cost beside a limit that stays the same without them, to stand below what sets that; and what to do about them, unless that is
+/// all there is to do.
 fn cost_beside(view: &RunView) -> Vec<Text> {
-    match view.diagnosis.as_ref() {
-        Some(found) if freezes::beside(view).is_some() => verdict::sentences(found),
-        Some(found)
-            if found.cause() == Some(Cause::Inside)
-                && freezes::recur(view)
-                && !view.is_ours()
-                && freezes::limit_stays(view) =>
-        {
-            freezes::line(view).map(|line| line.and(Tone::Faint, freezes::NO_LIMIT)).into_iter().collect()
-        }
-        _ => Vec::new(),
+    if view.is_ours() || !freezes::recur(view) || !freezes::limit_stays(view) {
+        return Vec::new();
     }
+    if let Some(found) = view.diagnosis.as_ref().filter(|found| found.cause() == Some(Cause::Freeze)) {
+        return verdict::sentences(found);
+    }
+    let Some(line) = freezes::line(view) else { return Vec::new() };
+    let line = line.and(Tone::Faint, freezes::NO_LIMIT);
+    let advice = view.freezes().filter(|_| freezes::way_on(view).is_empty()).map(|found| found.advice());
+    vec![advice.into_iter().fold(line, |line, advice| line.then(format!("; {advice}")))]
 }
 
 /// Why a limit is not green, where what holds does not say it.
@@ -193,7 +205,10 @@ fn way_on(view: &RunView) -> Vec<Text> {
         return raise(view).into_iter().chain([brings]).collect();
     }
     match view.kind() {
-        Kind::Experiment => return decided::next(view).into_iter().chain(decided::brings(view)).collect(),
+        Kind::Experiment => {
+            let way = decided::next(view).into_iter().chain(decided::brings(view));
+            return way.chain(decided::quick(view)).collect();
+        }
         Kind::Sheet => return sheet_use(view).into_iter().collect(),
         _ => {}
     }
@@ -216,8 +231,13 @@ pub(super) fn met(view: &RunView) -> Option<bool> {
     }
 }
 
-/// Says of what gave first how sure that is.
+/// Says of what gave first what it reckons to, and how sure that is.
 fn hedge(view: &RunView, said: &mut [Text]) {
+    if let Some((line, sure)) = freezes::line(view).zip(freezes::sure(view))
+        && let Some(line) = said.iter_mut().find(|said| **said == line)
+    {
+        *line = std::mem::take(line).and(Tone::Faint, sure);
+    }
     let Some(found) = &view.diagnosis else { return };
     let Some(first) = found.findings.first() else { return };
     let sentence = verdict::sentences(found).into_iter().next();
@@ -235,7 +255,9 @@ fn hedge(view: &RunView, said: &mut [Text]) {
             Cause::Freeze => format!(" ({word} confidence that this sets the limit)"),
             _ => format!(" ({word} confidence)"),
         };
-        *line = std::mem::take(line).and(Tone::Faint, sure);
+        let reckoned = verdict::reckoned(found).filter(|_| !view.is_ours());
+        let line_with = reckoned.into_iter().fold(std::mem::take(line), |line, reckoned| line.then(reckoned));
+        *line = line_with.and(Tone::Faint, sure);
     }
 }
 

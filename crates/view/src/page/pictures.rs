@@ -8,6 +8,7 @@ mod threads;
 mod working_set;
 
 pub(crate) use effects::{DOWN, UP};
+pub(crate) use limit::knee;
 
 use crate::document::Chart;
 use crate::{Kind, RunView};

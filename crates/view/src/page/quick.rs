@@ -1,7 +1,9 @@
 //! How quick answers are, where the goal does not ask for that.
 
 use super::front::met;
+use super::pictures::knee;
 use crate::document::{Text, Tone};
+use crate::strays::PLACE;
 use crate::words::{number, rounded};
 use crate::{Kind, RunView, Times, Trial, TrialState, Words, freezes, hiccups};
 use plan::Objective;
@@ -11,6 +13,10 @@ use units::{Nanos, Rate};
 /// Trials near a limit, and those at what to plan for, as shares of it.
 const NEAR: RangeInclusive<f64> = 0.97..=1.03;
 const EASY: RangeInclusive<f64> = 0.78..=0.82;
+/// What to plan for, as a share of what holds, whether or not that is the limit: the rest is for what a search does not see.
+const EASILY: f64 = 0.8;
+/// A figure of a rate this much lower is told with that rate.
+const THERE: f64 = 0.98;
 
 /// What to plan for, how quick answers are then, and how to ask for quick ones.
 pub(super) fn line(view: &RunView) -> Option<Text> {
@@ -21,24 +27,11 @@ pub(super) fn line(view: &RunView) -> Option<Text> {
         return None;
     }
     let (label, plan) = match view.kind() {
-        Kind::Load if met(view) == Some(true) => {
-            let load = view.load()?;
-            let times = load.figures.response()?.quantiles;
-            let quick = format!("p50 is {} and p99 {}", times.p50, times.p99);
-            // In a closed loop nothing is late, and the rate is what it got through.
-            let is_late = |late: &Times| late.quantiles.max > Nanos(1);
-            match load
-                .rate
-                .filter(|_| load.figures.times().nth(LATENESS).flatten().as_ref().is_none_or(is_late))
-            {
-                Some(rate) => ("plan for", format!("{rate}, which it held: {quick}")),
-                None => ("response time", quick),
-            }
-        }
+        Kind::Load => of_load(view)?,
         Kind::Search => ("plan for", of_search(view)?),
         _ => return None,
     };
-    let asks = if objective.deadline.is_some() || view.is_ours() {
+    let asks = if objective.deadline.is_some() || view.is_ours() || met(view) == Some(false) {
         ""
     } else {
         "; to set a limit: --goal 'p99<50ms'"
@@ -50,49 +43,96 @@ fn p99(trial: &Trial) -> Option<Nanos> {
     trial.figures.response().map(|times| times.quantiles.p99)
 }
 
-/// Four fifths of the limit, with how quick answers are there, where that was measured, and next to the limit; where none was reached, what was
-/// held.
-fn of_search(view: &RunView) -> Option<String> {
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
-    if view.is_ours() {
-        let held = Rate(held);
-        return Some(format!("{held} at most, which it held; response times there are partly torment's own"));
+/// What was asked, with how quick answers were then: of more nothing is known, and of a rate that was too much no figure is one to plan with.
+fn of_load(view: &RunView) -> Option<(&'static str, String)> {
+    let load = view.load()?;
+    // In a closed loop nothing is late, and the rate is what it got through.
+    let is_late = |late: &Times| late.quantiles.max > Nanos(1);
+    let is_open = load.figures.times().nth(LATENESS).flatten().as_ref().is_none_or(is_late);
+    let rate = load.rate.filter(|_| is_open);
+    match (met(view)?, rate) {
+        (false, rate) => {
+            let rate = rate?;
+            Some(("plan for", format!("less than {rate}; how much it holds: torment find")))
+        }
+        (true, rate) => {
+            let times = load.figures.response()?.quantiles;
+            let quick = format!("p50 is {} and p99 {}", times.p50, times.p99);
+            Some(match rate {
+                Some(rate) => ("plan for", format!("{rate}, all that was tried: {quick}")),
+                None => ("response time", quick),
+            })
+        }
     }
+}
+
+/// What to plan for, and why that.
+struct Plan {
+    rate: f64,
+    why: String,
+}
+
+impl Plan {
+    /// Four fifths of what holds; less where answers take longer already, or where the limit may be lower than that.
+    fn of(view: &RunView, held: f64) -> Self {
+        let mut plan = Self { rate: held * EASILY, why: "80 % of that, to have room".to_owned() };
+        let lower = view.limits.first().and_then(|limit| limit.lower).filter(|lower| *lower < plan.rate);
+        if let Some(lower) = lower {
+            plan = Self { rate: lower, why: "the lower end of the interval".to_owned() };
+        }
+        let good =
+            |at: f64| good(view).map(|(rate, _)| rate).filter(|rate| *rate < at).max_by(f64::total_cmp);
+        if let Some((knee, below)) =
+            knee(view).filter(|knee| *knee <= plan.rate).and_then(|at| Some((at, good(at)?)))
+        {
+            plan = Self { rate: below, why: format!("below the knee at {}/s", number(knee)) };
+        }
+        plan
+    }
+}
+
+/// Good trials, with their rates.
+fn good(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
+    let good = view.trials.iter().filter(|trial| TrialState::of(trial) == TrialState::Good);
+    good.filter_map(|trial| Some((trial.rate?.0, trial)))
+}
+
+/// What to plan for, with how quick answers are there, or at the highest rate below that was measured, and next to what holds.
+pub(super) fn of_search(view: &RunView) -> Option<String> {
+    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
+    let plan = Plan::of(view, held);
     let within = |shares: RangeInclusive<f64>, state: TrialState| {
         let there = move |trial: &&Trial| trial.rate.is_some_and(|rate| shares.contains(&(rate.0 / held)));
         view.trials.iter().filter(move |trial| TrialState::of(trial) == state).filter(there)
     };
-    let near = within(NEAR, TrialState::Good).filter_map(p99).max();
-    let easy = within(EASY, TrialState::Good)
-        .filter_map(|trial| Some((trial.rate?, trial.figures.response()?.quantiles)))
-        .max_by_key(|(_, times)| times.p99);
-    let is_found = view.fails_at().is_some();
-    let Some((rate, times)) = easy else {
-        let near = near.map(|near| format!("; p99 is {near} at most near {}/s", number(held)));
-        let (at, why) =
-            if is_found { (rounded(Rate(held * EASILY)), "80 % of that") } else { (Rate(held), HELD) };
-        return Some(format!("{at} at most, {why}{}", near.unwrap_or_default()));
+    // At four fifths one was made on purpose.
+    let is_easy = |at: f64| EASY.contains(&(plan.rate / held)) && EASY.contains(&(at / held));
+    let easy = good(view).filter(|(at, _)| is_easy(*at)).max_by_key(|(_, trial)| p99(trial));
+    let below = || {
+        let below = good(view).filter(|(at, _)| *at <= plan.rate * (1.0 + PLACE));
+        below.max_by(|a, b| a.0.total_cmp(&b.0))
     };
+    let measured =
+        easy.or_else(below).and_then(|(at, trial)| Some((at, trial.figures.response()?.quantiles)));
+    let there = measured.map(|(at, _)| at).filter(|at| is_easy(*at) || *at == plan.rate);
+    let rate = there.map_or_else(|| rounded(Rate(plan.rate)), Rate);
+    let near = within(NEAR, TrialState::Good).filter_map(p99).max();
     // Who sees a bad mark there would find the figure wrong.
     let bad =
         |near: Nanos| within(NEAR, TrialState::Bad).filter_map(p99).max().filter(|bad| bad.0 > 2 * near.0);
     let in_bad =
         near.and_then(bad).map(|bad| format!(" in good trials, {bad} in bad ones")).unwrap_or_default();
-    let quick = format!("p50 is {} and p99 {}", times.p50, times.p99);
-    let is_hiccup = |near: &Nanos| times.p99.as_secs_f64() > hiccups::ABOVE * near.as_secs_f64();
-    let why = near.filter(is_hiccup).map(|_| format!(" ({})", hiccups::why(view, rate.0, true)));
-    let why = why.unwrap_or_default() + &freezes::hold_up(view, times.p99);
-    if !is_found {
-        // Nothing is to be kept away from a limit that was not reached.
-        let there = near.map(|near| format!(": p99 up to {near} there{in_bad}")).unwrap_or_default();
-        return Some(format!("{} at most, {HELD}{there}; at {rate} {quick}{why}", Rate(held)));
-    }
-    let up_to = near.map(|near| format!(", p99 up to {near} near {}/s{in_bad}", number(held)));
-    Some(format!("{rate} at most, 80 % of that: {quick} there{why}{}", up_to.unwrap_or_default()))
+    let quick = measured.map(|(at, times)| {
+        let at_it = if at < rate.0 * THERE { format!("at {}", Rate(at)) } else { "there".to_owned() };
+        let is_hiccup = |near: &Nanos| times.p99.as_secs_f64() > hiccups::ABOVE * near.as_secs_f64();
+        let why = near.filter(is_hiccup).map(|_| format!(" ({})", hiccups::why(view, at, true)));
+        let held_up = freezes::hold_up(view, times.p99);
+        format!(": p50 is {} and p99 {} {at_it}{}{held_up}", times.p50, times.p99, why.unwrap_or_default())
+    });
+    let near = near.map(|near| format!("; p99 up to {near} near {}/s{in_bad}", number(held)));
+    let own = if view.is_ours() { "; partly torment's own delay" } else { "" };
+    Some(format!("{rate}, {}{}{}{own}", plan.why, quick.unwrap_or_default(), near.unwrap_or_default()))
 }
 
 /// Where lateness stands among the times of a load.
 const LATENESS: usize = 2;
-/// What to plan for, as a share of the limit.
-const EASILY: f64 = 0.8;
-const HELD: &str = "the highest that held";

@@ -81,13 +81,13 @@ pub(crate) fn between(ended: Option<&Ended>, lower: Option<f64>, upper: Option<f
 pub(crate) fn open(ended: &Ended, upper: Option<f64>, ours: Option<bool>) -> Option<String> {
     let fails = upper.map(|upper| format!("fails at {}", number(upper)));
     Some(match (ended, fails) {
-        (Ended::MaxReached, _) => "no limit found".to_owned(),
+        (Ended::MaxReached, _) => "no limit found up to --max".to_owned(),
         (Ended::GeneratorLimit, Some(fails)) => match ours {
             Some(false) => format!("{fails}, in between {HELD_UP}"),
             _ => format!("{fails}, torment fell behind in between"),
         },
         (Ended::GeneratorLimit, None) => match ours {
-            Some(true) => "torment, not the target, was the limit".to_owned(),
+            Some(true) => "torment was the limit, so that of the target is not known".to_owned(),
             Some(false) => format!("above that {HELD_UP}"),
             None => "above that torment fell behind".to_owned(),
         },

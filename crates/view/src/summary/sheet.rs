@@ -34,7 +34,8 @@ fn blocks(view: &RunView) -> Option<Text> {
     };
     let launched = |name: &str, row: &str| {
         let [alone, joined] = ["0 MiB, launch", JOINED_EMPTY].map(|column| find(row, column));
-        let joined = joined.map(|joined| format!(" ({} with its join)", value(joined.unit, joined.median)));
+        let joined =
+            joined.map(|joined| format!(" ({} until it has ended)", value(joined.unit, joined.median)));
         Some(format!("{name} {}{}", value(alone?.unit, alone?.median), joined.unwrap_or_default()))
     };
     let switched = find("futex, threads", "one processor").and_then(|figure| {
@@ -58,7 +59,8 @@ fn ranges(view: &RunView) -> Option<Text> {
             let is_it = figure.table == range.table && figure.row == range.most && what == JOINED;
             is_it && range.most_at.as_ref().is_none_or(|most_at| most_at == at)
         });
-        let joined = joined.map(|joined| format!(", with its join {}", value(joined.unit, joined.median)));
+        let joined =
+            joined.map(|joined| format!(", until it has ended {}", value(joined.unit, joined.median)));
         format!("{}{}", range_words(range), joined.unwrap_or_default())
     };
     let ranges: Vec<String> = CostRange::of(&view.measured).iter().map(range).collect();

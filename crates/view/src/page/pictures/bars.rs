@@ -111,7 +111,10 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
     }
     let mut note = "bar: the median with its interval".to_owned();
     let says = [
-        (!parts.is_empty(), "; thin bar: what its parts, measured apart, add up to"),
+        (
+            !parts.is_empty(),
+            "; thin bar: what its parts, measured apart, add up to; where it ends elsewhere, the rest is unexplained",
+        ),
         (all_doubtful, "; hollow: all are doubtful"),
         (!all_doubtful && bars.iter().any(|bar| bar.tone == Tone::Warn), "; hollow: doubtful"),
         (is_log, "; logarithmic scale: compare where bars end, not how long they are"),
@@ -131,8 +134,7 @@ fn unlike(figure: &Figure) -> Option<String> {
     let more = sum - figure.median;
     let word = if more > 0.0 { "more" } else { "less" };
     let is_seen = !figure.parts.is_empty() && more.abs() > UNLIKE * figure.median;
-    is_seen
-        .then(|| format!("that is {} {word} than was measured: unexplained", value(figure.unit, more.abs())))
+    is_seen.then(|| format!("that is {} {word} than was measured", value(figure.unit, more.abs())))
 }
 
 /// Whether the largest of these is so many times the smallest that only a logarithmic axis shows both.

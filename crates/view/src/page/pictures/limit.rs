@@ -197,7 +197,7 @@ fn beyond(view: &RunView) -> &'static str {
 
 /// The lowest rate from which on every good trial is slower than every one below: else the marks would not show it. None where that is the limit
 /// itself.
-fn knee(view: &RunView) -> Option<f64> {
+pub(crate) fn knee(view: &RunView) -> Option<f64> {
     // Where torment is the limit, what climbs is its own.
     let limit = view.limits.first().filter(|_| !view.is_ours())?;
     let (held, lower) = (limit.held.or(limit.lower)?, limit.lower?);
@@ -306,6 +306,14 @@ mod tests {
         assert_eq!(knee(&[(450.0, 28), (600.0, 4), (800.0, 16), (900.0, 17)]), None, "no mark shows it");
         assert_eq!(knee(&[(900.0, 6), (960.0, 40), (1000.0, 60)]), None, "that is the limit");
         assert_eq!(super::knee(&found(&[(800.0, 12), (900.0, 40)])), None, "nothing to compare it with");
+    }
+
+    /// The plan lay beyond the knee that the picture beside it named.
+    #[test]
+    fn nobody_plans_for_more_than_the_knee() {
+        let view = found(&[(100.0, 4), (200.0, 5), (400.0, 4), (500.0, 6), (700.0, 12), (900.0, 40)]);
+        let plan = crate::page::quick::of_search(&view).expect("it holds something");
+        assert!(plan.starts_with("500/s, below the knee at 700/s: "), "{plan}");
     }
 
     /// At 1,280/s of 1,990 one second had a p99 of 11 ms, and the text beside it said 1.3 ms at 1,592/s.

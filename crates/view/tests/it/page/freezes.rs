@@ -58,7 +58,7 @@ fn diagnosed(run: Run) -> Run {
     run.diagnosed(diagnose(&recording))
 }
 
-/// A search whose trials near the limit all froze said that the queue of new connections was full, with low confidence, and not why.
+/// As runs were judged that are kept: a search whose trials near the limit all froze said that the queue of new connections was full, with low confidence, and not why.
 #[test]
 fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     let froze = |rate: f64| good(rate).still(200, 1_000).left(490);
@@ -69,11 +69,8 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     let said = words(&front(&run));
     assert!(said[0].starts_with("holds 494 requests/s"), "{said:?}");
     // What freezes cost is not taken for what sets the limit, and what that is, is not known.
-    assert_eq!(
-        said[1],
-        "what sets the limit is not known: between freezes it answers 503/s and no more, however many requests queue",
-        "{said:?}"
-    );
+    let unknown = "what sets the limit is not known: between freezes it answers no more than that either, however many requests queue";
+    assert_eq!(said[1], unknown, "{said:?}");
     let cost = "the service froze 3 times for 1 s each: at 503/s each freeze leaves 503 requests waiting; what it did then could not be seen. (this costs response time, not the limit)";
     assert_eq!(said[2], cost, "{said:?}");
     assert!(said[3].starts_with("next: look into the target's log at those moments"), "{said:?}");
@@ -84,10 +81,6 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     assert_eq!(front(&run).chain, [], "nothing in it gave first");
     let summary: Vec<String> = summary(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
     assert_eq!(summary.iter().filter(|line| line.contains("froze 3 times")).count(), 1, "{summary:#?}");
-    assert!(
-        summary.iter().any(|line| line.contains("the good trials next to the limit froze about as often")),
-        "{summary:#?}"
-    );
     let explained: Vec<String> = explain(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
     assert!(explained.iter().any(|line| line.contains("expect: without the freezes")), "{explained:#?}");
     assert_eq!(run_json(&RunView::of(&run.events))["diagnosis"]["findings"][0]["cause"], "freeze");
@@ -105,7 +98,9 @@ fn who_falls_behind_only_in_freezes_is_not_the_limit() {
     assert!(said.iter().any(|line| line.starts_with("next: look into the target's log")), "{said:?}");
     let said = words(&ended_by_torment(run(good(2200.0)), None));
     assert!(
-        said[0].starts_with("at least 1,984 requests/s: torment, not the target, was the limit"),
+        said[0].starts_with(
+            "at least 1,984 requests/s: torment was the limit, so that of the target is not known"
+        ),
         "{said:?}"
     );
 }

@@ -282,7 +282,7 @@ fn figures_of_a_machine_are_bars() {
     run.events.extend(figures.map(|figure| Event::Measured { figure: Box::new(figure) }));
     let front = document(&Pages::of(&run.events)).front;
     let said = words(&front);
-    assert_eq!(said[0], "cost: a process 48 µs (115 µs with its join), a context switch 1.9 µs");
+    assert_eq!(said[0], "cost: a process 48 µs (115 µs until it has ended), a context switch 1.9 µs");
     assert!(said[1].starts_with("launch: 0.0 ns (nothing) to 1.24 ms (fork, 64 MiB); "), "{said:?}");
     let titles: Vec<&str> = front.pictures.iter().map(|chart| chart.title.as_str()).collect();
     // Of launches with their join and of the worker's pages there is one figure each.
@@ -300,7 +300,7 @@ fn figures_of_a_machine_are_bars() {
         ("vfork", ""),
         ("async task", ""),
         ("nothing, 0 MiB", ""),
-        ("clone3", "that is 150 µs less than was measured: unexplained"),
+        ("clone3", "that is 150 µs less than was measured"),
     ];
     assert_eq!(rows, expected, "what several have in common is said once");
     assert_eq!(launch.rows[5].word.text, "0.0 ns", "it has no place on such an axis, and is there");
