@@ -1,5 +1,6 @@
 //! Two machines, or one at two times: which is faster at what, and by how much. Below it: loads and searches.
 
+mod changes;
 mod code;
 mod compared;
 mod difference;
@@ -7,6 +8,7 @@ mod doubts;
 mod forms;
 mod junit;
 mod measure;
+mod measured;
 mod picture;
 mod runs;
 mod settings;
@@ -14,10 +16,10 @@ mod spread;
 mod text;
 
 pub use compared::Compared;
+pub(crate) use difference::changed_by;
 pub use difference::{Difference, NOISE, Standing};
-pub(crate) use difference::{changed_by, limits_differ};
-pub(crate) use measure::limit_figure;
 pub use measure::{Figure as RunFigure, Measure};
+pub(crate) use measured::{limit_figure, limits_differ};
 pub use runs::{MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
 pub use spread::Spread;
 

@@ -5,7 +5,7 @@ use crate::values::{rate_value, seconds};
 use crate::words::rounded;
 use crate::{RunView, Text, Tone, Trial, TrialState, Words};
 use diagnosis::{Freezes, shown, times};
-use record::{Cause, Ended, Verdict};
+use record::{Cause, Ended};
 use serde_json::{Value, json};
 use units::{Nanos, Rate, Share};
 
@@ -25,7 +25,7 @@ pub(crate) fn sure(view: &RunView) -> Option<String> {
 /// first says it.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
     let found = view.freezes().filter(|_| cause(view) != Some(Cause::Freeze))?;
-    if is_met(view) {
+    if view.goal_met() == Some(true) {
         return Some(Text::empty().and(Tone::Warn, "frozen").then(format!(" {}", cost(view, &found))));
     }
     // Where no limit of the target was found it is a warning.
@@ -38,11 +38,6 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
 pub(crate) fn but(view: &RunView) -> Option<String> {
     let found = view.freezes()?;
     Some(format!(", but the target {}{}", times(found.each.len()), found.lengths()))
-}
-
-fn is_met(view: &RunView) -> bool {
-    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
-    matches!(verdict, Some(Verdict::Goal { met: Some(true), .. }))
 }
 
 /// What gave first, if that is known.

@@ -100,11 +100,7 @@ pub fn run_json(view: &RunView) -> Value {
         put("detection_limit", detection);
         put("loaded_seconds", seconds(view.loaded()));
     } else {
-        let met = match verdict {
-            Some(Verdict::Goal { met, .. }) => json!(met),
-            _ => Value::Null,
-        };
-        put("goal_met", met);
+        put("goal_met", json!(view.goal_met()));
         put("freezes", freezes::json(view));
         put("trial", view.load().as_ref().map_or(Value::Null, |t| trial(view, t)));
     }

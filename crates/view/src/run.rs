@@ -175,6 +175,14 @@ pub struct RunView {
 }
 
 impl RunView {
+    /// Whether the goal of a load is met; none as long as that is not known.
+    pub fn goal_met(&self) -> Option<bool> {
+        match self.end.as_ref()?.verdict.as_ref()? {
+            Verdict::Goal { met, .. } => *met,
+            _ => None,
+        }
+    }
+
     /// What kind of run it is.
     pub fn kind(&self) -> Kind {
         match self.end.as_ref().and_then(|end| end.verdict.as_ref()) {

@@ -1,35 +1,16 @@
 //! Which functions of two profiled runs cost more or less, in processor time of a request.
 
+use super::changes::CodeChanges;
 use super::compared::Compared;
 use super::runs::RunComparison;
 use crate::document::{Section, Table, indented};
-use crate::{RunView, Text, Tone, symbol};
+use crate::{Text, Tone, symbol};
 use serde_json::{Value, json};
-use stacks::{CodeChange, CodeScope, each_request};
+use stacks::CodeChange;
 use units::Nanos;
 
 /// Functions in a table.
 const SHOWN: usize = 10;
-
-/// How the functions of a run differ from those of the first one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CodeChanges {
-    /// In what they do themselves,
-    itself: Vec<CodeChange>,
-    /// and with what they call.
-    with_callees: Vec<CodeChange>,
-}
-
-impl CodeChanges {
-    /// None if one of the two has no profile under a load.
-    pub(super) fn of(first: &RunView, other: &RunView) -> Option<Self> {
-        // A search has one of well below its limit first.
-        let of = |view: &RunView| view.profiles.iter().find(|profile| profile.requests > Some(0)).cloned();
-        let (first, other) = (of(first)?, of(other)?);
-        let changes = |spent| each_request(&first, &other, spent);
-        Some(Self { itself: changes(CodeScope::Itself)?, with_callees: changes(CodeScope::WithCallees)? })
-    }
-}
 
 /// Those that differ by more than chance, the largest difference first.
 fn sure(changes: &[CodeChange]) -> Vec<&CodeChange> {
@@ -137,6 +118,7 @@ impl RunComparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RunView;
     use record::{CallNode, CodeFunction, Profile, StackCount};
 
     fn run(samples: [u64; 2]) -> RunView {

@@ -1,7 +1,7 @@
 //! Why a difference between runs may come of something else.
 
 use super::compared::Compared;
-use super::measure::{Run, other_load};
+use super::measured::{Run, other_load};
 use super::settings::plans;
 use super::spread::Spread;
 use crate::{RunView, caveats, fleet};

@@ -1,11 +1,10 @@
-//! What is compared of runs.
+//! Something that is compared of runs: its figures, how they differ, and both in words.
 
-use super::difference::{Difference, Standing};
-use super::settings::rates;
-use super::spread::{SHARE, Spread, load};
+use super::difference::{Difference, Standing, changed_by};
+use crate::Tone;
 use crate::sheet::value;
-use crate::{Kind, RunView};
-use record::{Limit, LimitUnit, Unit, Verdict};
+use crate::words::number;
+use record::Unit;
 use stats::Estimate;
 use units::Share;
 
@@ -38,115 +37,12 @@ pub struct Figure {
 }
 
 impl Figure {
-    fn sure(interval: Estimate) -> Self {
+    pub(super) fn sure(interval: Estimate) -> Self {
         Self { value: interval.value, interval: Some(interval) }
     }
 
-    fn alone(value: f64) -> Self {
+    pub(super) fn alone(value: f64) -> Self {
         Self { value, interval: None }
-    }
-}
-
-/// A run and its seconds.
-pub(super) type Run<'a> = (&'a RunView, &'a Spread);
-
-/// All that at least one of the runs has. Of a run with another load than the first nothing is judged.
-pub(super) fn measures(runs: &[Run<'_>], noise: f64) -> Vec<Measure> {
-    let other_loads: Vec<bool> = runs.iter().map(|run| other_load(runs[0], *run).is_some()).collect();
-    let is_search = runs.iter().any(|(view, _)| view.kind() == Kind::Search);
-    let of = if is_search { format!(" at {} of its limit", Share(SHARE)) } else { String::new() };
-    let mut all = Vec::new();
-    let mut add =
-        |id, title: String, unit, less_is_better, decides, figure: &dyn Fn(Run<'_>) -> Option<Figure>| {
-            let figures: Vec<Option<Figure>> = runs.iter().map(|run| figure(*run)).collect();
-            if figures.iter().any(Option::is_some) {
-                let mut measure =
-                    Measure { id, title, unit, less_is_better, decides, figures, differences: Vec::new() };
-                let difference = |run: usize| {
-                    let found = measure.difference(run, noise)?;
-                    Some(if other_loads[run] {
-                        Difference { standing: Standing::Unknown, ..found }
-                    } else {
-                        found
-                    })
-                };
-                measure.differences = (0..runs.len()).map(difference).collect();
-                all.push(measure);
-            }
-        };
-    let text = str::to_owned;
-    add("goal", text("goal"), Unit::Count, false, true, &goal);
-    let unit = |view: &RunView| Some(view.limits.first()?.unit.clone());
-    let unit = runs.iter().find_map(|(view, _)| unit(view)).unwrap_or(LimitUnit::Requests);
-    let per_second = if unit.is_rate() { Unit::PerSecond } else { Unit::Count };
-    add("capacity", format!("limit ({unit})"), per_second, false, true, &capacity);
-    for (which, id, name) in
-        [(0, "response_p50", "p50"), (1, "response_p90", "p90"), (2, "response_p99", "p99")]
-    {
-        let figure = |(_, spread): Run<'_>| {
-            let (value, interval) = spread.quantile(which)?;
-            Some(Figure { value, interval })
-        };
-        add(id, format!("response {name}{of}"), Unit::Nanos, true, true, &figure);
-    }
-    let longest =
-        |(view, _): Run<'_>| Some(Figure::alone(load(view)?.figures.response()?.quantiles.max.0 as f64));
-    add("response_max", format!("response max{of}"), Unit::Nanos, true, false, &longest);
-    let goodput = |(view, spread): Run<'_>| match view.kind() {
-        Kind::Load => spread.goodput().map(Figure::sure).or_else(|| {
-            let load = load(view)?;
-            Some(Figure::alone(units::Rate::of(load.figures.outcomes.ok, load.loaded).0))
-        }),
-        _ => None,
-    };
-    add("goodput", text("goodput"), Unit::PerSecond, false, true, &goodput);
-    let lost = |(view, spread): Run<'_>| {
-        // Of a load whose queue grows nothing may be lost yet: what it loses in the long run is its verdict, and so it is here.
-        let judged = load(view).filter(|_| view.kind() == Kind::Load)?.judgement;
-        let grows = judged.filter(|judgement| judgement.growth_per_second.is_some());
-        let found = grows.map(|judgement| Estimate::exact(judgement.loss)).or_else(|| spread.lost());
-        found.map(Figure::sure)
-    };
-    add("lost", text("lost"), Unit::Share, true, true, &lost);
-    let cpu = |(view, spread): Run<'_>| spread.cpu(load(view)?.figures.outcomes.answered()).map(Figure::sure);
-    add("cpu_per_request", format!("target's processor time a request{of}"), Unit::Nanos, true, false, &cpu);
-    let memory = |(_, spread): Run<'_>| spread.memory().map(|bytes| Figure::alone(bytes as f64));
-    add("memory", format!("target's memory at most{of}"), Unit::Bytes, true, false, &memory);
-    all
-}
-
-/// How the load of a run differs from that of the first, if it does: what differs then may be no merit and no fault of the target.
-pub(super) fn other_load(first: Run<'_>, other: Run<'_>) -> Option<String> {
-    let [first, other] = [first, other].map(|(view, _)| view.started.as_ref().map(|started| &started.plan));
-    rates(first?, other?)
-}
-
-/// Whether a load met its goal, as 1 or 0.
-fn goal((view, _): Run<'_>) -> Option<Figure> {
-    match &view.end.as_ref()?.verdict {
-        Some(Verdict::Goal { met: Some(met), .. }) => {
-            Some(Figure::sure(Estimate::exact(f64::from(u8::from(*met)))))
-        }
-        _ => None,
-    }
-}
-
-/// What a search has found for its first goal: the rate that is held, and its interval; or the highest rate that was shown to hold, and at most
-/// the lowest that was shown not to.
-fn capacity((view, _): Run<'_>) -> Option<Figure> {
-    let Limit { held, lower, .. } = view.limits.first()?;
-    limit_figure(*held, *lower, view.fails_at())
-}
-
-/// A limit as it is compared; none if neither end is known.
-pub(crate) fn limit_figure(held: Option<f64>, lower: Option<f64>, upper: Option<f64>) -> Option<Figure> {
-    match (lower, upper) {
-        (None, None) => None,
-        (Some(low), high) => {
-            let value = held.unwrap_or(low);
-            Some(Figure::sure(Estimate { value, low, high: high.unwrap_or(f64::INFINITY) }))
-        }
-        (None, Some(high)) => Some(Figure::sure(Estimate { value: 0.0, low: 0.0, high })),
     }
 }
 
@@ -176,6 +72,144 @@ impl Measure {
         match self.interval_words(&figure) {
             interval if interval.is_empty() => self.words(figure.value),
             interval => format!("{} ({interval})", self.words(figure.value)),
+        }
+    }
+
+    /// A run's against the first one's.
+    pub(super) fn difference(&self, run: usize, noise: f64) -> Option<Difference> {
+        let (first, other) = (self.figures[0]?, self.figures[run]?);
+        if run == 0 {
+            return None;
+        }
+        let both = first.interval.zip(other.interval);
+        if self.id == "goal" {
+            let standing = match other.value - first.value {
+                0.0 => Standing::Same,
+                more if more > 0.0 => Standing::Better,
+                _ => Standing::Worse,
+            };
+            return Some(Difference { by: other.value - first.value, interval: None, standing });
+        }
+        if self.unit == Unit::Share {
+            let interval = both.map(|(first, other)| other.minus(first));
+            let standing = interval.map_or(Standing::Unknown, Standing::of_lost);
+            return Some(Difference { by: other.value - first.value, interval, standing });
+        }
+        if first.value <= 0.0 || other.value <= 0.0 {
+            return Some(Difference { by: f64::NAN, interval: None, standing: Standing::Unknown });
+        }
+        let interval = both.and_then(|(first, other)| match self.id {
+            // Bounds are no intervals that miss now and then: the true limits are between them, so all quotients are possible.
+            "capacity" => Some(Estimate {
+                value: other.value / first.value,
+                low: other.low / first.high,
+                high: other.high / first.low,
+            }),
+            _ => other.over(first),
+        });
+        let harm = |ratio: Estimate| {
+            let inverse = Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low };
+            if self.less_is_better { ratio } else { inverse }
+        };
+        let standing = interval.map_or(Standing::Unknown, |ratio| Standing::of(harm(ratio), noise));
+        Some(Difference { by: other.value / first.value, interval, standing })
+    }
+
+    /// Whether its differences are factors.
+    pub(super) fn is_multiple(&self) -> bool {
+        self.unit != Unit::Share && self.id != "goal"
+    }
+
+    /// Whether a run's figure, and the ends of its interval, are near enough to the first one's to be told in percents.
+    pub(super) fn is_near(&self, run: usize) -> bool {
+        self.differences[run].filter(|difference| self.is_multiple() && difference.by.is_finite()).is_none_or(
+            |difference| {
+                let ends = difference.interval.iter().flat_map(|of| [of.low, of.high]);
+                ends.chain([difference.by]).all(|factor| (0.5..2.0).contains(&factor))
+            },
+        )
+    }
+
+    /// A run's figure against the first one's, and what that makes, with how sure that is:
+    /// `limit 1,800/s against 2,200/s (−18 %; 95 % interval −20 % to −16 %)`, or without: `response p99 41 ms against 2 ms (×20)`. In percents or
+    /// as factors: all in a sentence in one form.
+    pub(super) fn change_words(&self, run: usize, sure: bool, percents: bool) -> String {
+        let Some((difference, (first, other))) =
+            self.differences[run].zip(self.figures[0].zip(self.figures[run]))
+        else {
+            return self.title.clone();
+        };
+        let title = if self.id == "capacity" { "limit" } else { self.title.as_str() };
+        if self.id == "goal" {
+            return format!("{title} {}", self.difference_words(&difference)).trim().to_owned();
+        }
+        let [other, first] = [other, first].map(|figure| self.words(figure.value));
+        let against = format!("{title} {other} against {first}");
+        let Difference { by, interval, .. } = difference;
+        if !by.is_finite() {
+            return against;
+        }
+        if !self.is_multiple() {
+            return format!("{against}, {}", self.difference_words(&difference));
+        }
+        let words = |factor: f64| match factor {
+            _ if factor.is_infinite() => "?".to_owned(),
+            _ if percents => changed_by(factor),
+            _ => format!("×{}", number(factor)),
+        };
+        match interval.filter(|_| sure) {
+            Some(of) => {
+                format!("{against} ({}; 95 % interval {} to {})", words(by), words(of.low), words(of.high))
+            }
+            None => format!("{against} ({})", words(by)),
+        }
+    }
+
+    /// What a difference means, as a reader sees it: nothing where nothing follows, and no judgement of what only explains.
+    pub(super) fn means(&self, difference: &Difference) -> (&'static str, Tone) {
+        match difference.standing {
+            Standing::Unknown => ("", Tone::Faint),
+            _ if !self.decides => ("not judged", Tone::Faint),
+            standing => (standing.name(), standing.tone()),
+        }
+    }
+
+    /// By how much a run differs, in words: `×1.8 (1.5–2.1)`, `+0.4 % (0.1 %–0.7 %)`.
+    pub fn difference_words(&self, difference: &Difference) -> String {
+        if self.id == "goal" {
+            return match difference.by {
+                less if less < 0.0 => "no longer met".to_owned(),
+                more if more > 0.0 => "now met".to_owned(),
+                _ => String::new(),
+            };
+        }
+        if !difference.by.is_finite() {
+            return String::new();
+        }
+        let is_share = self.unit == Unit::Share;
+        let one = |value: f64| match value {
+            _ if value.is_infinite() => "?".to_owned(),
+            _ if is_share => {
+                let size = Share((value.abs() * 1e5).round() / 1e5);
+                format!(
+                    "{}{size}",
+                    if size.0 == 0.0 {
+                        ""
+                    } else if value < 0.0 {
+                        "−"
+                    } else {
+                        "+"
+                    }
+                )
+            }
+            _ => number(value),
+        };
+        let by = if is_share { one(difference.by) } else { format!("×{}", one(difference.by)) };
+        let ends = difference.interval.map(|interval| (one(interval.low), one(interval.high)));
+        match ends {
+            // One that is narrower than the digits tells nothing.
+            Some((low, high)) if low != high => format!("{by} ({low}–{high})"),
+            _ => by,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Several runs against the first of them: every figure with its interval, and what that means.
 
-use super::code::CodeChanges;
+use super::changes::CodeChanges;
 use super::compared::Compared;
 use super::difference::Standing;
 use super::doubts::doubts;
-use super::measure::{Measure, Run, measures, other_load};
+use super::measure::Measure;
+use super::measured::{Run, measures, other_load};
 use super::spread::Spread;
 use crate::{Kind, RunView, Text};
 use record::{Caveat, Doubt};

@@ -11,7 +11,7 @@ use crate::summary::{
 use crate::words::quoted;
 use crate::{Kind, RunView, Trial, caveats, code, experiment, explain, freezes, sheet, verdict};
 use plan::Objective;
-use record::{Cause, Ended, Purpose, Standing, Verdict};
+use record::{Cause, Ended, Purpose, Standing};
 use units::{Nanos, grouped};
 
 /// Phases at most, the last ones: more could not be told apart.
@@ -136,7 +136,7 @@ fn both(view: &RunView) -> Vec<Text> {
         Some(why) => first.and(Tone::Warn, format!("; {why}")),
         None => first,
     });
-    let why = if met(view) == Some(false) { lines.next() } else { None };
+    let why = if view.goal_met() == Some(false) { lines.next() } else { None };
     // What to do where all was held is told with the way on.
     let held_all = view.search_ended() == Some(&Ended::MaxReached);
     let second = view
@@ -221,14 +221,6 @@ fn way_on(view: &RunView) -> Vec<Text> {
         return next.into_iter().flat_map(|next| [next, verdict::measured(view)]).collect();
     };
     explain::next(found).take(1).chain([verdict::expected(view, found)]).collect()
-}
-
-/// Whether a load met its goal.
-pub(super) fn met(view: &RunView) -> Option<bool> {
-    match view.end.as_ref()?.verdict.as_ref()? {
-        Verdict::Goal { met, .. } => *met,
-        _ => None,
-    }
 }
 
 /// Says of what gave first what it reckons to, and how sure that is.

@@ -1,6 +1,5 @@
 //! How quick answers are, where the goal does not ask for that.
 
-use super::front::met;
 use super::pictures::knee;
 use crate::document::{Text, Tone};
 use crate::strays::PLACE;
@@ -31,7 +30,7 @@ pub(super) fn line(view: &RunView) -> Option<Text> {
         Kind::Search => ("plan for", of_search(view)?),
         _ => return None,
     };
-    let asks = if objective.deadline.is_some() || view.is_ours() || met(view) == Some(false) {
+    let asks = if objective.deadline.is_some() || view.is_ours() || view.goal_met() == Some(false) {
         ""
     } else {
         "; to set a limit: --goal 'p99<50ms'"
@@ -50,7 +49,7 @@ fn of_load(view: &RunView) -> Option<(&'static str, String)> {
     let is_late = |late: &Times| late.quantiles.max > Nanos(1);
     let is_open = load.figures.times().nth(LATENESS).flatten().as_ref().is_none_or(is_late);
     let rate = load.rate.filter(|_| is_open);
-    match (met(view)?, rate) {
+    match (view.goal_met()?, rate) {
         (false, rate) => {
             let rate = rate?;
             Some(("plan for", format!("less than {rate}; how much it holds: torment find")))
