@@ -8,6 +8,8 @@ use units::Nanos;
 
 /// So many slices may come before one that is still on its way: as many as a member keeps that were not acknowledged.
 pub const KEPT_MOST: usize = 120;
+/// So many are acknowledged at once: each acknowledgement costs its coordinator as much as what it hears.
+const ACKNOWLEDGED: u32 = 4;
 
 /// The books of one trial: every arrival is in them once, whatever becomes of those who were to send it.
 ///
@@ -35,6 +37,8 @@ struct Book {
     next: u32,
     /// which begins here.
     until: Nanos,
+    /// It was told that all before this one have come.
+    acknowledged: u32,
     /// Those behind it that have come already.
     early: BTreeMap<u32, Slice>,
     due: u64,
@@ -51,6 +55,16 @@ struct Book {
 impl Book {
     fn is_whole(&self) -> bool {
         self.last.is_some_and(|(slices, _)| self.next >= slices)
+    }
+
+    /// The first that it had not told.
+    fn enter(&mut self, slice: &Slice, gather: &mut Gather) {
+        self.next += 1;
+        self.until += slice.elapsed;
+        self.due += slice.due;
+        self.decided += slice.outcomes.total();
+        self.backlog = slice.backlog;
+        gather.add(self.place, slice);
     }
 }
 
@@ -73,14 +87,13 @@ impl Ledger {
         if known || book.lost || book.is_whole() || book.early.len() >= KEPT_MOST || !slice.is_likely() {
             return false;
         }
-        book.early.insert(slice.index, slice.clone());
+        if slice.index == book.next {
+            book.enter(slice, &mut self.gather);
+        } else {
+            book.early.insert(slice.index, slice.clone());
+        }
         while let Some(slice) = book.early.remove(&book.next) {
-            book.next += 1;
-            book.until += slice.elapsed;
-            book.due += slice.due;
-            book.decided += slice.outcomes.total();
-            book.backlog = slice.backlog;
-            self.gather.add(book.place, &slice);
+            book.enter(&slice, &mut self.gather);
         }
         if book.is_whole() {
             self.done(member);
@@ -183,12 +196,17 @@ impl Ledger {
         self.gather.end()
     }
 
-    /// The last second that a member has told of with all before it; none yet. It need not keep them any longer.
-    pub fn heard(&self, member: u32) -> Option<u32> {
-        self.books.get(&member)?.next.checked_sub(1)
+    /// Up to which second a member need not keep what it told, if that is worth a message: it has told of several since it last heard so.
+    pub fn acknowledge(&mut self, member: u32) -> Option<u32> {
+        let book = self.books.get_mut(&member)?;
+        let is_due = book.next >= book.acknowledged + ACKNOWLEDGED;
+        is_due.then(|| {
+            book.acknowledged = book.next;
+            book.next - 1
+        })
     }
 
-    /// Up to where that is.
+    /// Up to when a member has told of every second.
     pub fn until(&self, member: u32) -> Nanos {
         self.books.get(&member).map_or(Nanos::ZERO, |book| book.until)
     }

@@ -112,7 +112,7 @@ fn listen(workers: u32, rate: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
                 News::Told(Tidings::Slice { trial, slice }) => {
                     ledger.slice(member, &slice);
                     muster.told(member, ledger.until(member));
-                    if let Some(second) = ledger.heard(member) {
+                    if let Some(second) = ledger.acknowledge(member) {
                         post.send(member, Instruction::Heard { trial, second });
                     }
                 }

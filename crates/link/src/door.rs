@@ -8,11 +8,13 @@ use fleet::FleetRole;
 use rustls::pki_types::CertificateDer;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+/// What came is taken from the kernel at once, as a rule: a report of a second is some 5 KiB, of which TLS asks for 4 at a time.
+const TAKEN: usize = 8 << 10;
 /// Nobody needs longer to be reached, or to show a pass.
 const SHOWN: Duration = Duration::from_secs(10);
 
@@ -57,7 +59,8 @@ impl Knock {
     /// Looks at the pass: that it is of the same authority.
     pub async fn shows(self) -> Result<(impl Carries, Shown), String> {
         self.socket.set_nodelay(true).map_err(|why| broke(&why))?;
-        let stream = match timeout(SHOWN, self.acceptor.accept(self.socket).into_fallible()).await {
+        let socket = BufReader::with_capacity(TAKEN, self.socket);
+        let stream = match timeout(SHOWN, self.acceptor.accept(socket).into_fallible()).await {
             Ok(Ok(stream)) => stream,
             Ok(Err((why, socket))) => {
                 hear_out(socket).await;
@@ -72,7 +75,7 @@ impl Knock {
 }
 
 /// A socket that is closed with something unread in it takes back what was said last: why nobody is let in.
-async fn hear_out(mut socket: tokio::net::TcpStream) {
+async fn hear_out(mut socket: impl Carries) {
     let read = async {
         let _ = socket.shutdown().await;
         let mut unread = [0; 4096];

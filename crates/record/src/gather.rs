@@ -86,7 +86,7 @@ impl Gather {
         let mut slice = Slice { outstanding: Vec::new(), silences: Vec::new(), ..merged };
         let mut silences = Vec::new();
         for (_, Fractions { outstanding, silences: heard }) in told {
-            slice.merge_parallel(&Slice { outstanding, ..Slice::default() });
+            slice.add_outstanding(&outstanding);
             silences.push(heard);
         }
         slice.silences = if self.apart { Silence::of_all(&silences) } else { silences.concat() };

@@ -169,7 +169,7 @@ impl Fleet {
             News::Told(Tidings::Slice { trial, slice }) if trial == told_of => {
                 ledger.slice(number, &slice);
                 muster.told(number, ledger.until(number));
-                if let Some(second) = ledger.heard(number) {
+                if let Some(second) = ledger.acknowledge(number) {
                     self.post.send(number, Instruction::Heard { trial, second });
                 }
             }

@@ -1,25 +1,14 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer as _, V2SerializeError, V2Serializer};
+use packed::{LARGEST, LARGEST_LEAST, Packed};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_bytes::ByteBuf;
-use std::ops::Range;
 use units::Nanos;
+
+mod packed;
 
 /// Significant decimal digits kept: a recorded time is within 0.1 % of the true one.
 const DIGITS: u8 = 3;
-/// How the V2 format begins where it is not compressed.
-const COOKIE: u64 = 0x1c84_9313;
-/// Where its header has the length of what follows it, of four bytes as all before the least time;
-const LENGTH: Range<usize> = 4..8;
-/// behind an offset the digits that are kept;
-const KEPT: Range<usize> = 12..16;
-/// the least time, and the largest that there is room for.
-const LEAST: Range<usize> = 16..24;
-const LARGEST: Range<usize> = 24..32;
-/// Its length.
-const HEADER: usize = 40;
-/// HDR reads no header with less.
-const LARGEST_LEAST: u64 = 2;
 
 /// Times counted in buckets of 0.1 % width, from 1 ns up; memory grows with the range seen, never
 /// with the number of times recorded.
@@ -28,7 +17,18 @@ const LARGEST_LEAST: u64 = 2;
 /// whatever the order. Serialised in the HDR V2 format, as base64 where people may read it, so that every quantile can be
 /// derived again later.
 #[derive(Debug, Clone)]
-pub struct Histogram(hdrhistogram::Histogram<u64>);
+pub struct Histogram(Counts);
+
+type Hdr = hdrhistogram::Histogram<u64>;
+
+/// What it holds.
+#[derive(Debug, Clone)]
+enum Counts {
+    /// A count for every bucket up to the largest time: to record, and to find quantiles.
+    Open(Hdr),
+    /// As it was read: most are merged into another, bucket by bucket, and nothing more is asked of them.
+    Packed(Packed),
+}
 
 /// The quantiles every face shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,8 +49,12 @@ pub struct Quantiles {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self(hdrhistogram::Histogram::new(DIGITS).expect("three digits are within HDR's 0 to 5"))
+        Self(Counts::Open(empty()))
     }
+}
+
+fn empty() -> Hdr {
+    Hdr::new(DIGITS).expect("three digits are within HDR's 0 to 5")
 }
 
 /// Those that hold the same, whatever each once had room for.
@@ -68,49 +72,54 @@ impl Histogram {
 
     /// Adds the same time `count` times.
     pub fn record_many(&mut self, time: Nanos, count: u64) {
-        self.0
-            .record_n(time.0.clamp(1, i64::MAX as u64), count)
-            .expect("an auto-resizing histogram holds every value up to i64::MAX");
+        add(self.open_mut(), time.0.clamp(1, i64::MAX as u64), count);
     }
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        self.0.add(&other.0).expect("an auto-resizing histogram takes in any other");
+        let open = self.open_mut();
+        match &other.0 {
+            Counts::Open(other) => open.add(other).expect("an auto-resizing histogram takes in any other"),
+            Counts::Packed(packed) => packed.add_to(open),
+        }
     }
 
     /// Forgets everything, keeps its memory.
     pub fn clear(&mut self) {
-        self.0.reset();
+        self.open_mut().reset();
     }
 
     /// How many times were recorded.
     pub fn count(&self) -> u64 {
-        self.0.len()
+        match &self.0 {
+            Counts::Open(open) => open.len(),
+            Counts::Packed(packed) => packed.count(),
+        }
     }
 
     /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.count() == 0
     }
 
     /// The time that a share `q` (0 to 1) of all is at or below; none of nothing.
     pub fn quantile(&self, q: f64) -> Option<Nanos> {
-        (!self.is_empty()).then(|| Nanos(self.0.value_at_quantile(q).min(self.0.max())))
+        (!self.is_empty()).then(|| Nanos(self.open().value_at_quantile(q).min(self.open().max())))
     }
 
     /// The mean, within 0.1 %; none of nothing.
     pub fn mean(&self) -> Option<Nanos> {
-        (!self.is_empty()).then(|| Nanos(self.0.mean().round() as u64))
+        (!self.is_empty()).then(|| Nanos(self.open().mean().round() as u64))
     }
 
     /// The largest, within 0.1 %; none of nothing.
     pub fn max(&self) -> Option<Nanos> {
-        (!self.is_empty()).then(|| Nanos(self.0.max()))
+        (!self.is_empty()).then(|| Nanos(self.open().max()))
     }
 
     /// Every bucket that holds something, from the shortest on: a time within 0.1 % of all in it, and how many.
     pub fn counts(&self) -> impl Iterator<Item = (Nanos, u64)> {
-        self.0
+        self.open()
             .iter_recorded()
             .map(|bucket| (Nanos(bucket.value_iterated_to()), bucket.count_since_last_iteration()))
     }
@@ -118,12 +127,13 @@ impl Histogram {
     /// Every bucket that holds something, from the shortest on: the least and the largest time that it counts, and how
     /// many it holds.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> {
-        self.counts().map(|(time, count)| (Nanos(self.0.lowest_equivalent(time.0)), time, count))
+        let open = self.open();
+        self.counts().map(|(time, count)| (Nanos(open.lowest_equivalent(time.0)), time, count))
     }
 
     /// How many were longer than `limit`, within the bucket width.
     pub fn count_above(&self, limit: Nanos) -> u64 {
-        self.count() - self.0.count_between(0, limit.0)
+        self.count() - self.open().count_between(0, limit.0)
     }
 
     /// The usual quantiles; none of nothing.
@@ -141,31 +151,42 @@ impl Histogram {
 }
 
 impl Histogram {
+    fn open(&self) -> &Hdr {
+        match &self.0 {
+            Counts::Open(open) => open,
+            Counts::Packed(packed) => packed.open(),
+        }
+    }
+
+    fn open_mut(&mut self) -> &mut Hdr {
+        if let Counts::Packed(packed) = &self.0 {
+            self.0 = Counts::Open(packed.open().clone());
+        }
+        match &mut self.0 {
+            Counts::Open(open) => open,
+            Counts::Packed(_) => unreachable!("it was just opened"),
+        }
+    }
+
     /// In the HDR V2 format. Its header has the largest time that there is room for, which depends on when a histogram last
     /// grew; here it has the largest that was recorded, so that equal histograms are equal bytes.
     fn to_bytes(&self) -> Result<Vec<u8>, V2SerializeError> {
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&self.0, &mut bytes)?;
-        bytes[LARGEST].copy_from_slice(&self.0.max().max(LARGEST_LEAST).to_be_bytes());
+        let (mut bytes, open) = (Vec::new(), self.open());
+        V2Serializer::new().serialize(open, &mut bytes)?;
+        bytes[LARGEST].copy_from_slice(&open.max().max(LARGEST_LEAST).to_be_bytes());
         Ok(bytes)
     }
 
-    fn from_bytes<E: de::Error>(mut bytes: &[u8]) -> Result<Self, E> {
-        // As much room is made as the header says, before anything is read: it is looked at first.
-        let byte = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
-        let number = |at: Range<usize>| bytes.get(at).map(|all| all.iter().fold(0, byte));
-        let follows = bytes.len().saturating_sub(HEADER) as u64;
-        let header = [number(0..4), number(KEPT), number(LEAST)];
-        let is_ours = header == [COOKIE, u64::from(DIGITS), 1].map(Some);
-        if !is_ours || number(LENGTH).is_none_or(|length| length > follows) {
-            return Err(E::custom("not a histogram of ours: of another kind, or cut short"));
-        }
-        let mut inner = hdrhistogram::serialization::Deserializer::new()
-            .deserialize(&mut bytes)
-            .map_err(|e| E::custom(format!("not an HDR histogram: {e}")))?;
-        inner.auto(true);
-        Ok(Self(inner))
+    fn from_bytes<E: de::Error>(bytes: &[u8]) -> Result<Self, E> {
+        let packed = Packed::read(bytes);
+        let none = || E::custom("not a histogram of ours: of another kind, or cut short");
+        packed.map(|packed| Self(Counts::Packed(packed))).ok_or_else(none)
     }
+}
+
+/// Adds the same time, in nanoseconds, `count` times.
+fn add(to: &mut Hdr, time: u64, count: u64) {
+    to.record_n(time, count).expect("an auto-resizing histogram holds every value up to i64::MAX");
 }
 
 impl Serialize for Histogram {

@@ -192,6 +192,11 @@ impl Slice {
         self.join(other, true);
     }
 
+    /// Adds the means of what was outstanding elsewhere in the same second, and nothing else.
+    pub(crate) fn add_outstanding(&mut self, means: &[f64]) {
+        tenths(&mut self.outstanding, means, true);
+    }
+
     /// Appends the second that follows.
     pub fn merge_after(&mut self, next: &Self) {
         self.join(next, false);
