@@ -1,6 +1,9 @@
 //! What the fuzzers have kept: real samples, what reaches a part of a reader that nothing else does, and
 //! whatever once broke a promise.
 
+mod links;
+mod mutants;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +21,19 @@ fn list(folder: &Path) -> Vec<PathBuf> {
 
 fn names(paths: &[PathBuf]) -> BTreeSet<&str> {
     paths.iter().filter_map(|path| path.file_stem()?.to_str()).collect()
+}
+
+/// What is kept for a reader.
+fn kept(name: &str) -> Vec<Vec<u8>> {
+    let files = list(&Path::new(FUZZ).join("corpus").join(name));
+    files.iter().map(|file| fs::read(file).expect("it is there")).collect()
+}
+
+/// The most memory that this process has had so far, in bytes.
+fn memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("it is there");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it is told");
+    peak.trim().trim_end_matches(" kB").parse::<u64>().expect("it is a number") << 10
 }
 
 /// Says which bytes it was, if they make a reader panic.

@@ -1,0 +1,76 @@
+//! What a fleet's members and the files that let them in really say, with something changed in it: of the bytes that nobody sends on purpose, those
+//! nearest to what is sent. The same ones every time; the fuzzers find others.
+
+use crate::{kept, memory};
+use torment_hostile::reader;
+use units::random::{Random, one_of};
+
+/// So many of each.
+const EACH: u64 = 400;
+/// More than all of it takes, whatever lengths are named.
+const ROOM: u64 = 256 << 20;
+/// How something long begins, of which the length follows: bytes, words, lists and maps of MessagePack; and numbers of histograms.
+const LONG: [u8; 6] = [0xc6, 0xdb, 0xdd, 0xdf, 0xff, 0x7f];
+
+/// One of a count.
+fn one(random: &mut Random, count: usize) -> usize {
+    one_of(random.draw(), count as u128) as usize
+}
+
+/// Bytes of which up to four places are changed: a bit, a byte, a length that is larger than all there is, something said twice or left out, an end
+/// that comes too early.
+pub fn mutant(real: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = real.to_vec();
+    for _ in 0..=one(random, 4) {
+        let at = one(random, bytes.len() + 1);
+        let end = (at + one(random, 64)).min(bytes.len());
+        match random.draw() % 6 {
+            0 => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (random.draw() % 8)),
+            1 => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte = random.draw() as u8),
+            2 => {
+                let kind = LONG[one(random, LONG.len())];
+                let length = bytes.len().min(at + 5);
+                bytes.splice(at..length, [kind, 0xff, 0xff, 0xff, 0xff]);
+            }
+            3 => bytes.splice(at..at, bytes[at..end].to_vec()).for_each(drop),
+            4 => drop(bytes.drain(at..end)),
+            _ => bytes.truncate(at),
+        }
+    }
+    bytes
+}
+
+/// Says from which seed it was, if it makes a reader panic.
+struct Fed(&'static str, u64);
+
+impl Drop for Fed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("fed to {}: mutant {}", self.0, self.1);
+        }
+    }
+}
+
+#[test]
+fn what_is_nearly_said_breaks_no_promise_and_takes_no_room() {
+    let before = memory();
+    for name in ["told", "join"] {
+        for (nth, real) in kept(name).iter().enumerate() {
+            for seed in (0..EACH).map(|seed| seed + EACH * nth as u64) {
+                let _fed = Fed(name, seed);
+                reader(name)(&mutant(real, &mut Random(seed)));
+            }
+        }
+    }
+    let grown = memory().saturating_sub(before);
+    assert!(grown < ROOM, "{grown} bytes more");
+}
+
+#[test]
+fn mutants_differ_and_are_the_same_again() {
+    let all: Vec<Vec<u8>> = (0..100).map(|seed| mutant(b"what is really said", &mut Random(seed))).collect();
+    let unchanged = all.iter().filter(|mutant| mutant.as_slice() == b"what is really said").count();
+    assert!(unchanged < 10, "{unchanged}");
+    assert!(all.iter().any(|mutant| mutant.len() > 19) && all.iter().any(|mutant| mutant.len() < 19));
+    assert_eq!(mutant(b"what is really said", &mut Random(7)), all[7]);
+}
