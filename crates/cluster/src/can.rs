@@ -1,12 +1,14 @@
 //! What the cluster allows: the user's rights, whether the objects of a run are accepted, whether a worker would be admitted. The server is
 //! asked; nothing is made there.
 
-use crate::error::Error;
+use crate::error::{EPHEMERAL, Error, grants_inside};
 use crate::objects::PodDuty;
 use crate::site::PodSite;
 use record::{Allowance, Area, Bearing, Remedy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+mod sight;
 
 /// A job that replaces its pods index by index does so from here on.
 const OLDEST: (u32, u32) = (1, 29);
@@ -108,15 +110,16 @@ impl PodSite {
         let version = said["serverVersion"]["gitVersion"].as_str().unwrap_or_default();
         let client = said["clientVersion"]["gitVersion"].as_str().unwrap_or("?");
         let mut rows = vec![row("kubectl", client), aged(version)];
-        rows.extend(self.rights()?);
+        rows.extend(self.rights(&RIGHTS)?);
         rows.push(self.accepted());
         rows.push(self.admitted());
+        rows.extend(self.sight()?);
         Ok(rows)
     }
 
-    fn rights(&self) -> Result<Vec<Allowance>, Error> {
+    fn rights(&self, rights: &[Right]) -> Result<Vec<Allowance>, Error> {
         let asked: Vec<(&Right, &str)> =
-            RIGHTS.iter().flat_map(|right| right.verbs.iter().map(move |verb| (right, *verb))).collect();
+            rights.iter().flat_map(|right| right.verbs.iter().map(move |verb| (right, *verb))).collect();
         let place = &self.kubectl.namespace;
         let review = |(right, verb): &(&Right, &str)| {
             json!({
@@ -148,7 +151,7 @@ impl PodSite {
             };
             answers.iter().find(attributes).is_some_and(|answer| answer["status"]["allowed"] == true)
         };
-        Ok(RIGHTS.iter().map(|right| self.right(right, &asked, &allowed)).collect())
+        Ok(rights.iter().map(|right| self.right(right, &asked, &allowed)).collect())
     }
 
     fn right(
@@ -174,11 +177,13 @@ impl PodSite {
                 self.kubectl.namespace
             ),
         );
-        let role = format!(
-            "whoever administers it: kubectl create rolebinding torment --clusterrole=edit --user=YOU -n {}",
-            self.kubectl.namespace
-        );
-        let remedy = Some(Remedy { now: None, for_good: Some(role) });
+        let namespace = &self.kubectl.namespace;
+        let role = match right.what {
+            EPHEMERAL => grants_inside("--user=YOU", namespace),
+            _ => format!("kubectl create rolebinding torment --clusterrole=edit --user=YOU -n {namespace}"),
+        };
+        let for_good = Some(format!("whoever administers it: {role}"));
+        let remedy = Some(Remedy { now: None, for_good });
         match right.less {
             None => bad(found, Bearing::Hinders, "no run can be made there", remedy),
             Some(less) => bad(found, Bearing::Less, less, remedy),

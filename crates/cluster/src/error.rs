@@ -82,7 +82,7 @@ const UNREACHED: [(&str, &str); 4] = [
 ];
 
 /// What containers that join a pod are to the cluster, and what a role for them may be called.
-const EPHEMERAL: &str = "pods/ephemeralcontainers";
+pub(crate) const EPHEMERAL: &str = "pods/ephemeralcontainers";
 const INSIDE: &str = "torment-inside";
 
 fn words(doing: &str, said: &str, context: &str, namespace: &str) -> String {
@@ -122,7 +122,10 @@ fn words(doing: &str, said: &str, context: &str, namespace: &str) -> String {
     for (unreached, behind) in UNREACHED {
         if line.contains(unreached) {
             let why = line.split_once(behind).map_or(line, |(_, why)| why);
-            return format!("the cluster of context {context} is not reached: {why}");
+            return format!(
+                "the cluster of context {context} is not reached: {why}; is it up, and is this machine in its network? kubectl --context \
+                 {context} version says the same"
+            );
         }
     }
     format!("kubectl, {doing}: {line}")
@@ -144,14 +147,22 @@ fn no_right(why: &str, context: &str, namespace: &str) -> String {
     if what == EPHEMERAL {
         return format!(
             "{user} may not {verb} {what} in namespace {place} of context {context}, as neither view nor edit lets anybody: ask whoever \
-             administers it (kubectl create role {INSIDE} --verb=get,patch --resource={EPHEMERAL} -n {place} && kubectl create rolebinding \
-             {INSIDE} --role={INSIDE} {whom} -n {place})"
+             administers it ({})",
+            grants_inside(&whom, place)
         );
     }
     let role = if place == namespace { "edit" } else { "view" };
     format!(
         "{user} may not {verb} {what} in namespace {place} of context {context}: ask whoever administers it for the role {role} there \
          (kubectl create rolebinding torment --clusterrole={role} {whom} -n {place}); torment doctor --on k8s says what else is missing"
+    )
+}
+
+/// How somebody, `--user=NAME`, may put containers into pods of a namespace that run.
+pub(crate) fn grants_inside(whom: &str, place: &str) -> String {
+    format!(
+        "kubectl create role {INSIDE} --verb=get,patch --resource={EPHEMERAL} -n {place} && kubectl create rolebinding {INSIDE} \
+         --role={INSIDE} {whom} -n {place}"
     )
 }
 

@@ -44,7 +44,10 @@ impl PodSite {
     pub fn find(wanted: PodsWanted, build: &str) -> Result<Self, Error> {
         let said = alone("its contexts", &["config", "view", "-o", "json"])?;
         if !said.fine {
-            return Err(Error::Said(format!("kubectl cannot read its contexts: {}", last(&said.err))));
+            return Err(Error::Said(format!(
+                "kubectl cannot read its contexts: {}; kubectl config view says the same",
+                last(&said.err).trim_start_matches("error: ")
+            )));
         }
         let config: Value = serde_json::from_str(&said.out)
             .map_err(|why| Error::Said(format!("kubectl's contexts cannot be read: {why}")))?;

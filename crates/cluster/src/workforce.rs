@@ -74,29 +74,46 @@ impl PodSite {
         file: &str,
         deadline_seconds: u64,
     ) -> Result<Workforce, Error> {
-        let site = self.in_namespace(pods.first().map_or("", |pod| pod.namespace.as_str()));
-        // A job of no pods is over at once: it owns what lets in, and an hour later the cluster removes both, if nobody else does.
-        let mut objects = site.objects(new_id(), 0, PodDuty::Work(None), deadline_seconds);
-        objects.inside = pods.iter().map(|pod| pod.name.clone()).collect();
-        let mut changes = Vec::new();
-        for name in &objects.inside {
-            let pod =
-                site.kubectl.ask("asking for the target's pod", &["get", "pod", name, "-o", "json"], "")?;
-            let change = change(&objects, &serde_json::from_str(&pod).unwrap_or_default());
-            changes.push((name.clone(), change.to_string()));
-        }
-        let put = |how: &[&str]| {
-            changes.iter().try_for_each(|(name, change)| {
-                let what = ["patch", "pod", name, "--subresource=ephemeralcontainers", "--type=strategic"];
-                let arguments = [&what[..], &["-p", change, "-o", "name"], how].concat();
-                site.kubectl.ask(&format!("putting a watcher into pod {name}"), &arguments, "").map(drop)
-            })
-        };
+        let (site, objects) = self.inside(pods, new_id(), deadline_seconds);
+        let changes = site.changes(&objects)?;
         // What is put into one pod stays there: first it is asked whether all would take it.
-        put(&["--dry-run=server"])?;
+        site.put(&changes, &["--dry-run=server"])?;
         let workforce = site.make(objects, Objects::job, |objects, owner| objects.secret(owner, file))?;
-        put(&[])?;
+        site.put(&changes, &[])?;
         Ok(workforce)
+    }
+
+    /// Asks the server whether each of these pods, all of one namespace, would take a watcher.
+    pub(crate) fn admits_inside(&self, pods: &[TargetPod]) -> Result<(), Error> {
+        let (site, objects) = self.inside(pods, "doctor".to_owned(), 0);
+        site.put(&site.changes(&objects)?, &["--dry-run=server"])
+    }
+
+    /// A job of no pods is over at once: it owns what lets in, and an hour later the cluster removes both, if nobody else does.
+    fn inside(&self, pods: &[TargetPod], id: String, deadline_seconds: u64) -> (Self, Objects) {
+        let site = self.in_namespace(pods.first().map_or("", |pod| pod.namespace.as_str()));
+        let mut objects = site.objects(id, 0, PodDuty::Work(None), deadline_seconds);
+        objects.inside = pods.iter().map(|pod| pod.name.clone()).collect();
+        (site, objects)
+    }
+
+    /// What each pod gets, by its name.
+    fn changes(&self, objects: &Objects) -> Result<Vec<(String, String)>, Error> {
+        let of_pod = |name: &String| {
+            let arguments = ["get", "pod", name, "-o", "json"];
+            let pod = self.kubectl.ask("asking for the target's pod", &arguments, "")?;
+            let change = change(objects, &serde_json::from_str(&pod).unwrap_or_default());
+            Ok((name.clone(), change.to_string()))
+        };
+        objects.inside.iter().map(of_pod).collect()
+    }
+
+    fn put(&self, changes: &[(String, String)], how: &[&str]) -> Result<(), Error> {
+        changes.iter().try_for_each(|(name, change)| {
+            let what = ["patch", "pod", name, "--subresource=ephemeralcontainers", "--type=strategic"];
+            let arguments = [&what[..], &["-p", change, "-o", "name"], how].concat();
+            self.kubectl.ask(&format!("putting a watcher into pod {name}"), &arguments, "").map(drop)
+        })
     }
 
     fn raised(

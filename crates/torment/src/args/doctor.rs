@@ -7,8 +7,8 @@ use clap::Args;
 /// this machine, and of the shell it is started from, that matters to a measurement; what it means; and the command that changes it.
 /// Nothing is changed and no load is made.
 ///
-/// With --on k8s the same of a cluster: what you may do in the namespace, whether it accepts what a run makes there, and whether it would
-/// admit a worker. Only with --try something is made there, and removed again.
+/// With --on k8s the same of a cluster: what you may do in the namespace, whether it accepts what a run makes there, whether it would
+/// admit a worker, and whether a target's pods may be watched. Only with --try something is made there, and removed again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -16,6 +16,7 @@ Examples:
   torment doctor --format json
   sudo torment doctor            what root has
   torment doctor --on k8s:lab/load --try
+  torment doctor --on k8s:lab/load --target-service shop/clinic
 
 Exit code 0 if nothing hinders a measurement, 92 if something does. What shows less, or could not be
 read, changes no exit code.")]

@@ -93,13 +93,16 @@ pub struct DoctorFleetArgs {
     /// What pods run [default: torment:VERSION, as torment image makes it]
     #[arg(long, value_name = "NAME", requires = "on")]
     image: Option<String>,
+    /// Also ask whether this service's pods would take a watcher (--watch-on inside): NAMESPACE/NAME
+    #[arg(long, value_name = "NAME", value_parser = service, requires = "on")]
+    target_service: Option<(String, String)>,
 }
 
 impl DoctorFleetArgs {
     /// The place that is asked about, and what is said of its pods; and whether workers are to be tried there.
     pub(super) fn cluster(&self) -> Option<(Option<String>, PodArgs, bool)> {
-        let Self { on, tries, reach, image } = self.clone();
-        let pods = PodArgs { reach, image, ..PodArgs::default() };
+        let Self { on, tries, reach, image, target_service } = self.clone();
+        let pods = PodArgs { reach, image, target_service, ..PodArgs::default() };
         on.map(|on| (on.place, pods, tries))
     }
 }

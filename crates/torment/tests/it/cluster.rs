@@ -1,6 +1,7 @@
 //! `--on k8s` in a cluster that tests/cluster.sh makes: Kubernetes' own API server, controllers and scheduler, nodes without a kubelet. `make
 //! test-cluster` runs these; they want what it has started.
 
+mod doctor;
 mod watched;
 
 use crate::program::{Ended, Place, Running, SOON, adds_up, held, number};
@@ -368,26 +369,6 @@ fn workers_end_without_anybody() {
     let over = r#"{"spec": {"activeDeadlineSeconds": 1, "ttlSecondsAfterFinished": 1}}"#;
     let name = job["items"][0]["metadata"]["name"].as_str().expect("a name");
     lab.kubectl(&["-n", "load", "patch", "job", name, "--type=merge", "-p", over]);
-    lab.is_swept();
-}
-
-#[test]
-#[ignore = "wants a cluster: make test-cluster"]
-fn doctor_asks_the_cluster_and_tries_it() {
-    let lab = Lab::new();
-    let asked = lab.torment(["doctor", "--on", "k8s"]).expect(0);
-    println!("{}", asked.stdout);
-    assert!(asked.stdout.contains("namespace load of dev") && asked.stdout.contains("not tried"), "{asked}");
-    assert!(lab.pods().is_empty());
-    let guest = lab.torment(["doctor", "--on", "k8s:guest", "--format", "json"]).expect(92).json();
-    let hinders = guest["hinders"].as_array().expect("a list");
-    println!("{hinders:?}");
-    for name in ["jobs", "secrets", "networkpolicies", "objects"] {
-        assert!(hinders.contains(&Value::from(name)), "{name}: {guest}");
-    }
-    let tried = lab.torment(["doctor", "--on", "k8s", "--try"]);
-    println!("{}", tried.stdout);
-    assert!(tried.stdout.contains("2 joined in") && tried.stdout.contains("they agree within"), "{tried}");
     lab.is_swept();
 }
 
