@@ -125,12 +125,15 @@ impl Pass {
         let certificates = CertificateDer::pem_slice_iter(self.text.as_bytes());
         let certificates: Vec<_> = certificates.collect::<Result<_, _>>().map_err(failed)?;
         let [authority, own] = certificates.as_slice() else {
-            return Err(failed(format!("it holds {} certificates instead of two", certificates.len())));
+            let held = certificates.len();
+            return Err(failed(format!(
+                "it holds {held} certificates instead of two: copy it once more, all of it"
+            )));
         };
         let mut roots = RootCertStore::empty();
         roots.add(authority.clone()).map_err(failed)?;
         let key = PrivateKeyDer::from_pem_slice(self.text.as_bytes())
-            .map_err(|why| failed(format!("it holds no key: {why}")))?;
+            .map_err(|why| failed(format!("it holds no key ({why}): copy it once more, all of it")))?;
         Ok((roots, own.clone(), key))
     }
 }
@@ -163,11 +166,14 @@ impl FromStr for JoinFile {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let rest =
-            text.trim_start().strip_prefix(BEGINS).ok_or_else(|| failed("it is no file of torment's"))?;
+        let none =
+            || failed("it is no file of torment's; expected a copy of the run.join or watch.join of the run");
+        let rest = text.trim_start().strip_prefix(BEGINS).ok_or_else(none)?;
         let line =
             rest.trim_start().split_once('\n').and_then(|(line, pem)| Some((line.strip_prefix(AT)?, pem)));
-        let (at, pem) = line.ok_or_else(|| failed("it does not say where the coordinator is"))?;
+        let (at, pem) = line.ok_or_else(|| {
+            failed("it does not say where the coordinator is: copy it once more, all of it")
+        })?;
         let file = Self { at: at.trim().to_owned(), pass: Pass { text: pem.to_owned() } };
         file.pass.parts()?;
         Ok(file)

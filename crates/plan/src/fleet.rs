@@ -124,7 +124,7 @@ impl FleetPlace {
                 }
                 Ok(Self::Ssh(hosts))
             }
-            _ => Err(expected.to_owned()),
+            _ => Err(format!("'{text}' is no place that is known; {expected}")),
         }
     }
 }

@@ -106,7 +106,8 @@ fn head_count(given: &Given) -> Result<(u32, u32), Error> {
     };
     counts.filter(|(least, most)| least <= most).ok_or_else(|| {
         given.error(format!(
-            "expected how many, from 1 to {most}, or from how many to how many, such as 4..16"
+            "'{}' is no number of workers; expected how many, from 1 to {most}, or from how many to how many, such as 4..16",
+            given.text
         ))
     })
 }

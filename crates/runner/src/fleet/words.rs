@@ -78,7 +78,7 @@ fn why(host: &str, wrong: &str, code: Option<i32>, said: &str) -> String {
             "ssh does not know this host yet: log in once by hand, and look at its key: ssh {host}"
         );
     }
-    format!("ssh: {}", last.trim_start_matches("ssh: "))
+    format!("ssh: {}; see that it works by hand: ssh {host} true", last.trim_start_matches("ssh: "))
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
                 "",
                 Some(255),
                 "ssh: Could not resolve hostname b: unknown\n\n",
-                "ssh: Could not resolve hostname b: unknown",
+                "ssh: Could not resolve hostname b: unknown; see that it works by hand: ssh b true",
             ),
             ("", Some(127), "sh: not found", "torment ended with 127 there: sh: not found"),
             ("", None, "", "torment was killed there, or cut off"),
