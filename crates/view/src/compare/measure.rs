@@ -157,10 +157,9 @@ impl Measure {
             _ if percents => changed_by(factor),
             _ => format!("×{}", number(factor)),
         };
-        match interval.filter(|_| sure) {
-            Some(of) => {
-                format!("{against} ({}; 95 % interval {} to {})", words(by), words(of.low), words(of.high))
-            }
+        let ends = interval.filter(|_| sure).map(|of| (words(of.low), words(of.high)));
+        match ends.filter(|(low, high)| low != high) {
+            Some((low, high)) => format!("{against} ({}; 95 % interval {low} to {high})", words(by)),
             None => format!("{against} ({})", words(by)),
         }
     }

@@ -79,12 +79,8 @@ impl Plan {
         if let Some(lower) = lower {
             plan = Self { rate: lower, why: "the lower end of the interval".to_owned() };
         }
-        let good =
-            |at: f64| good(view).map(|(rate, _)| rate).filter(|rate| *rate < at).max_by(f64::total_cmp);
-        if let Some((knee, below)) =
-            knee(view).filter(|knee| *knee <= plan.rate).and_then(|at| Some((at, good(at)?)))
-        {
-            plan = Self { rate: below, why: format!("below the knee at {}/s", number(knee)) };
+        if let Some(knee) = knee(view).filter(|knee| *knee <= plan.rate) {
+            plan = Self { rate: knee, why: "where the knee is".to_owned() };
         }
         plan
     }

@@ -313,7 +313,7 @@ mod tests {
     fn nobody_plans_for_more_than_the_knee() {
         let view = found(&[(100.0, 4), (200.0, 5), (400.0, 4), (500.0, 6), (700.0, 12), (900.0, 40)]);
         let plan = crate::page::quick::of_search(&view).expect("it holds something");
-        assert!(plan.starts_with("500/s, below the knee at 700/s: "), "{plan}");
+        assert!(plan.starts_with("700/s, where the knee is: "), "{plan}");
     }
 
     /// At 1,280/s of 1,990 one second had a p99 of 11 ms, and the text beside it said 1.3 ms at 1,592/s.
