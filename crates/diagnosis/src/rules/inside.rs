@@ -188,13 +188,14 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
         let engaged = load.outstanding.min(w.all);
         w.all >= 8.0 && w.outside() + w.queueing() >= MOST * engaged || w.other >= MOST * engaged
     };
-    if case.bad.workers.as_ref().is_some_and(says_more) {
+    // What is reckoned from answers holds whatever threads do; where a rule knows what these wait for, that explains it.
+    let one = AtOnce::of(case);
+    if one.is_none() && case.bad.workers.as_ref().is_some_and(says_more) {
         return None;
     }
     let name = case.name();
     let (outstanding, uses) =
         (number(load.outstanding), format!("{} of {} processors", number(case.cpu()), number(case.cpus())));
-    let one = AtOnce::of(case);
     let found = Found::new(Cause::Inside)
         .says(match &one {
             Some(one) => format!(
@@ -251,7 +252,7 @@ impl AtOnce {
         if each <= 0.0 || served < 1.0 {
             return None;
         }
-        let formula = format!("{} at a time / {} each", number(served), time(each));
+        let formula = format!("{} at a time / {} each", number(served), Nanos::from_secs_f64(each));
         let arithmetic = Arithmetic { formula, ceiling: Rate(served / each), measured };
         arithmetic.agrees().then_some(Self { served, each, arithmetic })
     }
@@ -277,7 +278,7 @@ impl AtOnce {
             .next(format!(
                 "find what lets it serve {} at a time ({what}) and raise that, or make a request shorter: {} now",
                 number(served),
-                time(each)
+                Nanos::from_secs_f64(each)
             ))
             .next("its own metrics may name it (--metrics URL), or those of what it talks to (--postgres URL)")
             .doubles(
