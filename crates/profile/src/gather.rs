@@ -3,16 +3,16 @@
 use crate::made::{Frame, MadeFunction, OwnNames};
 use crate::modules::Files;
 use crate::open::Opened;
-use crate::sample::{StackSample, Told, process_of, read};
+use crate::sample::{StackSample, Told, read};
 use crate::space::{CodePlace, Space};
 use crate::unwind::{Rules, Stack};
 use procfs::{Stat, thread_group};
 use record::ProfiledProcess;
 use stacks::CallTree;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::SampleRing;
 
 /// Between two looks into the rings, which hold what comes in several of them.
 const LOOK: Duration = Duration::from_millis(50);
@@ -25,10 +25,8 @@ const MOST_SPACES: usize = 5_000;
 /// Processes that are named, and threads whose names are known.
 const MOST_PROCESSES: usize = 200;
 const MOST_THREADS: usize = 100_000;
-/// Bytes of records of one look, of which the rest is lost.
-const MOST_RECORDS: usize = 256 << 20;
-/// Of the memory for them, what is kept for the next look: two processors fill a third of it.
-const KEPT_RECORDS: usize = 1 << 20;
+/// Of so many samples one may go on behind what was copied of its stack; if more do, more is copied.
+const SELDOM: u64 = 50;
 
 /// The module of what is no function: who holds the lock that a thread waits for, behind the call that it waits in.
 pub const HOLDER: &str = "[holder]";
@@ -74,8 +72,8 @@ pub struct Gathering {
     /// Groups of threads.
     pub threads: Vec<String>,
     thread_of: HashMap<u32, u32>,
-    /// Records of one look; empty between two.
-    taken: Vec<u8>,
+    /// Of those whose root was not found, how many may go on behind what was copied.
+    cut: u64,
     /// As in [`record::Profile`].
     pub samples: u64,
     /// As there.
@@ -104,7 +102,7 @@ impl Gathering {
             counts: BTreeMap::new(),
             threads: Vec::new(),
             thread_of: HashMap::new(),
-            taken: Vec::new(),
+            cut: 0,
             samples: 0,
             lost: 0,
             other: 0,
@@ -141,50 +139,35 @@ impl Gathering {
             if ends {
                 return;
             }
-            match opened.wakes {
+            if self.cut * SELDOM > self.samples {
+                // Where there is no room for more, it stays as it is.
+                let _ = opened.deepen();
+            }
+            match opened.form.wakes {
                 true => opened.wait(LOOK),
                 false => std::thread::park_timeout(LOOK),
             }
         }
     }
 
-    /// Takes what is in the rings. Records of different processors are put in the order of their times: a process begins on one, and
-    /// maps its code on another.
+    /// Takes what is in the rings, where it stays meanwhile: of a stack only some words are read. Records of different processors are put
+    /// in the order of their times: a process begins on one, and maps its code on another.
     fn look(&mut self, opened: &mut Opened) {
-        let (mut bytes, mut records) = (std::mem::take(&mut self.taken), Vec::new());
-        let mut left_out = 0;
-        for ring in &mut opened.rings {
-            ring.take(&mut |(kind, misc, body)| {
-                let Some(told) = read(kind, misc, body) else { return };
-                if let Told::Lost(samples) = told {
-                    left_out += samples;
-                    return;
-                }
-                let pid = process_of(&told).unwrap_or(0);
+        let mut records = Vec::new();
+        for (kind, misc, body) in opened.rings.iter_mut().flat_map(SampleRing::records) {
+            match read(kind, misc, body) {
+                Some(Told::Lost(samples)) => self.lost += samples,
                 // On a busy machine most samples are of others.
-                let is_strange = matches!(told, Told::Sample(_)) && self.strangers.contains(&pid);
-                if is_strange {
-                    return;
-                }
-                if bytes.len() + body.len() > MOST_RECORDS {
-                    left_out += 1;
-                    return;
-                }
-                let from = bytes.len();
-                bytes.extend_from_slice(body);
-                records.push(Kept { at: time(&told, body), kind, misc, body: from..bytes.len() });
-            });
-        }
-        self.lost += left_out;
-        records.sort_by_key(|record| record.at);
-        for Kept { kind, misc, body, .. } in records {
-            if let Some(told) = read(kind, misc, &bytes[body]) {
-                self.take(&told, opened.everyone);
+                Some(Told::Sample(sample)) if self.strangers.contains(&sample.pid) => {}
+                Some(told) => records.push((time(&told, body), told)),
+                None => {}
             }
         }
-        bytes.clear();
-        bytes.shrink_to(KEPT_RECORDS);
-        self.taken = bytes;
+        records.sort_by_key(|(at, _)| *at);
+        for (_, told) in records {
+            self.take(&told, opened.everyone);
+        }
+        opened.rings.iter_mut().for_each(SampleRing::free);
     }
 
     fn take(&mut self, told: &Told<'_>, everyone: bool) {
@@ -277,6 +260,7 @@ impl Gathering {
             });
         }
         self.truncated += u64::from(!whole);
+        self.cut += u64::from(!whole && sample.is_full);
         let codes: Option<Vec<u32>> = found.into_iter().rev().map(|code| self.number(code)).collect();
         match codes.and_then(|codes| self.tree.stack(codes)) {
             Some(place) => *self.counts.entry((thread, place)).or_default() += 1,
@@ -330,14 +314,6 @@ impl Gathering {
             self.threads.len() - 1
         }) as u32
     }
-}
-
-/// A record that waits for its turn.
-struct Kept {
-    at: u64,
-    kind: u32,
-    misc: u16,
-    body: Range<usize>,
 }
 
 /// When a record was made: a sample has it behind its threads, every other record at its end.

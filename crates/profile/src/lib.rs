@@ -77,11 +77,11 @@ pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
             let _ = sys::run_on(&beside);
         }
         // Where it is not allowed, what changes at once is read later.
-        if opened.wakes && sys::real_time().is_err() {
+        if opened.form.wakes && sys::real_time().is_err() {
             let _ = rustix::process::setpriority_process(None, -20);
         }
         gather.watch(&mut opened, &ends);
-        (gather, opened.kernel)
+        (gather, opened.form.kernel)
     };
     let thread = Builder::new().name("profile".to_owned()).spawn(work);
     let thread = thread.map_err(|why| Error::Lacking { what: "there can be no thread", why })?;

@@ -5,12 +5,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Duration;
 use sys::{SampleEvent, SampleForm, SampleRing, SampledTask};
 
-/// Bytes of the user's stack in each sample: deep enough for most, as programs have buffers on it; frame pointers lead beyond it.
-const STACK_BYTES: u32 = 32 << 10;
+/// Bytes of the user's stack in each sample. To copy them takes time of the target, and most programs need few; where that is not enough,
+/// as some have buffers on it, more are copied. Frame pointers lead beyond it.
+const STACK_BYTES: u32 = 8 << 10;
+const MUCH_STACK_BYTES: u32 = 32 << 10;
 /// Where the user may lock little memory.
 const LITTLE_STACK_BYTES: u32 = 16 << 10;
-/// Bytes of the ring of one processor: two thirds of a second of samples at 99 Hz; at more, as many times as large, up to a bound.
-const RING_BYTES: usize = 2 << 20;
+/// The ring of one processor has room for so many samples, more than half a second of them at 99 Hz; at more, as many times as large, up to
+/// a bound.
+const RING_SAMPLES: usize = 64;
 const RING_HZ: u32 = 100;
 const MOST_TIMES: usize = 8;
 /// Of more processors samples are not waited for one by one, but for so long in between.
@@ -31,10 +34,8 @@ pub struct Opened {
     others: Vec<SampleEvent>,
     /// Whether others' samples come too.
     pub everyone: bool,
-    /// Whether what the kernel does is seen.
-    pub kernel: bool,
-    /// Whether each sample wakes who waits for it.
-    pub wakes: bool,
+    /// What they sample.
+    pub form: SampleForm,
 }
 
 impl Opened {
@@ -47,7 +48,12 @@ impl Opened {
         match everywhere(form(true, STACK_BYTES)) {
             Err(why) if is_refusal(&why) => {}
             rings => {
-                return Ok(Self { rings: rings?, others: Vec::new(), everyone: true, kernel: true, wakes });
+                return Ok(Self {
+                    rings: rings?,
+                    others: Vec::new(),
+                    everyone: true,
+                    form: form(true, STACK_BYTES),
+                });
             }
         }
         match threads(pids, form(true, LITTLE_STACK_BYTES)) {
@@ -72,6 +78,21 @@ impl Opened {
         }
     }
 
+    /// Copies more of stacks from now on, where that may be. What has come until now is to be taken before.
+    ///
+    /// # Errors
+    /// If the kernel has no room for it: then it stays as it is, and is not tried again.
+    pub fn deepen(&mut self) -> Result<(), Error> {
+        if !self.everyone || self.form.stack_bytes >= MUCH_STACK_BYTES {
+            return Ok(());
+        }
+        self.form.stack_bytes = MUCH_STACK_BYTES;
+        let deeper = Self { rings: everywhere(self.form)?, others: Vec::new(), ..*self };
+        deeper.begin()?;
+        *self = deeper;
+        Ok(())
+    }
+
     /// Samples from now on.
     ///
     /// # Errors
@@ -93,7 +114,7 @@ fn everywhere(form: SampleForm) -> Result<Vec<SampleRing>, Error> {
     for processor in processors() {
         match SampleEvent::open(SampledTask::Any, processor, form) {
             Err(why) if why.raw_os_error() == Some(ENODEV) => {}
-            event => rings.push(ring(event.map_err(|why| Error::of(0, why))?, form.hz)?),
+            event => rings.push(ring(event.map_err(|why| Error::of(0, why))?, form)?),
         }
     }
     Ok(rings)
@@ -117,7 +138,7 @@ fn threads(pids: &[u32], form: SampleForm) -> Result<Opened, Error> {
                     Err(why) => return Err(Error::of(*pid, why)),
                 };
                 match &own {
-                    None => own = Some(ring(event, form.hz)?),
+                    None => own = Some(ring(event, form)?),
                     Some(ring) => {
                         ring.also_of(&event)
                             .map_err(|why| Error::Lacking { what: "samples find no room", why })?;
@@ -131,13 +152,13 @@ fn threads(pids: &[u32], form: SampleForm) -> Result<Opened, Error> {
     if rings.is_empty() {
         return Err(Error::Gone(gone));
     }
-    Ok(Opened { rings, others, everyone: false, kernel: form.kernel, wakes: form.wakes })
+    Ok(Opened { rings, others, everyone: false, form })
 }
 
 /// A ring as large as this user may lock.
-fn ring(event: SampleEvent, hz: u32) -> Result<SampleRing, Error> {
-    let times = (hz.div_ceil(RING_HZ) as usize).next_power_of_two().min(MOST_TIMES);
-    let mut pages = RING_BYTES * times / rustix::param::page_size();
+fn ring(event: SampleEvent, form: SampleForm) -> Result<SampleRing, Error> {
+    let times = (form.hz.div_ceil(RING_HZ) as usize).next_power_of_two().min(MOST_TIMES);
+    let mut pages = RING_SAMPLES * form.stack_bytes as usize * times / rustix::param::page_size();
     let mut event = event;
     loop {
         event = match SampleRing::new(event, pages) {

@@ -69,6 +69,8 @@ pub struct StackSample<'a> {
     pub registers: Option<Registers>,
     /// The user's stack from its stack pointer on, as much as was copied.
     pub stack: &'a [u8],
+    /// Whether that is as much as was asked for: it may go on behind it.
+    pub is_full: bool,
     /// It was found waiting and on no processor: its frame pointer is not known.
     pub waits: bool,
 }
@@ -115,7 +117,7 @@ impl<'a> StackSample<'a> {
     /// A thread that waits, by where it goes on, its stack pointer, and what lies on its stack.
     pub fn waiting(pid: u32, tid: u32, instruction: u64, pointer: u64, stack: &'a [u8]) -> Self {
         let registers = Some(Registers { instruction, stack: pointer, frame: NOWHERE, link: 0 });
-        Self { pid, tid, chain: Words(&[]), registers, stack, waits: true }
+        Self { pid, tid, chain: Words(&[]), registers, stack, is_full: false, waits: true }
     }
 
     /// The addresses within the kernel, innermost first.
@@ -149,7 +151,7 @@ pub fn read(kind: u32, misc: u16, body: &[u8]) -> Option<Told<'_>> {
             let (pid, tid) = (bytes.half()?, bytes.half()?);
             bytes.number()?; // when
             let chain = bytes.words()?;
-            let (mut registers, mut stack) = (None, &[][..]);
+            let (mut registers, mut stack, mut is_full) = (None, &[][..], false);
             // Without a copy of the stack it ends here.
             if let Some(abi) = bytes.number() {
                 // 0: there is no user.
@@ -161,9 +163,10 @@ pub fn read(kind: u32, misc: u16, body: &[u8]) -> Option<Told<'_>> {
                     let copied = bytes.take(length)?;
                     let valid = usize::try_from(bytes.number()?).ok()?;
                     stack = copied.get(..valid)?;
+                    is_full = valid == length;
                 }
             }
-            Some(Told::Sample(StackSample { pid, tid, chain, registers, stack, waits: false }))
+            Some(Told::Sample(StackSample { pid, tid, chain, registers, stack, is_full, waits: false }))
         }
         MMAP2 => {
             let (pid, _) = (bytes.half()?, bytes.half()?);
@@ -237,16 +240,6 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The process of a record, wherever it stands; none of what is of no process.
-pub fn process_of(told: &Told<'_>) -> Option<u32> {
-    match told {
-        Told::Sample(sample) => Some(sample.pid),
-        Told::Mapped(mapped) => Some(mapped.pid),
-        Told::Named { pid, .. } | Told::Begun { pid, .. } | Told::Ended { pid } => Some(*pid),
-        Told::Lost(_) => None,
-    }
-}
-
 /// Where the 8 bytes at this address lie in a stack that was copied from there on.
 pub fn within(stack_pointer: u64, length: usize, address: u64) -> Option<Range<usize>> {
     let from = usize::try_from(address.checked_sub(stack_pointer)?).ok()?;
@@ -280,6 +273,7 @@ mod tests {
         let found = sample.registers.expect("there is a user");
         assert_eq!((found.instruction, found.stack, found.frame), (1, 2, 3));
         assert_eq!(sample.stack, words(&[10]), "only 8 bytes could be copied");
+        assert!(!sample.is_full);
         let Some(Told::Sample(sample)) = read(SAMPLE, 0, &short) else { panic!("it is a sample") };
         assert_eq!((sample.registers, sample.stack), (None, &[][..]));
         for length in 0..body.len() {

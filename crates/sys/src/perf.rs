@@ -154,6 +154,8 @@ pub struct SampleRing {
     size: usize,
     /// A record that goes over the end, in one piece.
     whole: Vec<u8>,
+    /// How far records were told.
+    told: u64,
     event: SampleEvent,
 }
 
@@ -162,6 +164,13 @@ unsafe impl Send for SampleRing {}
 
 /// A record of a ring: `PERF_RECORD_…`, its `misc` bits, and what follows its head.
 pub type RawSample<'a> = (u32, u16, &'a [u8]);
+
+/// What a record begins with.
+struct Head {
+    kind: u32,
+    misc: u16,
+    length: u16,
+}
 
 impl SampleRing {
     /// Of an event of one processor; the ring has so many pages, a power of two.
@@ -178,7 +187,7 @@ impl SampleRing {
             return Err((io::Error::last_os_error(), event));
         }
         let start = NonNull::new(start.cast()).expect("the kernel places nothing at 0 by itself");
-        Ok(Self { start, page, size, whole: Vec::new(), event })
+        Ok(Self { start, page, size, whole: Vec::new(), told: 0, event })
     }
 
     /// What another event of the same processor samples comes here too.
@@ -191,24 +200,38 @@ impl SampleRing {
         self.event.begin()
     }
 
-    /// Tells every record that has come since the last time; then there is room for others.
-    pub fn take(&mut self, each: &mut dyn FnMut(RawSample<'_>)) {
+    /// Every record that has come since the last time. They stay where they are until [`SampleRing::free`].
+    pub fn records(&mut self) -> Vec<RawSample<'_>> {
         let head = self.place(HEAD).load(Ordering::Acquire);
         let mut tail = self.place(TAIL).load(Ordering::Relaxed);
+        let mut found = Vec::new();
         while tail < head {
-            let eight = self.bytes(tail, 8);
-            let kind = u32::from_ne_bytes([eight[0], eight[1], eight[2], eight[3]]);
-            let misc = u16::from_ne_bytes([eight[4], eight[5]]);
-            let length = u16::from_ne_bytes([eight[6], eight[7]]);
+            // A head has 8 bytes, and so has whatever the length of a record is counted in: none goes over the end.
+            let Head { kind, misc, length } = self.head(tail);
             // The kernel writes whole records; anything else would never end.
             if length < 8 || u64::from(length) > head - tail {
-                tail = head;
                 break;
             }
-            each((kind, misc, self.bytes(tail + 8, usize::from(length) - 8)));
+            found.push((kind, misc, tail + 8, usize::from(length) - 8));
             tail += u64::from(length);
         }
-        self.place(TAIL).store(tail, Ordering::Release);
+        self.told = head;
+        if let Some((.., from, length)) =
+            found.iter().find(|(.., from, length)| self.goes_over(*from, *length))
+        {
+            let (first, second) = self.pieces(*from, *length);
+            self.whole = [first, second].concat();
+        }
+        let body = |(kind, misc, from, length)| match self.goes_over(from, length) {
+            true => (kind, misc, self.whole.as_slice()),
+            false => (kind, misc, self.pieces(from, length).0),
+        };
+        found.into_iter().map(body).collect()
+    }
+
+    /// Gives room to others in the place of those that were told.
+    pub fn free(&mut self) {
+        self.place(TAIL).store(self.told, Ordering::Release);
     }
 
     /// One of the two numbers that we share with the kernel.
@@ -218,22 +241,33 @@ impl SampleRing {
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(at).cast()) }
     }
 
-    /// So many bytes from this place on, which lie between what is read and what is written.
-    fn bytes(&mut self, from: u64, length: usize) -> &[u8] {
-        let at = from as usize & (self.size - 1);
+    fn head(&self, from: u64) -> Head {
+        let (eight, _) = self.pieces(from, 8);
+        let [a, b, c, d, e, f, g, h] = *eight else { return Head { kind: 0, misc: 0, length: 0 } };
+        let (kind, misc, length) = ([a, b, c, d], [e, f], [g, h]);
+        let (misc, length) = (u16::from_ne_bytes(misc), u16::from_ne_bytes(length));
+        Head { kind: u32::from_ne_bytes(kind), misc, length }
+    }
+
+    /// Of all that lie in the ring at once, one may.
+    fn goes_over(&self, from: u64, length: usize) -> bool {
+        self.at(from) + length > self.size
+    }
+
+    fn at(&self, place: u64) -> usize {
+        place as usize & (self.size - 1)
+    }
+
+    /// So many bytes from this place on, which lie between what is read and what is written; in two pieces where they go over the end.
+    fn pieces(&self, from: u64, length: usize) -> (&[u8], &[u8]) {
+        let at = self.at(from);
         let first = length.min(self.size - at);
-        // SAFETY: both pieces lie within the ring, and between tail and head: there the kernel writes nothing until `take` has
+        // SAFETY: both pieces lie within the ring, and between tail and head: there the kernel writes nothing until `free` has
         // moved the tail, which needs this borrow to be over.
         let piece = |at: usize, length: usize| unsafe {
             std::slice::from_raw_parts(self.start.as_ptr().add(self.page + at), length)
         };
-        if first == length {
-            return piece(at, length);
-        }
-        self.whole.clear();
-        self.whole.extend_from_slice(piece(at, first));
-        self.whole.extend_from_slice(piece(0, length - first));
-        &self.whole
+        (piece(at, first), piece(0, length - first))
     }
 }
 
@@ -275,13 +309,14 @@ mod tests {
         // Often enough for the ring to go round: samples have more than a KiB, and the ring 64.
         while seen < 200 && crate::thread_cpu_ns() < until {
             for ring in &mut rings {
-                ring.take(&mut |(kind, _, body)| {
+                for (kind, _, body) in ring.records() {
                     if kind == SAMPLE {
                         let thread = u32::from_ne_bytes(body[12..16].try_into().expect("four bytes"));
                         assert_eq!(thread, own);
                         seen += 1;
                     }
-                });
+                }
+                ring.free();
             }
         }
         assert!(seen >= 200, "only {seen} samples");

@@ -34,6 +34,17 @@ pub enum BlobKind {
     Stub(String),
 }
 
+impl BlobKind {
+    /// Of what is called so, unless that is a method.
+    fn named(name: String) -> Option<Self> {
+        match name.as_str() {
+            "nmethod" | "native nmethod" => None,
+            "Interpreter" => Some(Self::Interpreter),
+            _ => Some(Self::Stub(name)),
+        }
+    }
+}
+
 /// A piece of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
@@ -43,6 +54,8 @@ pub struct Blob {
     pub code: u64,
     /// Bytes of its frame on the stack, the return address included; 0 if it has none of its own, or one that varies.
     pub frame_bytes: u64,
+    /// Where its name stands, which is the same for all methods.
+    name: u64,
     pub kind: BlobKind,
 }
 
@@ -61,12 +74,12 @@ impl Layout {
         if used == [0] {
             return None;
         }
-        let blob = self.described(memory, block.wrapping_add(self.block_bytes))?;
+        let blob = self.described(memory, block.wrapping_add(self.block_bytes), None)?;
         blob.place.contains(&address).then_some(blob)
     }
 
-    /// The piece that is described there.
-    pub fn described<M: ForeignMemory>(&self, memory: &M, at: u64) -> Option<Blob> {
+    /// The piece that is described there, where this one was before.
+    pub fn described<M: ForeignMemory>(&self, memory: &M, at: u64, before: Option<&Blob>) -> Option<Blob> {
         let memory = &ReadAhead::of(memory, at);
         let field = |offset: u64| at.wrapping_add(offset);
         let size =
@@ -74,13 +87,17 @@ impl Layout {
         let place = at..at.checked_add(size)?;
         let code = lies(memory, at, self.code, at)?;
         let words = u64::try_from(memory.int(field(self.frame_size))?).unwrap_or(0);
-        let name = memory.text(memory.word(field(self.blob_name))?)?;
-        let kind = match name.as_str() {
-            "nmethod" | "native nmethod" => self.compiled(memory, at, code)?,
-            "Interpreter" => BlobKind::Interpreter,
-            _ => BlobKind::Stub(name),
+        let name = memory.word(field(self.blob_name))?;
+        let kind = match before.filter(|before| before.name == name).map(|before| &before.kind) {
+            Some(BlobKind::Method { .. }) => None,
+            Some(other) => Some(other.clone()),
+            None => BlobKind::named(memory.text(name)?),
         };
-        Some(Blob { place, code, frame_bytes: words.saturating_mul(8).min(MOST_BYTES), kind })
+        let kind = match kind {
+            Some(kind) => kind,
+            None => self.compiled(memory, at, code)?,
+        };
+        Some(Blob { place, code, frame_bytes: words.saturating_mul(8).min(MOST_BYTES), name, kind })
     }
 
     fn compiled<M: ForeignMemory>(&self, memory: &M, at: u64, code: u64) -> Option<BlobKind> {

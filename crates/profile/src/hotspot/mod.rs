@@ -192,7 +192,8 @@ impl<M: ForeignMemory> HotSpot<M> {
             // Mostly it is as before.
             Some((start, known)) => {
                 let start = *start;
-                if self.layout.described(&self.memory, start).as_ref() == Some(&*known.blob) {
+                let before = &*known.blob;
+                if self.layout.described(&self.memory, start, Some(before)).as_ref() == Some(before) {
                     self.blobs.get_mut(&start)?.since = self.now;
                 } else {
                     self.blobs.remove(&start);
