@@ -68,24 +68,26 @@ impl ForeignMemory for ProcessMemory {
 pub struct ReadAhead<'m, M> {
     memory: &'m M,
     from: u64,
-    piece: [u8; 512],
-    /// Whether all of the piece could be read.
-    is_read: bool,
+    piece: &'m [u8],
 }
 
 impl<'m, M: ForeignMemory> ReadAhead<'m, M> {
-    /// With the piece that begins there.
-    pub fn of(memory: &'m M, from: u64) -> Self {
-        let mut piece = [0; 512];
-        let is_read = memory.read(from, &mut piece).is_some();
-        Self { memory, from, piece, is_read }
+    /// With the piece that begins there, which is read into this; without one if not all of it is there.
+    pub fn of(memory: &'m M, from: u64, piece: &'m mut [u8]) -> Self {
+        let read = memory.read(from, piece);
+        Self { memory, from, piece: read.map_or(&[], |()| piece) }
+    }
+
+    /// With what was read before from there on.
+    pub fn known(memory: &'m M, from: u64, piece: &'m [u8]) -> Self {
+        Self { memory, from, piece }
     }
 }
 
 impl<M: ForeignMemory> ForeignMemory for ReadAhead<'_, M> {
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
-        let place = address.checked_sub(self.from).filter(|_| self.is_read);
-        let rest = place.and_then(|place| self.piece.get(usize::try_from(place).ok()?..));
+        let place = address.checked_sub(self.from).and_then(|place| usize::try_from(place).ok());
+        let rest = place.and_then(|place| self.piece.get(place..));
         match rest.and_then(|rest| rest.get(..into.len())) {
             Some(known) => into.copy_from_slice(known),
             None => self.memory.read(address, into)?,
@@ -118,7 +120,8 @@ mod tests {
     fn a_piece_read_ahead_is_the_same_memory() {
         let bytes: Vec<u8> = (0..=255).collect();
         let memory = Anything(&bytes);
-        let ahead = ReadAhead::of(&memory, 1000);
+        let mut piece = [0; 512];
+        let ahead = ReadAhead::of(&memory, 1000, &mut piece);
         for address in [0, 999, 1000, 1504, 1505, 1512, u64::MAX] {
             assert_eq!(ahead.word(address), memory.word(address), "{address}");
         }
@@ -133,7 +136,8 @@ mod tests {
                 (address + into.len() as u64 <= 100).then_some(())
             }
         }
-        let ahead = ReadAhead::of(&Short, 90);
+        let mut piece = [0; 512];
+        let ahead = ReadAhead::of(&Short, 90, &mut piece);
         assert_eq!((ahead.short(98), ahead.short(99)), (Some(0x0707), None));
     }
 }

@@ -9,6 +9,10 @@ const MOST_STEPS: u32 = 2_000;
 /// Bytes of one piece of code at most, with its tables, and of each of these.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_TABLE: u64 = 4 << 20;
+/// Bytes of its description.
+const HEAD_BYTES: usize = 512;
+/// The tables of one piece of code are read at once up to this.
+const MOST_AT_ONCE: u64 = 64 << 10;
 /// Methods compiled into one another at most.
 const MOST_INLINED: usize = 200;
 
@@ -59,6 +63,19 @@ pub struct Blob {
     pub kind: BlobKind,
 }
 
+impl Blob {
+    /// Where the tables of a method lie, as far as they lie together; what does not is read by itself.
+    pub fn tables(&self) -> Option<Range<u64>> {
+        let BlobKind::Method { places, scopes, methods, .. } = &self.kind else { return None };
+        let near = |table: &u64| table.abs_diff(places.start) <= MOST_AT_ONCE;
+        let start = [*scopes, *methods].into_iter().filter(near).fold(places.start, u64::min);
+        // Scopes that lie behind take about as much room.
+        let behind = scopes.saturating_add(places.end.saturating_sub(places.start));
+        let end = if near(scopes) { places.end.max(behind) } else { places.end };
+        Some(start..end).filter(|all| all.end.saturating_sub(all.start) <= 2 * MOST_AT_ONCE)
+    }
+}
+
 impl Layout {
     /// Whether a machine may have code there.
     pub fn has(&self, address: u64) -> bool {
@@ -80,7 +97,8 @@ impl Layout {
 
     /// The piece that is described there, where this one was before.
     pub fn described<M: ForeignMemory>(&self, memory: &M, at: u64, before: Option<&Blob>) -> Option<Blob> {
-        let memory = &ReadAhead::of(memory, at);
+        let mut piece = [0; HEAD_BYTES];
+        let memory = &ReadAhead::of(memory, at, &mut piece);
         let field = |offset: u64| at.wrapping_add(offset);
         let size =
             u64::try_from(memory.int(field(self.blob_size))?).ok().filter(|size| *size <= MOST_BYTES)?;

@@ -12,7 +12,7 @@ mod name;
 mod threads;
 
 use crate::made::{Frame, MadeFunction, OwnNames};
-use crate::memory::ForeignMemory;
+use crate::memory::{ForeignMemory, ReadAhead};
 use blobs::{Blob, BlobKind};
 use edges::{Edge, Instructions};
 use layout::Layout;
@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 const KNOWN: Duration = Duration::from_secs(2);
 /// Pieces of code and methods that are known at once.
 const MOST: usize = 50_000;
+/// Bytes of their tables that are known at once.
+const MOST_TABLES: usize = 16 << 20;
 /// Bytes of instructions that are looked at, before and after the one that runs next.
 const AROUND: u64 = 32;
 /// Words of an interpreter's frame, from its frame pointer: the caller's frame pointer, where it returns to, the caller's stack pointer, the
@@ -60,6 +62,8 @@ pub struct HotSpot<M> {
     now: Instant,
     /// By the first address.
     blobs: BTreeMap<u64, Known>,
+    /// Bytes of the tables that are known.
+    tables: usize,
     /// By where calls return to: nearly all of a stack is these, again and again.
     returns: HashMap<u64, Return>,
     /// Methods by where they are described, with the numbers of their names.
@@ -74,6 +78,8 @@ struct Known {
     blob: Arc<Blob>,
     since: Instant,
     calls: HashMap<u64, Vec<u32>>,
+    /// Its tables, which tell that, and where they lie.
+    tables: Option<(u64, Vec<u8>)>,
 }
 
 /// What a call in compiled code returns to.
@@ -99,6 +105,7 @@ impl<M: ForeignMemory> HotSpot<M> {
             layout,
             now: Instant::now(),
             blobs: BTreeMap::new(),
+            tables: 0,
             returns: HashMap::new(),
             methods: HashMap::new(),
             threads: None,
@@ -214,7 +221,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         }
         let blob = self.layout.blob(&self.memory, address)?;
         let start = blob.place.start;
-        let known = Known { blob: Arc::new(blob), since: self.now, calls: HashMap::new() };
+        let known = Known { blob: Arc::new(blob), since: self.now, calls: HashMap::new(), tables: None };
         self.blobs.insert(start, known);
         Some(start)
     }
@@ -225,12 +232,31 @@ impl<M: ForeignMemory> HotSpot<M> {
         if let Some(calls) = known {
             return calls.clone();
         }
-        let methods = self.layout.inlined(&self.memory, blob, address).unwrap_or_else(|| vec![method]);
+        let methods = self.inlined(blob, address).unwrap_or_else(|| vec![method]);
         let calls: Vec<u32> = methods.into_iter().filter_map(|method| self.named(method, made)).collect();
         if let Some(known) = self.blobs.get_mut(&blob.place.start) {
             known.calls.insert(address, calls.clone());
         }
         calls
+    }
+
+    /// The methods there, by tables that are read once.
+    fn inlined(&mut self, blob: &Blob, address: u64) -> Option<Vec<u64>> {
+        if self.tables > MOST_TABLES {
+            self.blobs.values_mut().for_each(|known| known.tables = None);
+            self.tables = 0;
+        }
+        let Self { memory, layout, blobs, tables, .. } = self;
+        let known = blobs.get_mut(&blob.place.start)?;
+        if known.tables.is_none() {
+            let place = blob.tables().unwrap_or(0..0);
+            let bytes = memory.bytes(place.start, place.end.saturating_sub(place.start) as usize);
+            let bytes = bytes.unwrap_or_default();
+            *tables += bytes.len();
+            known.tables = Some((place.start, bytes));
+        }
+        let (from, bytes) = known.tables.as_ref()?;
+        layout.inlined(&ReadAhead::known(memory, *from, bytes), blob, address)
     }
 
     fn named(&mut self, method: u64, made: &mut OwnNames) -> Option<u32> {
