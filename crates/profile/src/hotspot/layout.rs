@@ -1,13 +1,10 @@
 //! Where a machine keeps what. Every HotSpot machine brings tables of its own structures along for debuggers (`vmStructs.cpp` there), by
 //! which this is found out in every version: the type, the field, and where it lies.
 
+use super::tables::Tables;
 use super::threads::ThreadFields;
-use crate::elf::MACHINE_TABLE;
 use crate::memory::ForeignMemory;
-use std::collections::HashMap;
 
-/// Entries of one table at most; there are some 2,000.
-const MOST_ENTRIES: u64 = 6_000;
 /// Parts of the memory for code at most; there are three.
 const MOST_HEAPS: u64 = 16;
 
@@ -104,23 +101,6 @@ impl Default for Metadata {
     }
 }
 
-/// A row of the table of fields.
-#[derive(Debug, Clone, Copy)]
-struct Field {
-    offset: u64,
-    /// Of a field that there is once.
-    address: u64,
-}
-
-/// The tables.
-pub(super) struct Tables<'m, M> {
-    memory: &'m M,
-    /// By type and field.
-    fields: HashMap<(String, String), Field>,
-    /// Bytes of each type.
-    sizes: HashMap<String, u64>,
-}
-
 impl Layout {
     /// Of the machine in this memory, by the symbols of its library and how far that lies from where it states to be. None while it
     /// begins, and of one whose tables are not as expected.
@@ -144,7 +124,7 @@ impl Layout {
         let version = version.and_then(|address| memory.int(address)).unwrap_or(8);
         let returns = tables.known("ContinuationEntry", "_return_pc").and_then(|at| memory.word(at));
         Some(Self {
-            heaps: tables.heaps()?,
+            heaps: heaps(&tables)?,
             block_bytes: tables.size("HeapBlock")?,
             block_used: of("HeapBlock::Header", "_used")?,
             blob_name: of("CodeBlob", "_name")?,
@@ -182,77 +162,30 @@ impl Layout {
     }
 }
 
-impl<'m, M: ForeignMemory> Tables<'m, M> {
-    fn read(memory: &'m M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
-        let said = |name: &str| {
-            let is_it = |(of, _): &&(Vec<u8>, u64)| of.strip_prefix(MACHINE_TABLE) == Some(name.as_bytes());
-            let (_, address) = symbols.iter().find(is_it)?;
-            memory.word(address.wrapping_add(bias))
-        };
-        let mut tables = Self { memory, fields: HashMap::new(), sizes: HashMap::new() };
-        let [kind, field, offset, address] = ["TypeName", "FieldName", "Offset", "Address"]
-            .map(|name| said(&format!("StructEntry{name}Offset")));
-        let (kind, field, offset, address) = (kind?, field?, offset?, address?);
-        let stride = |name: &str| said(name).filter(|stride| *stride > 0);
-        let (first, every) = (said("Structs")?, stride("StructEntryArrayStride")?);
-        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
-            let at = |field: u64| memory.word(entry.wrapping_add(field));
-            let (Some(kind @ 1..), Some(field @ 1..)) = (at(kind), at(field)) else { break };
-            let name = (memory.text(kind)?, memory.text(field)?);
-            tables.fields.insert(name, Field { offset: at(offset)?, address: at(address)? });
+/// The parts of the memory for code.
+fn heaps<M: ForeignMemory>(tables: &Tables<'_, M>) -> Option<Vec<CodeHeap>> {
+    let word = |address| tables.memory.word(address);
+    let list: Vec<u64> = match tables.known("CodeCache", "_heaps") {
+        Some(heaps) => {
+            let list = word(heaps).filter(|list| *list != 0)?;
+            let length = tables.offset("GrowableArrayBase", "_len");
+            let length = length.or_else(|| tables.offset("GenericGrowableArray", "_len"))?;
+            let count = u64::try_from(tables.memory.int(list.wrapping_add(length))?).ok()?.min(MOST_HEAPS);
+            let first = word(list.wrapping_add(tables.offset("GrowableArray<int>", "_data")?))?;
+            (0..count).map(|number| word(first.wrapping_add(8 * number))).collect::<Option<_>>()?
         }
-        let (first, every) = (said("Types")?, stride("TypeEntryArrayStride")?);
-        let (kind, size) = (said("TypeEntryTypeNameOffset")?, said("TypeEntrySizeOffset")?);
-        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
-            let Some(name @ 1..) = memory.word(entry.wrapping_add(kind)) else { break };
-            tables.sizes.insert(memory.text(name)?, memory.word(entry.wrapping_add(size))?);
-        }
-        Some(tables)
-    }
-
-    fn field(&self, kind: &str, field: &str) -> Option<Field> {
-        self.fields.get(&(kind.to_owned(), field.to_owned())).copied()
-    }
-
-    /// How far from the beginning of its type a field is.
-    pub fn offset(&self, kind: &str, field: &str) -> Option<u64> {
-        self.field(kind, field).map(|field| field.offset)
-    }
-
-    /// The address of a field that there is once.
-    pub fn known(&self, kind: &str, field: &str) -> Option<u64> {
-        self.field(kind, field).map(|field| field.address)
-    }
-
-    fn size(&self, kind: &str) -> Option<u64> {
-        self.sizes.get(kind).copied()
-    }
-
-    /// The parts of the memory for code.
-    fn heaps(&self) -> Option<Vec<CodeHeap>> {
-        let word = |address| self.memory.word(address);
-        let list: Vec<u64> = match self.known("CodeCache", "_heaps") {
-            Some(heaps) => {
-                let list = word(heaps).filter(|list| *list != 0)?;
-                let length = self.offset("GrowableArrayBase", "_len");
-                let length = length.or_else(|| self.offset("GenericGrowableArray", "_len"))?;
-                let count = u64::try_from(self.memory.int(list.wrapping_add(length))?).ok()?.min(MOST_HEAPS);
-                let first = word(list.wrapping_add(self.offset("GrowableArray<int>", "_data")?))?;
-                (0..count).map(|number| word(first.wrapping_add(8 * number))).collect::<Option<_>>()?
-            }
-            // JDK 8 has one.
-            None => vec![word(self.known("CodeCache", "_heap")?)?],
-        };
-        let (space, segments) = (self.offset("CodeHeap", "_memory")?, self.offset("CodeHeap", "_segmap")?);
-        let shift = self.offset("CodeHeap", "_log2_segment_size")?;
-        let low = self.offset("VirtualSpace", "_low_boundary")?;
-        let high = self.offset("VirtualSpace", "_high_boundary")?;
-        let heaps = list.into_iter().map(|heap| {
-            let bound = |part: u64, bound: u64| word(heap.wrapping_add(part).wrapping_add(bound));
-            let place = bound(space, low)?..bound(space, high)?;
-            let shift = u32::try_from(self.memory.int(heap.wrapping_add(shift))?).ok()?;
-            Some(CodeHeap { place, segments: bound(segments, low)?, shift }).filter(|_| shift < 32)
-        });
-        heaps.collect::<Option<Vec<_>>>().filter(|heaps| !heaps.is_empty())
-    }
+        // JDK 8 has one.
+        None => vec![word(tables.known("CodeCache", "_heap")?)?],
+    };
+    let (space, segments) = (tables.offset("CodeHeap", "_memory")?, tables.offset("CodeHeap", "_segmap")?);
+    let shift = tables.offset("CodeHeap", "_log2_segment_size")?;
+    let low = tables.offset("VirtualSpace", "_low_boundary")?;
+    let high = tables.offset("VirtualSpace", "_high_boundary")?;
+    let heaps = list.into_iter().map(|heap| {
+        let bound = |part: u64, bound: u64| word(heap.wrapping_add(part).wrapping_add(bound));
+        let place = bound(space, low)?..bound(space, high)?;
+        let shift = u32::try_from(tables.memory.int(heap.wrapping_add(shift))?).ok()?;
+        Some(CodeHeap { place, segments: bound(segments, low)?, shift }).filter(|_| shift < 32)
+    });
+    heaps.collect::<Option<Vec<_>>>().filter(|heaps| !heaps.is_empty())
 }

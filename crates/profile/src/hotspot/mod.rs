@@ -9,6 +9,7 @@ pub mod hostile;
 mod layout;
 mod methods;
 mod name;
+mod tables;
 mod threads;
 
 use crate::made::{Frame, MadeFunction, OwnNames};

@@ -1,7 +1,7 @@
 //! Where the machine's threads have left its code: for whatever they call outside of it they note where that was.
 
 use super::StackPoint;
-use super::layout::Tables;
+use super::tables::Tables;
 use crate::memory::ForeignMemory;
 use std::collections::HashMap;
 

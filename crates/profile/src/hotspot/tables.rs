@@ -1,0 +1,72 @@
+//! The tables of its own structures that every HotSpot machine brings along for debuggers (`vmStructs.cpp` there).
+
+use crate::elf::MACHINE_TABLE;
+use crate::memory::ForeignMemory;
+use std::collections::HashMap;
+
+/// Entries of one table at most; there are some 2,000.
+const MOST_ENTRIES: u64 = 6_000;
+
+/// A row of the table of fields.
+#[derive(Debug, Clone, Copy)]
+struct Field {
+    offset: u64,
+    /// Of a field that there is once.
+    address: u64,
+}
+
+/// The tables.
+pub(super) struct Tables<'m, M> {
+    pub memory: &'m M,
+    /// By type and field.
+    fields: HashMap<(String, String), Field>,
+    /// Bytes of each type.
+    sizes: HashMap<String, u64>,
+}
+
+impl<'m, M: ForeignMemory> Tables<'m, M> {
+    pub fn read(memory: &'m M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
+        let said = |name: &str| {
+            let is_it = |(of, _): &&(Vec<u8>, u64)| of.strip_prefix(MACHINE_TABLE) == Some(name.as_bytes());
+            let (_, address) = symbols.iter().find(is_it)?;
+            memory.word(address.wrapping_add(bias))
+        };
+        let mut tables = Self { memory, fields: HashMap::new(), sizes: HashMap::new() };
+        let [kind, field, offset, address] = ["TypeName", "FieldName", "Offset", "Address"]
+            .map(|name| said(&format!("StructEntry{name}Offset")));
+        let (kind, field, offset, address) = (kind?, field?, offset?, address?);
+        let stride = |name: &str| said(name).filter(|stride| *stride > 0);
+        let (first, every) = (said("Structs")?, stride("StructEntryArrayStride")?);
+        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
+            let at = |field: u64| memory.word(entry.wrapping_add(field));
+            let (Some(kind @ 1..), Some(field @ 1..)) = (at(kind), at(field)) else { break };
+            let name = (memory.text(kind)?, memory.text(field)?);
+            tables.fields.insert(name, Field { offset: at(offset)?, address: at(address)? });
+        }
+        let (first, every) = (said("Types")?, stride("TypeEntryArrayStride")?);
+        let (kind, size) = (said("TypeEntryTypeNameOffset")?, said("TypeEntrySizeOffset")?);
+        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
+            let Some(name @ 1..) = memory.word(entry.wrapping_add(kind)) else { break };
+            tables.sizes.insert(memory.text(name)?, memory.word(entry.wrapping_add(size))?);
+        }
+        Some(tables)
+    }
+
+    fn field(&self, kind: &str, field: &str) -> Option<Field> {
+        self.fields.get(&(kind.to_owned(), field.to_owned())).copied()
+    }
+
+    /// How far from the beginning of its type a field is.
+    pub fn offset(&self, kind: &str, field: &str) -> Option<u64> {
+        self.field(kind, field).map(|field| field.offset)
+    }
+
+    /// The address of a field that there is once.
+    pub fn known(&self, kind: &str, field: &str) -> Option<u64> {
+        self.field(kind, field).map(|field| field.address)
+    }
+
+    pub fn size(&self, kind: &str) -> Option<u64> {
+        self.sizes.get(kind).copied()
+    }
+}
