@@ -103,15 +103,25 @@ impl Iterator for Buckets<'_> {
     }
 }
 
-/// The first number, and what follows it; none if it is cut short. The ninth byte is whole.
+/// The first number, and what follows it; none if it is cut short.
 fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    // Nearly all are of a byte or two.
+    let (read, rest) = match bytes {
+        [first @ ..0x80, rest @ ..] => (u64::from(*first), rest),
+        [first, second @ ..0x80, rest @ ..] => (u64::from(first & 0x7f) | u64::from(*second) << 7, rest),
+        _ => long(bytes)?,
+    };
+    Some(((read >> 1) as i64 ^ -((read & 1) as i64), rest))
+}
+
+/// One of any length, its sign lowest. The ninth byte is whole.
+fn long(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut read = 0;
     for (nth, byte) in bytes.iter().enumerate() {
         let (is_last, bits) = if nth == 8 { (true, *byte) } else { (*byte < 0x80, byte & 0x7f) };
         read |= u64::from(bits) << (7 * nth);
         if is_last {
-            let number = (read >> 1) as i64 ^ -((read & 1) as i64);
-            return Some((number, &bytes[nth + 1..]));
+            return Some((read, &bytes[nth + 1..]));
         }
     }
     None
