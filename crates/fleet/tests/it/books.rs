@@ -2,7 +2,7 @@
 
 use crate::machine::{DRAIN, due_until, offer, schedules, sent_until, slices};
 use proptest::prelude::*;
-use record::{Counted, Slice};
+use record::{Counted, Part, Slice};
 use schedule::{Offer, Schedule};
 use std::collections::BTreeMap;
 use torment_fleet::{Ledger, Loops};
@@ -229,6 +229,8 @@ fn strangers_and_what_comes_too_much_are_not_counted() {
     assert!(!ledger.slice(7, &told(0, 5)));
     ledger.over(7, Nanos::ZERO, 0);
     ledger.lost(7, Nanos::ZERO);
+    let parts = vec![Part::default(); 1_001];
+    assert!(!ledger.slice(0, &Slice { parts, ..told(0, 5) }), "no plan has so many requests");
     // Its end may come before what it is the end of.
     ledger.over(0, Nanos::from_secs(1), 1);
     assert!(!ledger.is_over());

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 /// No second has as much of anything: 64 processors work for five minutes within so many nanoseconds.
 const MOST: f64 = (1_u64 << 44) as f64;
+/// No plan has more requests that are told apart.
+const PARTS_MOST: usize = 1_000;
 
 /// A row of the load.
 #[derive(Debug)]
@@ -202,7 +204,8 @@ impl Slice {
         self.join(next, false);
     }
 
-    /// Whether each of its figures is one that a second, or a drain, can have, so that sums of them do not overflow: another process may tell anything.
+    /// Whether each of its figures is one that a second, or a drain, can have, so that sums of them neither overflow nor take more memory than there
+    /// is, as those of parts would, each of which is a few bytes until it is merged: another process may tell anything.
     pub fn is_likely(&self) -> bool {
         let likely = |figure: f64| (0.0..MOST).contains(&figure);
         let is_likely = |row: &LoadRow| match row.read {
@@ -213,7 +216,9 @@ impl Slice {
             LoadReader::Rate(_) | LoadReader::Longest(_) => true,
         };
         let counts = self.parts.iter().flat_map(|part| [part.sent, part.ok, part.bad, part.response.count()]);
-        LOAD.iter().all(is_likely) && counts.map(|count| count as f64).all(likely)
+        self.parts.len() <= PARTS_MOST
+            && LOAD.iter().all(is_likely)
+            && counts.map(|count| count as f64).all(likely)
     }
 
     fn join(&mut self, next: &Self, beside: bool) {
