@@ -2,11 +2,13 @@
 //! nearest to what is sent. The same ones every time; the fuzzers find others.
 
 use crate::{kept, memory};
-use torment_hostile::reader;
+use torment_hostile::{READERS, reader};
 use units::random::{Random, one_of};
 
 /// So many of each.
 const EACH: u64 = 400;
+/// And of what is kept for each reader, whatever it reads.
+const EACH_READER: u64 = 100;
 /// More than all of it takes, whatever lengths are named.
 const ROOM: u64 = 256 << 20;
 /// How something long begins, of which the length follows: bytes, words, lists and maps of MessagePack; and numbers of histograms.
@@ -64,6 +66,18 @@ fn what_is_nearly_said_breaks_no_promise_and_takes_no_room() {
     }
     let grown = memory().saturating_sub(before);
     assert!(grown < ROOM, "{grown} bytes more");
+}
+
+#[test]
+fn what_is_like_what_the_fuzzers_kept_breaks_no_promise() {
+    for (name, read) in READERS {
+        let kept = kept(name);
+        for seed in 0..EACH_READER {
+            let (_fed, mut random) = (Fed(name, seed), Random(seed));
+            let real = &kept[one(&mut random, kept.len())];
+            read(&mutant(real, &mut random));
+        }
+    }
 }
 
 #[test]
