@@ -188,9 +188,10 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
         let engaged = load.outstanding.min(w.all);
         w.all >= 8.0 && w.outside() + w.queueing() >= MOST * engaged || w.other >= MOST * engaged
     };
-    // What is reckoned from answers holds whatever threads do; where a rule knows what these wait for, that explains it.
+    // Where it stands still now and then, they wait for that, too, and what is reckoned from its answers between says more than they do.
     let one = AtOnce::of(case);
-    if one.is_none() && case.bad.workers.as_ref().is_some_and(says_more) {
+    let reckoned = one.is_some() && case.freezes_leave_limit();
+    if !reckoned && case.bad.workers.as_ref().is_some_and(says_more) {
         return None;
     }
     let name = case.name();
