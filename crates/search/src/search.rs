@@ -11,12 +11,12 @@ use crate::bounds::Bounds;
 use crate::curve::point;
 use crate::drift::{Reference, Shift};
 use crate::held::CapacityTrials;
-use crate::judge::{GivenUp, hopeless, is_void, judge, steady};
+use crate::judge::{GivenUp, freeze, hopeless, is_void, judge, steady};
 use crate::warm::WarmUp;
 pub use config::{Config, Proposal, Step};
 use ours::Ours;
 use record::{
-    CurvePoint, Ended, Failure, Judgement, Purpose, Recovery, Slice, TrialResult, Verdict, WarmedUp,
+    CurvePoint, Ended, Failure, Judgement, Purpose, Recovery, Silence, Slice, TrialResult, Verdict, WarmedUp,
 };
 use units::{Nanos, Share};
 
@@ -93,6 +93,10 @@ pub struct Search {
     measured: Nanos,
     /// Half of its time told so little that it has all of it.
     coarse: bool,
+    /// Short trials in a row in which the target stood still.
+    frozen: u32,
+    /// The longest that it stood still in any trial.
+    longest_freeze: Nanos,
     /// The bounds that expired last: only a suggestion, should the search end before there are others.
     expired: Bounds,
     /// Capacity, as far as overloads have shown it.
@@ -145,6 +149,8 @@ impl Search {
             warmed_up: WarmedUp { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
             measured: Nanos::ZERO,
             coarse: false,
+            frozen: 0,
+            longest_freeze: Nanos::ZERO,
             expired: Bounds::default(),
             estimate: None,
             doubt: 0.0,
@@ -189,8 +195,10 @@ impl Search {
         proposal.duration = proposal.duration.max(self.config.least);
         let late = self.config.budget.is_some_and(|b| self.spent + proposal.duration > b);
         if late || self.trials >= TRIALS_MOST {
-            let ended =
-                if matches!(self.phase, Phase::Curve(_)) { self.ended.clone() } else { Ended::BudgetSpent };
+            let ended = match self.phase {
+                Phase::Curve(_) => self.ended.clone(),
+                _ => self.made_all().unwrap_or(Ended::BudgetSpent),
+            };
             return Step::Done(Box::new(self.over(ended)));
         }
         self.pending = Some(proposal);
@@ -230,6 +238,11 @@ impl Search {
         }
         if self.trials == 1 && result.total.outcomes.answered() == 0 {
             self.over(Ended::TargetFails);
+            return judgement;
+        }
+        let stood_still = freeze(&result.total, rate).map_or(Nanos::ZERO, Silence::length);
+        self.longest_freeze = self.longest_freeze.max(stood_still);
+        if self.is_frozen(proposal, stood_still, &judgement) {
             return judgement;
         }
         match self.phase.clone() {
@@ -290,11 +303,12 @@ impl Search {
         self.spent
     }
 
-    /// How long the next trial may drain: three times the baseline p99, at least 100 ms, at most the time-out; without a baseline
-    /// that.
+    /// How long the next trial may drain: three times the baseline p99 or the longest freeze so far, whichever is longer, at least 100 ms, at most
+    /// the time-out; without a baseline that.
     pub fn drain(&self) -> Nanos {
         let timeout = self.config.timeout;
-        self.baseline.map_or(timeout, |calm| (calm.p99 * DRAIN_TIMES).max(DRAIN_LEAST).min(timeout))
+        let slowest = |calm: Baseline| calm.p99.max(self.longest_freeze);
+        self.baseline.map_or(timeout, |calm| (slowest(calm) * DRAIN_TIMES).max(DRAIN_LEAST).min(timeout))
     }
 
     fn calm_mean(&self) -> Option<Nanos> {

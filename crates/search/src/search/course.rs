@@ -1,7 +1,7 @@
 //! What each phase makes of a trial, and which phase follows.
 
 use super::proposal::LOOKED_MOST;
-use super::{Baseline, CALM, CHECKS_MOST, FASTER, Phase, Search};
+use super::{Baseline, CALM, CHECKS_MOST, FASTER, Phase, Proposal, Search};
 use crate::background::Loss;
 use crate::bounds::rounded;
 use crate::capacity::Observation;
@@ -12,7 +12,7 @@ use crate::held::CapacityTrials;
 use crate::judge::{KeptUp, STEADILY, freeze, kept_up, threshold, would_have_held};
 use crate::trial::FullTrial;
 use crate::warm::{Median, WarmUp};
-use record::{Ended, Judgement, TrialResult};
+use record::{Ended, Judgement, Purpose, TrialResult};
 use units::Nanos;
 
 /// Change points before a target is called non-stationary.
@@ -27,6 +27,8 @@ const ROUNDS_MOST: u32 = 2;
 const PLAIN: f64 = 0.15;
 /// A target that stands still while it is looked at is looked at again, so many times.
 const FROZEN_MOST: u32 = 2;
+/// So is a short trial that held although it stood still for more than this part of it.
+const FROZEN_PART: f64 = 0.1;
 /// A median that has fallen by this much (as a logarithm) is that of a target that was not warm.
 const WARMER: f64 = 0.08;
 /// The first window of a warm-up that was over too early, in seconds.
@@ -41,6 +43,16 @@ const PROBE: f64 = 1.1;
 const TELLING: f64 = 0.03;
 
 impl Search {
+    /// Whether a short trial proves nothing, for the target stood still in it and had the time to catch up afterwards: then it is made again.
+    pub(super) fn is_frozen(&mut self, asked: Proposal, stood_still: Nanos, judgement: &Judgement) -> bool {
+        let short =
+            matches!(asked.purpose, Purpose::Climb | Purpose::Measure) && asked.duration < self.trial();
+        let part = stood_still.as_secs_f64() / asked.duration.as_secs_f64();
+        let frozen = short && judgement.good && self.frozen < FROZEN_MOST && part > FROZEN_PART;
+        self.frozen = if frozen { self.frozen + 1 } else { 0 };
+        frozen
+    }
+
     pub(super) fn remember(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
         let seconds = if result.hopeless { result.planned } else { result.loaded };
         let seen = TrialAtLevel {
@@ -369,11 +381,12 @@ impl Search {
     }
 
     /// Notes how long a calm target takes. The mean is that of the quickest of the windows of a warm-up, of which `anew` says
-    /// that it is the first: what a stall adds is none of it.
+    /// that it is the first: what a stall adds is none of it. Where it stood still in each of them, half of its answers tell.
     fn calmer(&mut self, result: &TrialResult, anew: bool) {
         let times = &result.total.response;
         let Some((q, mean)) = times.quantiles().zip(times.mean()) else { return };
         let before = self.baseline;
+        let mean = freeze(&result.total, result.rate.0).map_or(mean, |_| mean.min(q.p50));
         let mean = before.filter(|_| !anew).map_or(mean, |calm| calm.mean.min(mean));
         let quicker = before.filter(|calm| {
             !matches!(self.phase, Phase::Warm { .. } | Phase::Calm { .. }) && calm.p99 <= q.p99

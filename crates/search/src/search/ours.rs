@@ -142,6 +142,13 @@ impl Search {
         self.ours.ceiling.is_some()
     }
 
+    /// How a search ends that knows, or still looks, what torment makes at most; none if that is not the limit.
+    pub(super) fn made_all(&mut self) -> Option<Ended> {
+        let ceiling = self.ours.ceiling?;
+        self.ours.making = ceiling.most();
+        Some(Ended::GeneratorLimit)
+    }
+
     /// What torment makes at most, as far as is known: it has fallen behind again and again, and is the limit unless that is over.
     pub fn making(&self) -> Option<Making> {
         self.ours.ceiling.and_then(|ceiling| ceiling.most())

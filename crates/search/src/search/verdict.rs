@@ -56,9 +56,8 @@ impl Search {
         let limits = self.limits();
         let at_top =
             limits.iter().any(|l| l.upper.is_none() && l.lower.is_some_and(|r| r >= self.range().top));
-        self.ended = if self.is_ours() {
-            self.ours.making = self.ours.ceiling.and_then(|ceiling| ceiling.most());
-            Ended::GeneratorLimit
+        self.ended = if let Some(ours) = self.made_all() {
+            ours
         } else if at_top {
             Ended::MaxReached
         } else if limits.iter().all(|l| l.regular) {

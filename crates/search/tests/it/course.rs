@@ -208,6 +208,35 @@ fn a_generator_at_its_end_is_never_taken_for_the_target() {
     assert_near(&c, 2000.0);
 }
 
+/// "Holds 113,200/s; time ran out" was said of what torment made, for it was still looking how much that is.
+#[test]
+fn a_generator_at_its_end_is_named_when_the_time_runs_out_too() {
+    let busy = |r: &mut TrialResult| {
+        if r.rate.0 > 1500.0 {
+            r.caveats.push(Caveat::new(Doubt::GeneratorBusy, "no processor time left"));
+        }
+    };
+    for budget in 15..40 {
+        let config = Config { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, 1) };
+        let c = search(config, server(0.0005), busy);
+        assert_eq!(c.ended, Ended::GeneratorLimit, "{budget} s");
+    }
+}
+
+/// Of 500 a second 552 were said to hold: for 2 s, of which the target had stood still for one, and had the time to catch up afterwards.
+#[test]
+fn a_short_trial_with_a_freeze_proves_nothing() {
+    let pool = System { servers: Some(10), special: Some(Trait::Stalls(10.0, 1.0)), ..server(0.02) };
+    for budget in [60, 75, 90, 120] {
+        for seed in 0..20 {
+            let config = Config { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, seed) };
+            let c = search(config, pool, honest);
+            let held = c.limits[0].held.or(c.limits[0].lower);
+            assert!(held.is_none_or(|held| held <= 515.0), "{budget} s, seed {seed}: {:?}", c.limits[0]);
+        }
+    }
+}
+
 #[test]
 fn careful_is_only_longer() {
     let objective = Objective::ZERO_DROP;
