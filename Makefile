@@ -30,7 +30,7 @@ $(PAGE): $(PAGE_SOURCES)
 
 test: ## Everything, with a real PostgreSQL, nginx and sshd; installs them when root, says what is missing otherwise. TORMENT_BIN=PATH tries another binary.
 	$(MAKE) -j2 prepared built
-	./tests/run.sh $(SIDE_BY_SIDE)
+	./tests/run.sh $(SIDE_BY_SIDE) $(UNLOADED)
 	$(MAKE) -j3 targets zoo-cheap browser
 
 targets: ## The services in targets/, each started, loaded and ended.

@@ -1,28 +1,61 @@
 #!/bin/sh
 # All tests, side by side; those that fail run once more, one at a time. What fails only beside others is told at the end and is no
-# failure of the product: a load is timed on processors that seven other tests share. More than a few, or a program that died, is.
-# Usage: tests/run.sh THREADS
+# failure of the product: a load is timed on processors that other tests share. More than a few, or a program that died, is.
+# Usage: tests/run.sh THREADS [CRATE…]      of these crates the integration tests make no load
 set -eu
 few=5
-log=$(mktemp) && trap 'rm -f "$log" "$log.rc" "$log.unit"' EXIT
-tests="cargo test --workspace --exclude torment-bench"
+threads=$1
+shift
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 
-# Unit tests make no load: they take what the others leave of the processors, and are shown when those have ended.
-nice -n 19 $tests --lib --bins --no-fail-fast -- --test-threads="$1" >"$log.unit" 2>&1 &
-unit=$!
-{ rc=0; $tests --test '*' --no-fail-fast -- --test-threads="$1" 2>&1 || rc=$?; echo $rc >"$log.rc"; } | tee "$log"
-rc=$(cat "$log.rc")
-wait $unit || rc=$?
-tee -a "$log" <"$log.unit"
-[ "$rc" != 0 ] || exit 0
+# Each program, and the folder in which it runs, as cargo would.
+cargo test --workspace --exclude torment-bench --tests --no-run --message-format=json-render-diagnostics >"$work/built"
+sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"kind":\["\([a-z]*\)"\].*"test":true},"features".*"executable":"\([^"]*\)".*/\1 \2 \3/p' "$work/built" >"$work/programs"
 
-failed=$(sed -n 's/^test \([^ ]*\).* \.\.\. FAILED$/\1/p' "$log" | sort -u)
-programs=$(grep -c '^    `-p .*`$' "$log" || true)
-told=$(grep -c '^test result: FAILED' "$log" || true)
-counted=$(sed -n 's/^test result: FAILED\. [0-9]* passed; \([0-9]*\) failed.*/\1/p' "$log" | paste -sd+ | sed 's/^$/0/')
-if [ -z "$failed" ] || [ "$programs" != "$told" ] || [ $(($counted)) != "$(echo "$failed" | wc -l)" ] || [ $(($counted)) -gt $few ]; then
-    exit "$rc"
-fi
-echo "Once more, one at a time:" $failed
-$tests --tests --no-fail-fast -- --exact --test-threads=1 $failed
-echo "FAILED BESIDE OTHERS, PASSED ALONE:" $failed
+# Whether a load is made by FOLDER KIND: unit tests make none.
+loads() {
+    [ "$2" = test ] || return 1
+    case " $unloaded " in *" ${1##*/} "*) return 1 ;; esac
+}
+unloaded=$*
+
+# One after another, of those that make loads or of the others: all WHETHER [BEFORE EACH…].
+all() {
+    which=$1
+    shift
+    while read -r folder kind program; do
+        if loads "$folder" "$kind"; then is=loads; else is=quiet; fi
+        [ $is = "$which" ] || continue
+        log=$work/${program##*/}.log
+        echo "Running $kind of ${folder##*/}"
+        cd "$folder"
+        rc=0
+        "$@" "$program" --test-threads="$threads" >"$log" 2>&1 </dev/null || rc=$?
+        cat "$log"
+        [ $rc = 0 ] || echo "$folder $program $log" >>"$work/failed"
+    done <"$work/programs"
+}
+
+# Those without a load take what the others leave of the processors, and are shown when those have ended.
+all quiet nice -n 19 >"$work/quiet.log" 2>&1 &
+quiet=$!
+all loads
+wait $quiet
+cat "$work/quiet.log"
+[ -e "$work/failed" ] || exit 0
+
+# What has failed by its own word, of how many.
+again=
+while read -r folder program log; do
+    names=$(sed -n 's/^test \([^ ]*\).* \.\.\. FAILED$/\1/p' "$log" | sort -u)
+    counted=$(sed -n 's/^test result: FAILED\. [0-9]* passed; \([0-9]*\) failed.*/\1/p' "$log")
+    [ -n "$names" ] && [ "$counted" = "$(echo "$names" | wc -l)" ] || { echo "DIED: $program"; exit 1; }
+    again="$again $names"
+done <"$work/failed"
+[ "$(echo $again | wc -w)" -le $few ] || exit 1
+echo "Once more, one at a time:" $again
+while read -r folder program log; do
+    cd "$folder"
+    "$program" --exact --test-threads=1 $(sed -n 's/^test \([^ ]*\).* \.\.\. FAILED$/\1/p' "$log" | sort -u) </dev/null
+done <"$work/failed"
+echo "FAILED BESIDE OTHERS, PASSED ALONE:" $again

@@ -58,7 +58,7 @@ fn two_functions_have_the_shares_that_they_were_given() {
     let mut counted = 0;
     for (page, deeper) in [("/burn?a=70&b=30&us=50000", 0), ("/burn?a=25&b=75&us=50000&deep=40", 40)] {
         let expected = if deeper == 0 { 0.7 } else { 0.25 };
-        let arguments = ["--hz", "999", "-d", "8s"];
+        let arguments = ["--hz", "999", "-d", "4s"];
         let found =
             under_load(&target, page, || profile(&place, [whom.as_str()].into_iter().chain(arguments)));
         let Some((ended, profile)) = found else { return };
