@@ -2,7 +2,7 @@
 
 mod profiled;
 
-pub(crate) use profiled::profiled;
+pub(crate) use profiled::{profiled, reserved};
 
 use crate::conductor::{Conductor, Load};
 use crate::exit;
@@ -11,6 +11,7 @@ use plan::{Find, Goal, Plan, Stage};
 use record::{Ended, Event, LimitUnit, Recovery, Verdict};
 use schedule::Schedule;
 use search::{Config, Search, Step};
+use units::Nanos;
 
 /// Trials in which a worker of the fleet was lost before the search is given up.
 pub(crate) const LOST_MOST: u32 = 5;
@@ -20,7 +21,7 @@ pub(crate) fn find<C: Carrier>(
     plan: &Plan,
     find: &Find,
     unit: LimitUnit,
-    curve: bool,
+    (curve, reserved): (bool, Nanos),
 ) -> (Verdict, u8) {
     let began = conductor.now();
     let goals = if find.strict { Goal::strict } else { Goal::held };
@@ -36,6 +37,7 @@ pub(crate) fn find<C: Carrier>(
         timeout: plan.longest_timeout(),
         seed: plan.generator.seed,
         curve,
+        reserved,
         unit,
     });
     let mut lost = 0;
@@ -48,7 +50,7 @@ pub(crate) fn find<C: Carrier>(
             break search.interrupt(Ended::Interrupted);
         }
         if find.budget.is_some_and(|budget| conductor.now() - began + proposal.duration > budget) {
-            break search.interrupt(Ended::BudgetSpent);
+            break search.time_is_up();
         }
         let stage = Stage { duration: proposal.duration, from: proposal.rate, to: proposal.rate };
         // Each trial draws its own arrivals: the same again would repeat the same luck.

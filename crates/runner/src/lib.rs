@@ -341,7 +341,9 @@ fn carry_out<C: Carrier>(
     let mut conductor = Conductor::prepare(plan, ready, sink, stop, circumstances).and_after(after);
     let began = conductor.now();
     let result = match &plan.task {
-        Task::Find(find) => find::find(&mut conductor, plan, find, LimitUnit::Requests, curve),
+        Task::Find(find) => {
+            find::find(&mut conductor, plan, find, LimitUnit::Requests, (curve, find::reserved(profile)))
+        }
         Task::Run(load) => load::run(&mut conductor, plan, load),
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };

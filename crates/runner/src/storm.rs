@@ -56,7 +56,7 @@ fn carry_out(asked: &Storming, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verd
         match &asked.plan.task {
             Task::Find(asked_for) => {
                 // A machine is as quick at any load below its limit: the curve would cost more than it tells.
-                find::find(&mut conductor, &asked.plan, asked_for, LimitUnit::Processes, false)
+                find::find(&mut conductor, &asked.plan, asked_for, LimitUnit::Processes, (false, Nanos::ZERO))
             }
             Task::Run(planned) => load::run(&mut conductor, &asked.plan, planned),
             Task::Try(_) => return Err(Error::Experiment("a storm is no experiment".to_owned())),

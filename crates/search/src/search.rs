@@ -195,11 +195,7 @@ impl Search {
         proposal.duration = proposal.duration.max(self.config.least);
         let late = self.config.budget.is_some_and(|b| self.spent + proposal.duration > b);
         if late || self.trials >= TRIALS_MOST {
-            let ended = match self.phase {
-                Phase::Curve(_) => self.ended.clone(),
-                _ => self.made_all().unwrap_or(Ended::BudgetSpent),
-            };
-            return Step::Done(Box::new(self.over(ended)));
+            return Step::Done(Box::new(self.time_is_up()));
         }
         self.pending = Some(proposal);
         Step::Try(proposal)
@@ -291,6 +287,15 @@ impl Search {
     /// Whether the target moves, as far as is known: ten seconds of it are not like the next ten.
     pub fn moves(&self) -> bool {
         self.held.moves()
+    }
+
+    /// Ends the search with what it has, for there is no time for the trial that it proposes.
+    pub fn time_is_up(&mut self) -> Verdict {
+        let ended = match self.phase {
+            Phase::Curve(_) => self.ended.clone(),
+            _ => self.made_all().unwrap_or(Ended::BudgetSpent),
+        };
+        self.over(ended)
     }
 
     /// Ends the search with what it has.

@@ -61,9 +61,13 @@ impl Bench for Virtual<'_> {
         let mut conductor = Conductor::around(&mut self.is, sink, stop).and_after(after);
         let result = match &part.task {
             Task::Run(load) => crate::load::run(&mut conductor, part, load),
-            Task::Find(find) => {
-                crate::find::find(&mut conductor, part, find, record::LimitUnit::Requests, false)
-            }
+            Task::Find(find) => crate::find::find(
+                &mut conductor,
+                part,
+                find,
+                record::LimitUnit::Requests,
+                (false, units::Nanos::ZERO),
+            ),
             Task::Try(_) => unreachable!("a part is no experiment"),
         };
         (Ok(result), Nanos::ZERO)

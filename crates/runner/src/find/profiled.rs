@@ -23,6 +23,14 @@ fn is_of_processors(cause: Cause) -> bool {
     matches!(cause, Cause::Cpu | Cause::CpuQuota | Cause::Gc | Cause::ColdJit)
 }
 
+/// What a search without a budget leaves for it.
+pub(crate) fn reserved(when: Profiling) -> Nanos {
+    match when {
+        Profiling::Never => Nanos::ZERO,
+        Profiling::WhereItTells | Profiling::Always => LENGTH * 2,
+    }
+}
+
 /// Samples the target under two short loads, if that was asked for or says more than the verdict does. Nothing that the search came to
 /// changes; that nobody can be sampled is a doubt, and costs no time.
 pub(crate) fn profiled<C: Carrier>(

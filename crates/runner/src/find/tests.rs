@@ -43,7 +43,7 @@ fn search(target: Simulated, change: impl Fn(&mut Plan, &mut Find)) -> Found {
     let target = Simulated { deadline: plan.objective.deadline, ..target };
     let (mut told, stop) = (Told::default(), target.stop());
     let mut conductor = Conductor::around(target, &mut told, &stop);
-    let (verdict, code) = find(&mut conductor, &plan, &asked, LimitUnit::Requests, true);
+    let (verdict, code) = find(&mut conductor, &plan, &asked, LimitUnit::Requests, (true, Nanos::ZERO));
     let took = conductor.now().as_secs_f64();
     drop(conductor);
     let Verdict::Limits { limits, ended, generator, .. } = verdict else {
@@ -203,7 +203,7 @@ fn who_asks_for_the_end_gets_what_was_found() {
         let target = Simulated::queue();
         let (mut told, stop) = (Told::default(), Stop::new(Arc::new(AtomicBool::new(true))));
         let mut conductor = Conductor::around(target, &mut told, &stop);
-        find(&mut conductor, &plan(), &Find::default(), LimitUnit::Requests, true)
+        find(&mut conductor, &plan(), &Find::default(), LimitUnit::Requests, (true, Nanos::ZERO))
     };
     assert!(matches!(&before.0, Verdict::Limits { ended: Ended::Interrupted, trials: 0, .. }), "{before:?}");
     assert_eq!(before.1, exit::INTERRUPTED);

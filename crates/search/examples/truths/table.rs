@@ -88,6 +88,7 @@ pub fn usual(max: f64, seed: u64) -> Config {
         timeout: TIMEOUT,
         seed,
         curve: true,
+        reserved: Nanos::ZERO,
         unit: LimitUnit::Requests,
     }
 }

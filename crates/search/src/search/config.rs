@@ -29,6 +29,8 @@ pub struct Config {
     pub seed: u64,
     /// Whether to measure response times at shares of the capacity at the end.
     pub curve: bool,
+    /// Time under load that its caller needs afterwards: without a budget the search leaves it.
+    pub reserved: Nanos,
     /// What the limits count.
     pub unit: LimitUnit,
 }

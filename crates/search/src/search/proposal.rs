@@ -23,6 +23,8 @@ const NARROWER: f64 = 0.5;
 const FILLS_UP: u64 = 10;
 /// A target that moves is worth so many full trials: three minutes with those of 10 s, those that were forgotten since included.
 const PATIENCE: u64 = 18;
+/// This part of it is left at most to what comes after the search.
+const RESERVED_MOST: u64 = 10;
 /// Who did so many times more before than any trial shows may do so again: a whole trial tells.
 const CONTRADICTED: f64 = 1.08;
 /// The curve takes about so many seconds.
@@ -35,7 +37,9 @@ const COARSE: f64 = 0.2;
 impl Search {
     /// Seconds under load that a search takes at most, without its warm-ups and its curve.
     fn patience(&self) -> f64 {
-        let whole = self.config.budget.unwrap_or(self.trial() * PATIENCE).as_secs_f64();
+        let usual = self.trial() * PATIENCE;
+        let left = usual - self.config.reserved.min(usual / RESERVED_MOST);
+        let whole = self.config.budget.unwrap_or(left).as_secs_f64();
         (whole - CURVE).max(whole / 2.0)
     }
 
