@@ -29,10 +29,7 @@ all() {
         log=$work/${program##*/}.log
         echo "Running $kind of ${folder##*/}"
         cd "$folder"
-        rc=0
-        "$@" "$program" --test-threads="$threads" >"$log" 2>&1 </dev/null || rc=$?
-        cat "$log"
-        [ $rc = 0 ] || echo "$folder $program $log" >>"$work/failed"
+        { "$@" "$program" --test-threads="$threads" 2>&1 </dev/null || echo "$folder $program $log" >>"$work/failed"; } | tee "$log"
     done <"$work/programs"
 }
 

@@ -4,7 +4,7 @@ use crate::rows::{rows, shared};
 use crate::table::{Truth, find};
 
 /// Seeds of each row. The table has 200; the share asked is the same.
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 25;
 /// Load that a search of a noiseless target may take, in seconds: a person waits for it.
 const PATIENCE: f64 = 85.0;
 
