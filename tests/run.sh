@@ -11,6 +11,7 @@ work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 # Each program, and the folder in which it runs, as cargo would.
 cargo test --workspace --exclude torment-bench --tests --no-run --message-format=json-render-diagnostics >"$work/built"
 sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"kind":\["\([a-z]*\)"\].*"test":true},"features".*"executable":"\([^"]*\)".*/\1 \2 \3/p' "$work/built" >"$work/programs"
+[ -s "$work/programs" ] || { echo "tests/run.sh: cargo names no programs" >&2; exit 1; }
 
 # Whether a load is made by FOLDER KIND: unit tests make none.
 loads() {
