@@ -1,6 +1,6 @@
 //! Addresses ▶ functions with names, and what was gathered ▶ a profile.
 
-use crate::gather::{Code, Gathering};
+use crate::gather::{Code, Gathering, MOST_NODES};
 use crate::listed;
 use crate::made::MadeFunction;
 use crate::symbols::Symbols;
@@ -18,24 +18,33 @@ const MOST_TEXT: u64 = 256 << 20;
 /// What was gathered, with names; what else a profile says is left to whoever has measured it.
 pub fn named(gather: Gathering) -> Profile {
     let mut names = Names::default();
-    let functions: Vec<u32> = gather.list.iter().map(|code| names.function(*code, &gather)).collect();
-    // Addresses of one function are one from here on.
-    let mut tree = CallTree::of_at_most(gather.tree.nodes().len());
-    let mut places: Vec<u32> = Vec::with_capacity(gather.tree.nodes().len());
+    let functions: Vec<Vec<u32>> = gather.list.iter().map(|code| names.functions(*code, &gather)).collect();
+    // Addresses of one function are one from here on, and functions compiled into one another are several.
+    let mut tree = CallTree::of_at_most(MOST_NODES);
+    let mut places: Vec<Option<u32>> = Vec::with_capacity(gather.tree.nodes().len());
     for node in gather.tree.nodes() {
         let caller = node.caller().map(|caller| places[caller as usize]);
-        let place = tree.under(caller, functions[node.function() as usize]);
-        places.push(place.expect("there are no more than before"));
+        let mut functions = functions[node.function() as usize].iter();
+        places.push(match caller {
+            // Where there is no room for who calls, there is none for whom it calls.
+            Some(None) => None,
+            caller => functions
+                .try_fold(caller.flatten(), |at, function| tree.under(at, *function).map(Some))
+                .flatten(),
+        });
     }
-    let mut counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    let (mut counts, mut other) = (BTreeMap::<(u32, u32), u64>::new(), gather.other);
     for ((thread, place), samples) in &gather.counts {
-        *counts.entry((*thread, places[*place as usize])).or_default() += samples;
+        match places[*place as usize] {
+            Some(place) => *counts.entry((*thread, place)).or_default() += samples,
+            None => other += samples,
+        }
     }
     Profile {
         processes: gather.processes,
         samples: gather.samples,
         lost: gather.lost,
-        other: gather.other,
+        other,
         truncated: gather.truncated,
         threads: gather.threads,
         modules: names.modules,
@@ -63,8 +72,12 @@ struct Names {
 }
 
 impl Names {
-    fn function(&mut self, code: Code, gather: &Gathering) -> u32 {
-        match code {
+    /// The numbers of the functions of a frame, which are at least one, the outermost first.
+    fn functions(&mut self, code: Code, gather: &Gathering) -> Vec<u32> {
+        let number = match code {
+            Code::Made(frame) => {
+                return gather.made.functions(frame).rev().map(|made| self.add_made(made)).collect();
+            }
             Code::Kernel(address) => {
                 let kernel = self.kernel.take().unwrap_or_else(|| {
                     listed::kernel(&text(Path::new("/proc/kallsyms")).unwrap_or_default())
@@ -74,10 +87,6 @@ impl Names {
                 self.kernel = Some(kernel);
                 number
             }
-            Code::Made(number) => match gather.made.get(number) {
-                Some(made) => self.add_made(made),
-                None => self.add("[unknown]", None, None),
-            },
             Code::Java => {
                 let why = "its memory was not allowed to be read; run torment as root".to_owned();
                 self.add("[Java]", Some(Nameless::Unreadable { why }), None)
@@ -90,10 +99,12 @@ impl Names {
                 number
             }
             Code::File(file, address) => {
-                let Some(file) = gather.files.get(file) else { return self.add("[unknown]", None, None) };
-                match &file.elf {
-                    Err(why) => self.add(&file.name, Some(Nameless::Unreadable { why: why.clone() }), None),
-                    Ok(elf) => {
+                match gather.files.get(file).map(|file| (file, &file.elf)) {
+                    None => self.add("[unknown]", None, None),
+                    Some((file, Err(why))) => {
+                        self.add(&file.name, Some(Nameless::Unreadable { why: why.clone() }), None)
+                    }
+                    Some((file, Ok(elf))) => {
                         let build_id = elf
                             .build_id
                             .as_ref()
@@ -107,7 +118,8 @@ impl Names {
                     }
                 }
             }
-        }
+        };
+        vec![number]
     }
 
     /// The number of a function; without a name it is all that its module has of these.

@@ -15,9 +15,9 @@ use std::time::Duration;
 use sys::SampleRing;
 
 /// Between two looks into the rings, which hold what comes in several of them.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(100);
 /// Different places in stacks at most: some 30 MB.
-const MOST_NODES: usize = 500_000;
+pub const MOST_NODES: usize = 500_000;
 /// Different addresses at most.
 const MOST_CODES: usize = 1_000_000;
 /// Processes whose memory is known at once.
@@ -42,7 +42,7 @@ pub enum Code {
     Generated(u32, u64),
     /// The same, of a Java machine that could not be looked into.
     Java,
-    /// Named by the process: its number among those.
+    /// Named by the process: the number of its frame.
     Made(u32),
 }
 
@@ -61,7 +61,7 @@ pub struct Gathering {
     /// What processes have named.
     pub made: OwnNames,
     codes: HashMap<Code, u32>,
-    /// The same of what processes have named, by its number there: a stack of Java is little else.
+    /// The same of frames that processes have named, by their numbers there: a stack of Java is little else.
     made_codes: Vec<Option<u32>>,
     /// Where the code is that stacks name by its number.
     pub list: Vec<Code>,
@@ -223,7 +223,7 @@ impl Gathering {
     pub fn count_waiting(&mut self, sample: &StackSample<'_>, call: &str, held_by: Option<String>) {
         let mut number = |module: &str, name: String| {
             let module = module.to_owned();
-            self.made.number(MadeFunction { module, name, file: None, line: None }).map(Code::Made)
+            self.made.alone(MadeFunction { module, name, file: None, line: None }).map(Code::Made)
         };
         let call = number("[kernel]", call.to_owned());
         let holder = held_by.and_then(|name| number(HOLDER, name));

@@ -19,11 +19,13 @@ pub struct MadeFunction {
     pub line: Option<u32>,
 }
 
-/// All of them, by their numbers.
+/// All of them, by their numbers, and frames of them: in one frame are all functions that are compiled into one another there.
 #[derive(Debug, Default)]
 pub struct OwnNames {
     list: Vec<MadeFunction>,
     numbers: HashMap<MadeFunction, u32>,
+    frames: Vec<Vec<u32>>,
+    frame_numbers: HashMap<Vec<u32>, u32>,
 }
 
 impl OwnNames {
@@ -44,17 +46,63 @@ impl OwnNames {
         Some(number)
     }
 
-    /// One of them.
-    pub fn get(&self, number: u32) -> Option<&MadeFunction> {
-        self.list.get(number as usize)
+    /// The number of a frame of these functions, the innermost first; none: it has none, or would be one too many.
+    pub fn frame(&mut self, functions: &[u32]) -> Option<u32> {
+        if let Some(number) = self.frame_numbers.get(functions) {
+            return Some(*number);
+        }
+        if functions.is_empty() || self.frames.len() >= MOST {
+            return None;
+        }
+        let number = self.frames.len() as u32;
+        self.frames.push(functions.to_vec());
+        self.frame_numbers.insert(functions.to_vec(), number);
+        Some(number)
+    }
+
+    /// The number of a frame of one function.
+    pub fn alone(&mut self, function: MadeFunction) -> Option<u32> {
+        let number = self.number(function)?;
+        self.frame(&[number])
+    }
+
+    /// The functions of a frame, the innermost first.
+    pub fn functions(&self, frame: u32) -> impl DoubleEndedIterator<Item = &MadeFunction> {
+        let numbers = self.frames.get(frame as usize).map_or(&[][..], Vec::as_slice);
+        numbers.iter().map(|number| &self.list[*number as usize])
     }
 }
 
-/// A function on a stack.
+/// A frame on a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame {
-    /// An address within it.
+    /// An address within its function.
     Address(u64),
-    /// Its number among those that the process has named.
+    /// Its number among those whose functions the process has named.
     Made(u32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(name: &str) -> MadeFunction {
+        MadeFunction { module: "m".to_owned(), name: name.to_owned(), file: None, line: None }
+    }
+
+    #[test]
+    fn a_frame_has_the_functions_that_are_compiled_into_one_another() {
+        let mut made = OwnNames::default();
+        let [inner, outer] =
+            ["inner", "outer"].map(|name| made.number(function(name)).expect("there is room"));
+        let both = made.frame(&[inner, outer]).expect("there is room");
+        assert_eq!(made.frame(&[inner, outer]), Some(both), "it is the same");
+        let alone = made.alone(function("outer")).expect("there is room");
+        assert_eq!(made.frame(&[outer]), Some(alone), "it is the same");
+        assert_ne!(alone, both);
+        let names: Vec<&str> = made.functions(both).map(|function| function.name.as_str()).collect();
+        assert_eq!(names, ["inner", "outer"]);
+        assert_eq!(made.frame(&[]), None, "a frame has a function");
+        assert_eq!(made.functions(7).count(), 0);
+    }
 }

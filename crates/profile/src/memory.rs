@@ -10,6 +10,13 @@ pub trait ForeignMemory {
     /// Fills all of it; none: not all of it can be read.
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()>;
 
+    /// Fills it with equal pieces that begin at these addresses, as far as they can be read, and tells how many.
+    fn pieces(&self, addresses: &[u64], into: &mut [u8]) -> usize {
+        let length = into.len() / addresses.len().max(1);
+        let mut pieces = addresses.iter().zip(into.chunks_exact_mut(length.max(1)));
+        pieces.position(|(address, into)| self.read(*address, into).is_none()).unwrap_or(addresses.len())
+    }
+
     /// So many bytes.
     fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
@@ -61,6 +68,11 @@ impl ForeignMemory for ProcessMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
         let pid = Pid::from_raw(i32::try_from(self.0).ok()?)?;
         sys::read_memory(pid, address, into).ok()
+    }
+
+    fn pieces(&self, addresses: &[u64], into: &mut [u8]) -> usize {
+        let pid = i32::try_from(self.0).ok().and_then(Pid::from_raw);
+        pid.map_or(0, |pid| sys::read_memory_pieces(pid, addresses, into).unwrap_or(0))
     }
 }
 

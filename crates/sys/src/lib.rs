@@ -41,7 +41,7 @@ pub use crowd::{Crowd, map_stack, take_maps};
 pub use descriptors::own_descriptors;
 pub use limits::{DESCRIPTORS_LEAST, raise_nofile};
 pub use mapping::Mapping;
-pub use memory::read_memory;
+pub use memory::{read_memory, read_memory_pieces};
 pub use names::address;
 pub use partner::Partner;
 pub use perf::{RawSample, SampleEvent, SampleForm, SampleRing, SampledTask};

@@ -4,19 +4,34 @@ use std::io;
 /// Reads the memory of another process (process_vm_readv(2)), wholly or not at all. It must not be
 /// hidden from this one (ptrace(2), `PTRACE_MODE_ATTACH_REALCREDS`), and does not notice.
 pub fn read_memory(process: Pid, address: u64, into: &mut [u8]) -> io::Result<()> {
-    let start = usize::try_from(address).map_err(|_| io::Error::from_raw_os_error(libc::EFAULT))?;
-    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    let remote = libc::iovec { iov_base: std::ptr::without_provenance_mut(start), iov_len: into.len() };
-    // SAFETY: the kernel writes at most its length into `into`, which is borrowed for the call and for which any
-    // bytes are values; the other address is one of the other process, and is not followed here.
-    let read = unsafe {
-        libc::process_vm_readv(process.as_raw_nonzero().get(), &raw const local, 1, &raw const remote, 1, 0)
-    };
-    match usize::try_from(read) {
-        Ok(read) if read == into.len() => Ok(()),
-        Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
-        Err(_) => Err(io::Error::last_os_error()),
+    let length = into.len();
+    match read(process, &[piece(address, length)?], into)? {
+        read if read == length => Ok(()),
+        _ => Err(io::Error::from_raw_os_error(libc::EFAULT)),
     }
+}
+
+/// The same of pieces of one length, at most 1024 (`IOV_MAX`), with one call; `into` has room for all of them. Tells how many could
+/// be read: it ends before the first that is not wholly there.
+pub fn read_memory_pieces(process: Pid, addresses: &[u64], into: &mut [u8]) -> io::Result<usize> {
+    let length = into.len() / addresses.len().max(1);
+    let pieces = addresses.iter().map(|address| piece(*address, length)).collect::<io::Result<Vec<_>>>()?;
+    let read = read(process, &pieces, into)?;
+    Ok(read.checked_div(length).unwrap_or(addresses.len()))
+}
+
+fn piece(address: u64, length: usize) -> io::Result<libc::iovec> {
+    let start = usize::try_from(address).map_err(|_| io::Error::from_raw_os_error(libc::EFAULT))?;
+    Ok(libc::iovec { iov_base: std::ptr::without_provenance_mut(start), iov_len: length })
+}
+
+fn read(process: Pid, pieces: &[libc::iovec], into: &mut [u8]) -> io::Result<usize> {
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let (process, count) = (process.as_raw_nonzero().get(), pieces.len() as libc::c_ulong);
+    // SAFETY: the kernel writes at most its length into `into`, which is borrowed for the call and for which any
+    // bytes are values; the other addresses are those of the other process, and are not followed here.
+    let read = unsafe { libc::process_vm_readv(process, &raw const local, 1, pieces.as_ptr(), count, 0) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
 #[cfg(test)]
@@ -33,5 +48,17 @@ mod tests {
         let error = read_memory(getpid(), 8, &mut here).expect_err("nothing is there");
         assert_eq!(error.raw_os_error(), Some(libc::EFAULT));
         assert!(read_memory(getpid(), u64::MAX, &mut here).is_err());
+    }
+
+    #[test]
+    fn pieces_as_far_as_they_are_there() {
+        let there = [1_u8, 2, 3, 4, 5, 6];
+        let at = |place: usize| there[place..].as_ptr().addr() as u64;
+        let mut here = [0; 8];
+        let read =
+            read_memory_pieces(getpid(), &[at(4), at(0), 8, at(2)], &mut here).expect("the first is ours");
+        assert_eq!((read, &here[..4]), (2, &[5, 6, 1, 2][..]));
+        assert!(read_memory_pieces(getpid(), &[8, at(0)], &mut here).is_err(), "not even the first");
+        assert_eq!(read_memory_pieces(getpid(), &[], &mut here).expect("there is nothing to read"), 0);
     }
 }

@@ -10,7 +10,7 @@ const MOST_STEPS: u32 = 2_000;
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_TABLE: u64 = 4 << 20;
 /// Bytes of its description.
-const HEAD_BYTES: usize = 512;
+pub const HEAD_BYTES: usize = 512;
 /// The tables of one piece of code are read at once up to this.
 const MOST_AT_ONCE: u64 = 64 << 10;
 /// Methods compiled into one another at most.
@@ -91,14 +91,14 @@ impl Layout {
         if used == [0] {
             return None;
         }
-        let blob = self.described(memory, block.wrapping_add(self.block_bytes), None)?;
+        let at = block.wrapping_add(self.block_bytes);
+        let mut head = [0; HEAD_BYTES];
+        let blob = self.described(&ReadAhead::of(memory, at, &mut head), at, None)?;
         blob.place.contains(&address).then_some(blob)
     }
 
     /// The piece that is described there, where this one was before.
     pub fn described<M: ForeignMemory>(&self, memory: &M, at: u64, before: Option<&Blob>) -> Option<Blob> {
-        let mut piece = [0; HEAD_BYTES];
-        let memory = &ReadAhead::of(memory, at, &mut piece);
         let field = |offset: u64| at.wrapping_add(offset);
         let size =
             u64::try_from(memory.int(field(self.blob_size))?).ok().filter(|size| *size <= MOST_BYTES)?;

@@ -10,19 +10,25 @@ mod layout;
 mod methods;
 mod name;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod threads;
 
 use crate::made::{Frame, MadeFunction, OwnNames};
 use crate::memory::{ForeignMemory, ReadAhead};
-use blobs::{Blob, BlobKind};
+use blobs::{Blob, BlobKind, HEAD_BYTES};
 use edges::{Edge, Instructions};
 use layout::Layout;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long what was read of a piece of code is taken for true: memory for code is used again.
+/// How long what was read of pieces of code is taken for true at least: memory for code is used again. Where there are so many that to
+/// look at them again takes long, it is so many times as long.
 const KNOWN: Duration = Duration::from_secs(2);
+const TIMES: u32 = 1_000;
+/// Pieces of code that are looked at again in one go.
+const AT_ONCE: usize = 256;
 /// Pieces of code and methods that are known at once.
 const MOST: usize = 50_000;
 /// Bytes of their tables that are known at once.
@@ -59,8 +65,8 @@ pub struct StackPoint {
 pub struct HotSpot<M> {
     memory: M,
     layout: Layout,
-    /// When the stack was found that is followed.
-    now: Instant,
+    /// When what is known is to be looked at again.
+    due: Instant,
     /// By the first address.
     blobs: BTreeMap<u64, Known>,
     /// Bytes of the tables that are known.
@@ -77,19 +83,17 @@ pub struct HotSpot<M> {
 #[derive(Debug, Clone)]
 struct Known {
     blob: Arc<Blob>,
-    since: Instant,
-    calls: HashMap<u64, Vec<u32>>,
+    /// Frames by their numbers among those that are named; none: nothing there has a name.
+    frames: HashMap<u64, Option<u32>>,
     /// Its tables, which tell that, and where they lie.
     tables: Option<(u64, Vec<u8>)>,
 }
 
 /// What a call in compiled code returns to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Return {
-    calls: Vec<u32>,
+    frame: u32,
     frame_bytes: u64,
-    /// Of the code that it is in.
-    since: Instant,
 }
 
 impl<M: ForeignMemory> HotSpot<M> {
@@ -104,7 +108,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         Self {
             memory,
             layout,
-            now: Instant::now(),
+            due: Instant::now() + KNOWN,
             blobs: BTreeMap::new(),
             tables: 0,
             returns: HashMap::new(),
@@ -115,7 +119,11 @@ impl<M: ForeignMemory> HotSpot<M> {
 
     /// Another stack is followed from now on.
     pub fn begin(&mut self) {
-        self.now = Instant::now();
+        let now = Instant::now();
+        if now >= self.due {
+            self.look_again();
+            self.due = now + KNOWN.max(now.elapsed() * TIMES);
+        }
     }
 
     /// Whether it may have code there.
@@ -138,9 +146,8 @@ impl<M: ForeignMemory> HotSpot<M> {
         made: &mut OwnNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
-        let is_known = |known: &&Return| self.now.duration_since(known.since) < KNOWN;
-        if let Some(known) = self.returns.get(&at.instruction).filter(|_| !at.innermost).filter(is_known) {
-            frames.extend(known.calls.iter().copied().map(Frame::Made));
+        if let Some(known) = self.returns.get(&at.instruction).filter(|_| !at.innermost) {
+            frames.push(Frame::Made(known.frame));
             return framed(at, known.frame_bytes, stack);
         }
         let within = at.instruction - u64::from(!at.innermost);
@@ -148,18 +155,14 @@ impl<M: ForeignMemory> HotSpot<M> {
             frames.push(Frame::Address(within));
             return None;
         };
-        let (blob, since) = (Arc::clone(&known.blob), known.since);
+        let blob = Arc::clone(&known.blob);
         match &blob.kind {
             BlobKind::Method { method, entry, complete, .. } => {
                 let edge = self.edge(at, &blob, *entry, *complete);
-                let calls = self.calls(&blob, at.instruction, *method, made);
-                match calls.is_empty() {
-                    true => frames.push(Frame::Address(within)),
-                    false => frames.extend(calls.iter().copied().map(Frame::Made)),
-                }
-                if !at.innermost && !calls.is_empty() && self.returns.len() < MOST {
-                    self.returns
-                        .insert(at.instruction, Return { calls, frame_bytes: blob.frame_bytes, since });
+                let frame = self.frame(&blob, at.instruction, *method, made);
+                frames.push(frame.map_or(Frame::Address(within), Frame::Made));
+                if let Some(frame) = frame.filter(|_| !at.innermost && self.returns.len() < MOST) {
+                    self.returns.insert(at.instruction, Return { frame, frame_bytes: blob.frame_bytes });
                 }
                 match edge {
                     Edge::Framed => framed(at, blob.frame_bytes, stack),
@@ -173,11 +176,11 @@ impl<M: ForeignMemory> HotSpot<M> {
             BlobKind::Interpreter => self.interpreted(at, stack, made, frames),
             BlobKind::Stub(name) => {
                 if at.innermost {
-                    frames.extend(made.number(stub(name)).map(Frame::Made));
+                    frames.extend(made.alone(stub(name)).map(Frame::Made));
                 }
                 // A virtual thread that has waited: its callers wait in the heap until they are returned to.
                 if !at.innermost && name.to_ascii_lowercase().contains("continuation") {
-                    frames.extend(made.number(stub("[callers in the heap]")).map(Frame::Made));
+                    frames.extend(made.alone(stub("[callers in the heap]")).map(Frame::Made));
                     // Until JDK 23 the tables do not tell where its carrier goes on, but the frame leads there.
                     let Some((instruction, bytes)) = self.layout.continuation else {
                         let next = self.through_stub(at, &blob, stack);
@@ -193,25 +196,39 @@ impl<M: ForeignMemory> HotSpot<M> {
 
     /// The piece of code at an address, and what is known of it.
     fn known(&mut self, address: u64) -> Option<&mut Known> {
-        let found = self.blobs.range(..=address).next_back();
-        let found = found.filter(|(_, known)| known.blob.place.contains(&address));
-        let start = match found {
-            Some((start, known)) if self.now.duration_since(known.since) < KNOWN => *start,
-            // Mostly it is as before.
-            Some((start, known)) => {
-                let start = *start;
-                let before = &*known.blob;
-                if self.layout.described(&self.memory, start, Some(before)).as_ref() == Some(before) {
-                    self.blobs.get_mut(&start)?.since = self.now;
-                } else {
-                    self.blobs.remove(&start);
-                    self.look(address)?;
-                }
-                start
-            }
+        let start = match within(&self.blobs, address) {
+            Some(start) => start,
             None => self.look(address)?,
         };
         self.blobs.get_mut(&start)
+    }
+
+    /// Looks at all pieces of code that are known, and forgets those that are others by now.
+    fn look_again(&mut self) {
+        let before = self.blobs.len();
+        let starts: Vec<u64> = self.blobs.keys().copied().collect();
+        let (mut rest, mut heads) = (&starts[..], vec![0; AT_ONCE * HEAD_BYTES]);
+        while !rest.is_empty() {
+            let at_once = &rest[..rest.len().min(AT_ONCE)];
+            let read = self.memory.pieces(at_once, &mut heads[..at_once.len() * HEAD_BYTES]);
+            for (start, head) in at_once[..read].iter().zip(heads.as_chunks::<HEAD_BYTES>().0) {
+                let memory = ReadAhead::known(&self.memory, *start, head);
+                let is_same = |known: &Known| {
+                    self.layout.described(&memory, *start, Some(&known.blob)).as_ref() == Some(&*known.blob)
+                };
+                if !self.blobs.get(start).is_some_and(is_same) {
+                    self.blobs.remove(start);
+                }
+            }
+            // What cannot be read is there no more.
+            if let Some(start) = at_once.get(read) {
+                self.blobs.remove(start);
+            }
+            rest = &rest[at_once.len().min(read + 1)..];
+        }
+        if self.blobs.len() < before {
+            self.returns.retain(|address, _| within(&self.blobs, *address - 1).is_some());
+        }
     }
 
     fn look(&mut self, address: u64) -> Option<u64> {
@@ -222,23 +239,24 @@ impl<M: ForeignMemory> HotSpot<M> {
         }
         let blob = self.layout.blob(&self.memory, address)?;
         let start = blob.place.start;
-        let known = Known { blob: Arc::new(blob), since: self.now, calls: HashMap::new(), tables: None };
+        let known = Known { blob: Arc::new(blob), frames: HashMap::new(), tables: None };
         self.blobs.insert(start, known);
         Some(start)
     }
 
     /// What of a compiled method runs at an address.
-    fn calls(&mut self, blob: &Blob, address: u64, method: u64, made: &mut OwnNames) -> Vec<u32> {
-        let known = self.blobs.get(&blob.place.start).and_then(|known| known.calls.get(&address));
-        if let Some(calls) = known {
-            return calls.clone();
+    fn frame(&mut self, blob: &Blob, address: u64, method: u64, made: &mut OwnNames) -> Option<u32> {
+        let known = self.blobs.get(&blob.place.start).and_then(|known| known.frames.get(&address));
+        if let Some(frame) = known {
+            return *frame;
         }
         let methods = self.inlined(blob, address).unwrap_or_else(|| vec![method]);
-        let calls: Vec<u32> = methods.into_iter().filter_map(|method| self.named(method, made)).collect();
+        let methods: Vec<u32> = methods.into_iter().filter_map(|method| self.named(method, made)).collect();
+        let frame = made.frame(&methods);
         if let Some(known) = self.blobs.get_mut(&blob.place.start) {
-            known.calls.insert(address, calls.clone());
+            known.frames.insert(address, frame);
         }
-        calls
+        frame
     }
 
     /// The methods there, by tables that are read once.
@@ -305,11 +323,12 @@ impl<M: ForeignMemory> HotSpot<M> {
         let has_frame = below.is_some_and(|below| (LEAST_FRAME..MOST_FRAME).contains(&below));
         let method = stack(at.frame.wrapping_add_signed(METHOD)).filter(|_| has_frame);
         // Without a frame it is between two methods.
-        let Some(number) = method.and_then(|method| self.named(method, made)) else {
-            frames.extend(made.number(stub("Interpreter")).map(Frame::Made));
+        let method = method.and_then(|method| self.named(method, made));
+        let Some(frame) = method.and_then(|method| made.frame(&[method])) else {
+            frames.extend(made.alone(stub("Interpreter")).map(Frame::Made));
             return None;
         };
-        frames.push(Frame::Made(number));
+        frames.push(Frame::Made(frame));
         let sender = stack(at.frame.wrapping_add_signed(SENDER))?;
         Some(StackPoint {
             instruction: stack(at.frame.wrapping_add(RETURN))?,
@@ -335,8 +354,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         };
         if at.innermost {
             // What leads back to other code is no saved register.
-            let leads_back =
-                |address: u64| self.has(address) && self.layout.blob(&self.memory, address).is_some();
+            let mut leads_back = |address: u64| self.has(address) && self.known(address).is_some();
             if at.link != 0 && leads_back(at.link) {
                 return Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at });
             }
@@ -351,6 +369,12 @@ impl<M: ForeignMemory> HotSpot<M> {
             _ => by_frame_pointer(at),
         }
     }
+}
+
+/// The first address of the piece of code that an address is in.
+fn within(blobs: &BTreeMap<u64, Known>, address: u64) -> Option<u64> {
+    let (start, known) = blobs.range(..=address).next_back()?;
+    known.blob.place.contains(&address).then_some(*start)
 }
 
 /// From a frame of this size to its caller: at its end are where it returns to, and before that the caller's frame pointer.

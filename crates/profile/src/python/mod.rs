@@ -152,7 +152,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         NUMBERS.iter().filter_map(noted).any(|number| u32::try_from(number) == Ok(thread))
     }
 
-    /// The number of the function whose code is described there.
+    /// The number of a frame of the function whose code is described there.
     fn named(&mut self, code: u64, names: &mut OwnNames) -> Option<u32> {
         if let Some(known) = self.codes.get(&code).filter(|known| known.since.elapsed() < KNOWN) {
             return Some(known.number);
@@ -165,7 +165,7 @@ impl<M: ForeignMemory> Interpreter<M> {
             None => {
                 let (file, name) = (self.text(texts[0])?, self.text(texts[1])?);
                 let line = self.memory.int(field(self.layout.line)).and_then(|line| u32::try_from(line).ok());
-                names.number(function(&file, &name, line))?
+                names.alone(function(&file, &name, line))?
             }
         };
         if self.codes.len() >= MOST_CODES {
