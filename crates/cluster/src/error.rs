@@ -35,7 +35,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str(
-                "there is no kubectl on this machine: install it, and log in to the cluster as ever; torment uses yours, \
+                "there is no kubectl on this machine: install it, and log in to the cluster as usual; torment uses yours, \
                  with your contexts and your rights",
             ),
             Self::Start(why) => write!(f, "kubectl cannot be run: {why}"),
@@ -81,6 +81,9 @@ const UNREACHED: [(&str, &str); 4] = [
     ("failed to download openapi", "failed to download openapi: "),
 ];
 
+/// Of what it advises then, ours is more.
+const ADVICE: &str = " - did you specify the right host or port?";
+
 /// What containers that join a pod are to the cluster, and what a role for them may be called.
 pub(crate) const EPHEMERAL: &str = "pods/ephemeralcontainers";
 const INSIDE: &str = "torment-inside";
@@ -115,13 +118,14 @@ fn words(doing: &str, said: &str, context: &str, namespace: &str) -> String {
         || line.contains("must be logged in")
         || line.contains("provide credentials")
     {
-        return format!("{context} does not know you: log in to it as ever ({line})");
+        return format!("{context} does not know you: log in to it as usual ({line})");
     }
     // What objects look like is asked of the server first.
     let line = line.split("; if you choose to ignore these errors").next().unwrap_or(line);
     for (unreached, behind) in UNREACHED {
         if line.contains(unreached) {
             let why = line.split_once(behind).map_or(line, |(_, why)| why);
+            let why = why.trim_end_matches(ADVICE);
             return format!(
                 "the cluster of context {context} is not reached: {why}; is it up, and is this machine in its network? kubectl --context \
                  {context} version says the same"
@@ -239,6 +243,10 @@ mod tests {
             (
                 "Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout",
                 vec!["the cluster of context lab is not reached: dial tcp", "i/o timeout"],
+            ),
+            (
+                "The connection to the server 127.0.0.1:9 was refused - did you specify the right host or port?",
+                vec!["the cluster of context lab is not reached: 127.0.0.1:9 was refused; is it up"],
             ),
             (
                 "error: error validating \"STDIN\": error validating data: failed to download openapi: Get \"https://127.0.0.1:9/\": dial tcp \

@@ -246,16 +246,17 @@ fn found(config: &Value, place: Option<&str>) -> Result<Found, String> {
         _ => (place, None),
     };
     let name = if name.is_empty() { config["current-context"].as_str().unwrap_or_default() } else { name };
-    if name.is_empty() {
-        return Err(
-            "kubectl has no context: log in to a cluster as ever, or name one: --on k8s:CONTEXT".to_owned()
-        );
-    }
     let Some(context) = named(name) else {
         let known: Vec<&str> = contexts.iter().filter_map(|context| context["name"].as_str()).collect();
-        return Err(match known.as_slice() {
-            [] => format!("kubectl knows no context {name}, nor any other: log in to a cluster as ever"),
-            known => format!("kubectl knows no context {name}; it knows {}", known.join(", ")),
+        return Err(match (name, known.as_slice()) {
+            ("", []) => "kubectl has no context: log in to a cluster as usual".to_owned(),
+            ("", known) => {
+                format!("kubectl has no current context: name one of {}, as k8s:CONTEXT", known.join(", "))
+            }
+            (_, []) => {
+                format!("kubectl knows no context {name}, nor any other: log in to a cluster as usual")
+            }
+            (_, known) => format!("kubectl knows no context {name}; it knows {}", known.join(", ")),
         });
     };
     let own = context["context"]["namespace"].as_str().filter(|namespace| !namespace.is_empty());
@@ -314,6 +315,11 @@ mod tests {
         for (config, place, words) in [
             (config(), Some("lap"), "kubectl knows no context lap; it knows lab, arn:"),
             (json!({"contexts": null, "current-context": ""}), None, "kubectl has no context: log in"),
+            (
+                json!({"contexts": [{"name": "lab"}, {"name": "shop"}]}),
+                None,
+                "kubectl has no current context: name one of lab, shop, as k8s:CONTEXT",
+            ),
             (json!({"current-context": "x"}), None, "knows no context x, nor any other"),
         ] {
             let why = found(&config, place).expect_err("it is not there");

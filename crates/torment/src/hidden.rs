@@ -70,7 +70,13 @@ pub fn hidden() -> Option<ExitCode> {
     Some(match command() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("torment {name}: {why}; it is started by torment itself, not by hand");
+            // Two of them are what people mean who have a file of a run.
+            let by_hand = match *name {
+                "worker" => ": by hand it is torment worker --join FILE",
+                "watcher" => ": by hand it is torment watch --join FILE",
+                _ => ", not by hand",
+            };
+            eprintln!("torment {name}: {why}; it is started by torment itself{by_hand}");
             ExitCode::FAILURE
         }
     })

@@ -35,7 +35,7 @@ impl Draft {
         refuse(
             says(Key::Workers) && on.is_none(),
             Key::Workers,
-            "how many generate the load is asked where --on, or on in [fleet], says from where: here, join or k8s",
+            "it says how many processes generate the load, but not where: add --on, or on in [fleet], with here, join or k8s",
         )?;
         refuse(
             says(Key::Workers) && on.as_ref().is_some_and(is_hosts),
