@@ -168,8 +168,6 @@ pub enum Instruction {
     Release,
     /// Closes its connections: nothing is to be sent any more, until it is told what.
     Rest,
-    /// Nothing but that somebody is there who could stop it.
-    Alive,
     /// To an owner.
     Owner(OwnerNews),
     /// Goes home.

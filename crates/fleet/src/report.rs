@@ -8,7 +8,7 @@ use std::fmt;
 use units::Nanos;
 
 /// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 units::named! {
     /// What a process is in a fleet.
@@ -158,6 +158,8 @@ pub enum ToMember {
         /// When that was asked, by whoever asks: it comes back.
         asked: Nanos,
     },
+    /// Nothing but that somebody is there who could stop it.
+    Alive,
     /// What it has to do.
     Told(Instruction),
 }

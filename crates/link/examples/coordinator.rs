@@ -195,12 +195,9 @@ fn report(workers: u32, rate: u64) -> Result<(), Box<dyn Error>> {
         (0..workers).map(|_| Wire::join(&file, hello(), &[])).collect::<Result<_, _>>()?;
     let mut begun: Option<(u64, Nanos, u64)> = None;
     for wire in &mut wires {
-        let duty = loop {
-            match wire.next(Duration::from_secs(60))? {
-                Some(Instruction::Arm(duty)) => break duty,
-                Some(Instruction::Alive) => {}
-                other => return Err(format!("expected an order, heard {other:?}").into()),
-            }
+        let duty = match wire.next(Duration::from_secs(60))? {
+            Some(Instruction::Arm(duty)) => duty,
+            other => return Err(format!("expected an order, heard {other:?}").into()),
         };
         wire.send(Tidings::Armed { trial: duty.trial });
         begun = Some((duty.trial, duty.start, duty.offer.ends().0 / SLICE.0));

@@ -164,13 +164,15 @@ async fn hear_out(
 ) -> Result<(), Status> {
     while let Some(said) = stream.message().await? {
         heard.beat();
-        if let ToMember::Time { asked } = said {
-            let time = FromMember::Time { asked, heard: Nanos(sys::monotonic_ns()), told: Nanos::ZERO };
-            // Where much waits to be told, the time is not what is needed most.
-            let _ = answers.upgrade().map(|answers| answers.try_send(time).is_ok());
-        } else {
+        match said {
+            ToMember::Time { asked } => {
+                let time = FromMember::Time { asked, heard: Nanos(sys::monotonic_ns()), told: Nanos::ZERO };
+                // Where much waits to be told, the time is not what is needed most.
+                let _ = answers.upgrade().map(|answers| answers.try_send(time).is_ok());
+            }
+            ToMember::Alive => {}
             // Where nobody listens any more, what was told still goes out.
-            let _ = word.send(Ok(said)).await;
+            said => drop(word.send(Ok(said)).await),
         }
     }
     Ok(())

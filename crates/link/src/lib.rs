@@ -7,6 +7,7 @@
 //!
 //! It decides nothing: what is told, and what a loss means, is for `fleet` and `runner`. It never starts a process.
 
+mod beat;
 mod codec;
 mod connection;
 mod door;
@@ -14,6 +15,7 @@ mod error;
 mod join;
 mod lane;
 mod member;
+mod office;
 mod pass;
 mod pipe;
 mod pulse;
@@ -22,6 +24,7 @@ mod thread;
 
 pub use error::Error;
 pub use join::Wire;
+pub use office::News;
 pub use pass::{Authority, JoinFile, Pass};
 pub use pipe::Duplex;
-pub use serve::{News, Post};
+pub use serve::Post;

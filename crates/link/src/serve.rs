@@ -1,32 +1,30 @@
 //! The coordinator's side: a stream to each member.
 
 use crate::Error;
+use crate::beat::keep_time;
 use crate::codec::Packed;
 use crate::connection::{Carries, PATH, REPORT_MOST, broke, failed, serve};
-use crate::door::{Door, Shown, may_be};
+use crate::door::Door;
 use crate::lane::{Answers, Lane, WAITING};
 use crate::member::{End, signal, stamp};
+use crate::office::{Guest, News, Office};
 use crate::pass::Pass;
 use crate::pipe::Duplex;
-use crate::pulse::Pulse;
 use crate::thread::{PARTING, Thread, next};
-use fleet::{
-    BuildStamp, ClockReading, FleetRole, FromMember, Hello, Instruction, Jumped, PROTOCOL, Tidings, ToMember,
-};
+use fleet::{BuildStamp, ClockReading, FleetRole, FromMember, Instruction, ToMember};
 use hyper::service::service_fn;
-use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::future::{Ready, poll_fn, ready};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 use tonic::server::{Grpc, StreamingService};
 use tonic::{Request, Response, Status, Streaming};
 use units::Nanos;
@@ -35,27 +33,6 @@ use units::Nanos;
 const NEWS: usize = 4096;
 /// Who takes longer to say who it is wants nothing here.
 const INTRODUCED: Duration = Duration::from_secs(10);
-/// So many of those who were turned away are remembered.
-const TURNED_AWAY: usize = 16;
-/// So many times each is asked for the time before a load: one in a few is quick both ways.
-const ROUNDS: usize = 20;
-/// While a load goes on, each is asked so often,
-const ASKED: Duration = Duration::from_secs(1);
-/// unless whoever conducts it has not asked for news for so long: members end a load whose conductor hangs.
-const CONDUCTED: Nanos = Nanos::from_secs(3);
-
-/// What is heard of a member.
-#[derive(Debug, PartialEq)]
-pub enum News {
-    /// It is there.
-    Joined(Hello),
-    /// It tells something.
-    Told(Tidings),
-    /// Its clock did what no clock does.
-    Jumped(Jumped),
-    /// It is there no longer, or was not let in: why. Nothing more comes of it.
-    Gone(String),
-}
 
 /// The streams to all members. They are closed when it is dropped.
 #[derive(Debug)]
@@ -67,120 +44,6 @@ pub struct Post {
     thread: Thread,
 }
 
-/// What the streams have in common.
-#[derive(Debug)]
-struct Office {
-    build: String,
-    stamp: BuildStamp,
-    /// What members are: whoever is something else has come to the wrong door.
-    role: FleetRole,
-    ends: Mutex<BTreeMap<u32, Arc<End>>>,
-    news: Sender<(u32, News)>,
-    /// When news was last asked for.
-    conducted: Pulse,
-    /// Who was not let in before it had a number, and why.
-    turned_away: Mutex<VecDeque<String>>,
-    /// Whatever still goes on holds this; with the last of it all have parted.
-    _open: oneshot::Sender<()>,
-}
-
-impl Office {
-    fn ends(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<End>>> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn end(&self, member: u32) -> Option<Arc<End>> {
-        self.ends().get(&member).cloned()
-    }
-
-    /// Whether this is still the stream of that member.
-    fn is_present(&self, member: u32, end: &Arc<End>) -> bool {
-        self.ends().get(&member).is_some_and(|present| Arc::ptr_eq(present, end))
-    }
-
-    /// From now on this is the stream of a member: of the one that it wants to be, or of the first that there is not.
-    fn seat(&self, wanted: Option<u32>, end: &Arc<End>) -> u32 {
-        let mut ends = self.ends();
-        let free = || (0..).find(|member| !ends.contains_key(member)).unwrap_or(u32::MAX);
-        let member = wanted.unwrap_or_else(free);
-        if let Some(before) = ends.insert(member, Arc::clone(end)) {
-            before.cut();
-        }
-        member
-    }
-
-    fn turned_away(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.turned_away.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn turn_away(&self, from: &str, why: &str) {
-        let mut turned_away = self.turned_away();
-        if turned_away.len() == TURNED_AWAY {
-            turned_away.pop_front();
-        }
-        turned_away.push_back(format!("{from}: {why}"));
-    }
-}
-
-/// Who is, or wants to be, a member: one stream.
-struct Guest {
-    /// Its number, once it has one.
-    number: OnceLock<u32>,
-    end: Arc<End>,
-    office: Arc<Office>,
-    /// If it came over the network: from where, and with which certificate.
-    stranger: Option<(String, Shown)>,
-}
-
-impl Guest {
-    /// Tells of it, if it is still who it is.
-    async fn tell(&self, news: News) {
-        let Some(&member) = self.number.get() else { return };
-        if self.office.is_present(member, &self.end) {
-            let _ = self.office.news.send((member, news)).await;
-        }
-    }
-
-    async fn is_gone(&self, why: String) {
-        self.end.close();
-        match (self.number.get(), &self.stranger) {
-            (Some(member), _) if self.office.is_present(*member, &self.end) => {
-                self.office.ends().remove(member);
-                let _ = self.office.news.send((*member, News::Gone(why))).await;
-            }
-            (None, Some((from, _))) => self.office.turn_away(from, &why),
-            _ => {}
-        }
-    }
-
-    /// Whether it may come in; else why not, and what would help.
-    fn is_let_in(&self, hello: &Hello) -> Result<(), String> {
-        let Hello { protocol, build, stamp, role, .. } = hello;
-        let Office { build: ours, stamp: our_stamp, .. } = &*self.office;
-        if *protocol != PROTOCOL || build != ours {
-            return Err(format!(
-                "it is torment {build}, and the fleet is of {ours}: all must be the same build"
-            ));
-        }
-        if stamp.is_another(our_stamp) {
-            return Err(format!(
-                "it is another torment {build} ({stamp}) than the coordinator's ({our_stamp}): start the same file everywhere"
-            ));
-        }
-        match &self.stranger {
-            Some((_, shown)) if !may_be(shown, *role) => {
-                Err(format!("its join file does not let in a {}", role.name()))
-            }
-            _ if *role != self.office.role => Err(format!(
-                "it is a {}, and only a {} can come in here",
-                role.name(),
-                self.office.role.name()
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
 impl Post {
     /// Opens it for members of this version and build, and in this role. Its thread stays away from `busy` processors, if there are others.
     ///
@@ -190,10 +53,7 @@ impl Post {
         let (news, heard) = channel(NEWS);
         let (open, parted) = oneshot::channel();
         let thread = Thread::start(busy, async move { drop(parted.await) })?;
-        let (build, stamp, conducted) = (build.to_owned(), stamp.clone(), Pulse::new());
-        let (ends, turned_away) = (Mutex::default(), Mutex::default());
-        let _open = open;
-        let office = Arc::new(Office { build, stamp, role, ends, news, conducted, turned_away, _open });
+        let office = Arc::new(Office::new(build, stamp, role, news, open));
         let (rounds, asked) = channel(1);
         thread.handle().spawn(keep_time(Arc::clone(&office), asked));
         Ok(Self { office, news: heard, rounds, thread })
@@ -238,7 +98,7 @@ impl Post {
 
     /// Who was not let in since this was last asked, and why; the latest of them.
     pub fn turned_away(&self) -> Vec<String> {
-        self.office.turned_away().drain(..).collect()
+        self.office.take_turned_away()
     }
 
     /// Tells a member what to do. It never waits: false if the member is gone, or reads so little that it is let go.
@@ -282,37 +142,6 @@ impl Drop for Post {
     /// What was told still goes out; the thread waits for that.
     fn drop(&mut self) {
         std::mem::take(&mut *self.office.ends()).values().for_each(|end| end.close());
-    }
-}
-
-/// Asks members for the time: each once a second, and in rounds before a load. One after the other: asked all at once, they
-/// would wait for each other.
-async fn keep_time(office: Arc<Office>, mut rounds: Receiver<oneshot::Sender<()>>) {
-    let mut next = Instant::now() + ASKED;
-    loop {
-        let asked = timeout_at(next, rounds.recv()).await;
-        let all = || office.ends().values().cloned().collect::<Vec<_>>();
-        match asked {
-            Ok(Some(done)) => {
-                for end in all() {
-                    for _ in 0..ROUNDS {
-                        if !end.ask().await {
-                            break;
-                        }
-                    }
-                }
-                drop(done);
-            }
-            Ok(None) => return,
-            Err(_) => {
-                next = Instant::now() + ASKED;
-                if office.conducted.silent_for() < CONDUCTED {
-                    for end in all() {
-                        end.ask().await;
-                    }
-                }
-            }
-        }
     }
 }
 

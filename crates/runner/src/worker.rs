@@ -113,7 +113,6 @@ impl Worker {
                     | Instruction::Abandon
                     | Instruction::HoldNoMore
                     | Instruction::Heard { .. }
-                    | Instruction::Alive
                     // For watchers.
                     | Instruction::Watch(_)
                     | Instruction::WatchFrom { .. }

@@ -74,7 +74,6 @@ fn what_a_coordinator_says() {
         Instruction::Rest,
         Instruction::Owner(OwnerNews::Event { number: 1 << 40, event: "{}".to_owned() }),
         Instruction::Owner(OwnerNews::Over { events: 7, exit_code: 92, error: Some("x".to_owned()) }),
-        Instruction::Alive,
         Instruction::Leave,
     ] {
         check(&ToMember::Told(instruction));
@@ -82,6 +81,7 @@ fn what_a_coordinator_says() {
     check(&ToMember::Welcome);
     check(&ToMember::Refused("you are another build".to_owned()));
     check(&ToMember::Time { asked: Nanos(1) });
+    check(&ToMember::Alive);
 }
 
 #[test]

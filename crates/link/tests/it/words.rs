@@ -57,7 +57,7 @@ fn who_goes_is_heard_out() {
     assert!(!post.send(7, Instruction::Leave));
 
     let (post, mut wire, _relay) = both();
-    (0..50).for_each(|_| assert!(post.send(7, Instruction::Alive)));
+    (0..50).for_each(|_| assert!(post.send(7, Instruction::Abandon)));
     drop(post);
     let (said, why) = left(&mut wire);
     assert_eq!((said.len(), why.as_str()), (50, "it closed the link"));
