@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::condition::cpu as cpu_of;
-use crate::words::{count, number};
+use crate::words::{count, factor, number, time};
 use record::Arithmetic;
 use record::watch::Window;
 use units::Rate;
@@ -34,7 +34,7 @@ pub(crate) fn then_the_machine(case: &Case<'_>, wanted: f64) -> String {
     let host = case.bad.all.host.as_ref().map_or(f64::INFINITY, |host| f64::from(host.cpus));
     match wanted.round() {
         wanted if wanted > host => {
-            format!("this machine has only {}, so that takes a larger one", count(host, "processor"))
+            format!("this machine has only {}: more need a larger one", count(host, "processor"))
         }
         wanted if wanted == host && !case.is_elsewhere() => format!(
             "that is all {} of this machine, so the load has to come from another one (--on ssh:HOST)",
@@ -74,7 +74,7 @@ pub(crate) fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Ari
         return None;
     }
     Some(Arithmetic {
-        formula: format!("{} {what} / {:.2} ms of processor a request", number(available), cost * 1e3),
+        formula: format!("{} {what} / {} of processor time a request", factor(available), time(cost)),
         ceiling: Rate(available / cost),
         measured: Rate(case.bad.load.answered),
     })

@@ -131,11 +131,7 @@ pub(crate) fn judge(cases: &[Case<'_>]) -> Diagnosis {
     });
     let is_root = |at: &&FoundAt<'_, '_>| !aside(at.found.cause) && why(at.found.cause).is_none();
     let roots: Vec<&FoundAt<'_, '_>> = found.iter().filter(is_root).collect();
-    let first = roots
-        .first()
-        .copied()
-        .or_else(|| found.first().filter(|_| !causes.iter().any(|cause| aside(*cause))));
-    let Some(FoundAt { found: best, case, also }) = first else { return nothing(cases) };
+    let Some(FoundAt { found: best, case, also }) = roots.first().copied() else { return nothing(cases) };
     let tie = roots.len() > 1 && rank(&roots[0].found) - rank(&roots[1].found) < TIE;
     let mut sentences = vec![at_place(case, best.cause, &best.sentence)];
     if let Some(arithmetic) = &best.arithmetic {
@@ -273,4 +269,22 @@ fn largest_state(case: &Case<'_>) -> String {
     states.sort_by(|a, b| b.0.total_cmp(&a.0));
     let most: Vec<String> = states.into_iter().take(2).map(|(_, text)| text).collect();
     if most.is_empty() { String::new() } else { format!("The largest states: {}.", list(&most)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else causes that explain each other in a circle would all be found, and none be the verdict.
+    #[test]
+    fn of_any_causes_one_follows_from_no_other() {
+        let mut left: Vec<Cause> = Cause::ALL.to_vec();
+        while !left.is_empty() {
+            let why = |cause: Cause, symptom: Cause| explains(cause, symptom) && !explains(symptom, cause);
+            let follows = |symptom: &Cause| left.iter().any(|cause| why(*cause, *symptom));
+            let rest: Vec<Cause> = left.iter().copied().filter(follows).collect();
+            assert!(rest.len() < left.len(), "a circle: {left:?}");
+            left = rest;
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Numbers and short lists as sentences have them.
 
-use units::grouped;
+use units::{Nanos, grouped};
 
 /// To three significant digits: more of them would promise what no prediction can keep.
 pub(crate) fn three_digits(value: f64) -> f64 {
@@ -25,16 +25,19 @@ pub(crate) fn count(value: f64, one: &str) -> String {
     if text == "1" { format!("1 {one}") } else { format!("{text} {one}s") }
 }
 
-/// A time in milliseconds, or seconds.
-pub(crate) fn time(seconds: f64) -> String {
-    let ms = seconds * 1e3;
-    match ms {
-        ms if ms >= 1e4 => format!("{:.0} s", seconds),
-        ms if ms >= 1e3 => format!("{seconds:.1} s"),
-        ms if ms >= 9.95 => format!("{ms:.0} ms"),
-        ms if ms >= 0.0995 => format!("{ms:.1} ms"),
-        ms => format!("{:.0} µs", ms * 1e3),
+/// A factor of what is reckoned, with three digits: who reckons again is to get what is told.
+pub(crate) fn factor(value: f64) -> String {
+    if value >= 99.95 {
+        return number(value);
     }
+    let decimals = (2 - value.abs().max(0.001).log10().floor() as i32).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// A time with three digits.
+pub(crate) fn time(seconds: f64) -> String {
+    Nanos::from_secs_f64(seconds).to_string()
 }
 
 /// Bytes, in powers of 1,024.
@@ -67,6 +70,11 @@ mod tests {
             (1234.4, "1,234"),
         ] {
             assert_eq!(number(value), text);
+        }
+        for (value, text) in
+            [(0.1234, "0.123"), (1.0, "1"), (1.856, "1.86"), (12.34, "12.3"), (1234.4, "1,234")]
+        {
+            assert_eq!(factor(value), text);
         }
         assert_eq!(count(1.0, "thread"), "1 thread");
         assert_eq!(count(9.9, "worker"), "9.9 workers");

@@ -94,11 +94,12 @@ impl Worked {
     }
 
     /// Shares of its loops' time in which they worked, and in which they waited for a processor; none of a load that was over
-    /// before they heard of it.
+    /// before they heard of it. Both clocks are read one after the other, and no more than all of the time is told.
     pub fn busy(&self) -> (Share, Share) {
         let span = self.elapsed.as_secs_f64() * f64::from(self.loops.max(1));
-        let share = |time: Nanos| Share(if span > 0.0 { time.as_secs_f64() / span } else { 0.0 });
-        (share(self.cpu), share(self.run_delay))
+        let share = |time: Nanos| if span > 0.0 { time.as_secs_f64() / span } else { 0.0 };
+        let worked = share(self.cpu).min(1.0);
+        (Share(worked), Share(share(self.run_delay).min(1.0 - worked)))
     }
 }
 
@@ -113,6 +114,8 @@ mod tests {
         let worked =
             Worked { loops: 2, elapsed: ms(1000), cpu: ms(500), run_delay: ms(200), ..Worked::default() };
         assert_eq!(worked.busy(), (Share(0.25), Share(0.1)));
+        let full = Worked { cpu: ms(1980), run_delay: ms(50), ..worked };
+        assert_eq!(full.busy().0.0 + full.busy().1.0, 1.0, "of two clocks, read one after the other");
         assert_eq!(Worked { elapsed: Nanos::ZERO, ..worked }.busy(), (Share(0.0), Share(0.0)));
     }
 }

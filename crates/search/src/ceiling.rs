@@ -163,13 +163,15 @@ pub fn making(result: &TrialResult, judgement: &Judgement) -> Option<Making> {
     let ours = judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator());
     (ours && total.sent > 0 && seconds > 0.0).then(|| {
         let span = seconds * f64::from(total.loops.max(1));
+        // Both clocks are read one after the other, and no more than all of the time is told.
+        let worked = (total.cpu.as_secs_f64() / span).min(1.0);
         let (sent, kernel) = (total.sent, total.kernel.min(total.cpu));
         Making {
             most: sent as f64 / seconds,
             user: (total.cpu - kernel) / sent,
             kernel: kernel / sent,
-            worked: total.cpu.as_secs_f64() / span,
-            waited: total.run_delay.as_secs_f64() / span,
+            worked,
+            waited: (total.run_delay.as_secs_f64() / span).min(1.0 - worked),
             connects: total.connects as f64 / sent as f64,
         }
     })

@@ -277,7 +277,7 @@ impl AtOnce {
             .chain(["requests".to_owned()])
             .gave(station)
             .next(format!(
-                "find what lets it serve {} at a time ({what}) and raise that, or make a request shorter: {} now",
+                "find what limits it to {} at a time ({what}) and raise that, or make a request shorter: {} now",
                 number(served),
                 Nanos::from_secs_f64(each)
             ))
@@ -286,7 +286,7 @@ impl AtOnce {
                 case,
                 format!("{twice} at a time"),
                 load.answered,
-                "if the rate stays the same, it is the rate itself that is limited",
+                "if the rate stays the same, the rate itself is limited",
             )
             .unless(format!("more than {} are under way in it at once", number(served)))
     }

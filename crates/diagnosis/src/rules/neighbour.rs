@@ -47,7 +47,10 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
         .neighbours
         .iter()
         .take(3)
-        .map(|n| format!("{} (process {}, {})", n.name, n.pid, number(case.bad.per_second(n.cpu_ns) / 1e9)))
+        .map(|n| {
+            let used = count(case.bad.per_second(n.cpu_ns) / 1e9, "processor");
+            format!("{} (process {}: {used})", n.name, n.pid)
+        })
         .collect();
     Some(
         Found::new(Cause::Neighbour)

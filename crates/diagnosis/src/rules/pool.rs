@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::condition::Condition;
 use crate::found::{Contrast, Found, fact, source};
 use crate::way;
-use crate::words::{count, number, time};
+use crate::words::{count, factor, number, time};
 use crate::workers::Workers;
 use record::{Arithmetic, Cause, Place, Station, Use};
 use units::{Nanos, Rate};
@@ -95,7 +95,7 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     let in_use = if number(used) == number(size) {
         count(size, thing)
     } else {
-        format!("{} {thing}s in use", number(used))
+        format!("{} {thing}s in use", factor(used))
     };
     let arithmetic = hold.map(|hold| Arithmetic {
         formula: format!("{in_use} / {} held per request", time(hold)),

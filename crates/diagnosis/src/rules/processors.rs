@@ -235,7 +235,7 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
             .next(more)
             .nexts(fewer_connections(case))
             .predicts(
-                "twice the processors",
+                "half of that time a request, or twice the processors",
                 Some(Rate(2.0 * case.bad.load.answered)),
                 match then_the_machine(case, 2.0 * cpus) {
                     ends if 2.0 * cpus >= host => ends,

@@ -5,8 +5,8 @@ use record::watch::{
     Watched, Window,
 };
 use record::{
-    Cause, Caveat, Costs, Diagnosis, Event, Failure, Judgement, Outcome, Purpose, Recovery, Silence, Slice,
-    TrialResult,
+    Cause, Caveat, Costs, Diagnosis, Ended, Event, Failure, Judgement, Limit, Outcome, Purpose, Recovery,
+    Silence, Slice, TrialResult, Verdict,
 };
 use torment_diagnosis::{Recording, diagnose};
 use units::{Nanos, Rate};
@@ -128,6 +128,22 @@ pub fn judge_knowing(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -
 
 pub fn recorded(costs: Option<Costs>, watched: Watched, loads: Vec<Load>) -> Recording {
     recorded_at(costs, vec![Seen { place: "", watched, windows: Vec::new() }], loads)
+}
+
+/// What a search that ended so came to.
+pub fn came_to(ended: Ended, limits: Vec<Limit>) -> Verdict {
+    Verdict::Limits {
+        limits,
+        ended,
+        curve: Vec::new(),
+        detection_limit: 0.01,
+        trials: 3,
+        loaded: Nanos::from_secs(15),
+        background: None,
+        warmed_up: None,
+        overloaded: None,
+        generator: None,
+    }
 }
 
 /// What was seen at a place: a window for each load, if it is not the one that stands with the load.

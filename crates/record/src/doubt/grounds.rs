@@ -101,7 +101,7 @@ impl Grounds {
             Self::Busy { worked, waited } => format!(
                 "torment itself worked {} of the time and waited {} for a processor",
                 percent(worked),
-                percent(waited)
+                percent(&beside(*worked, *waited))
             ),
             Self::Stolen { share } => format!(
                 "the hypervisor gave {} of this machine's processor time to others; repeat at a quieter time",
@@ -193,6 +193,12 @@ impl Grounds {
             }
         }
     }
+}
+
+/// What was waited, for whole percent beside what was worked: two parts of a time are not more than it.
+fn beside(worked: Share, waited: Share) -> Share {
+    let percent = |share: f64| (100.0 * share.min(1.0)).round() / 100.0;
+    Share((percent(worked.0 + waited.0) - percent(worked.0)).max(0.0))
 }
 
 /// What helps.

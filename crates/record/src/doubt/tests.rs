@@ -52,6 +52,13 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             r#""busy":{"worked":0.97,"waited":0.02}"#,
             "torment itself worked 97 % of the time and waited 2 % for a processor",
         ),
+        // Of two clocks, read one after the other.
+        (
+            Doubt::GeneratorBusy,
+            Grounds::Busy { worked: Share(0.987), waited: Share(0.018) },
+            r#""busy":{"worked":0.987,"waited":0.018}"#,
+            "torment itself worked 99 % of the time and waited 1 % for a processor",
+        ),
         (
             Doubt::ConnectionsLost,
             held(40, 40, Some(Failure::Connect(why()))),

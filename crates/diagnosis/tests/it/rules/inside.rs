@@ -2,9 +2,8 @@
 
 use crate::hand::*;
 use record::watch::{Wait, Window};
-use record::{Cause, Ended, Limit, LimitUnit, Verdict};
+use record::{Cause, Ended, Limit, LimitUnit};
 use torment_diagnosis::diagnose;
-use units::Nanos;
 
 /// One thread, which waits for events most of the time.
 fn idle() -> Window {
@@ -65,18 +64,7 @@ fn what_sets_the_limit_is_looked_for_beside_freezes_that_leave_it() {
         throughput: None,
     };
     assert_eq!(diagnose(&recording).cause(), Some(Cause::Freeze), "before the limit is known");
-    recording.came_to(&Verdict::Limits {
-        limits: vec![limit],
-        ended: Ended::Converged,
-        curve: Vec::new(),
-        detection_limit: 0.01,
-        trials: 3,
-        loaded: Nanos::from_secs(15),
-        background: None,
-        warmed_up: None,
-        overloaded: None,
-        generator: None,
-    });
+    recording.came_to(&came_to(Ended::Converged, vec![limit]));
     let found = diagnose(&recording);
     expect(&found, Cause::Inside);
     let arithmetic = found.arithmetic.as_ref().expect("ten of them take 20 ms each");

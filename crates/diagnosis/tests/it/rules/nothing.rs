@@ -2,9 +2,8 @@
 
 use crate::hand::*;
 use record::watch::{Wait, Watched, Window};
-use record::{Caveat, Doubt, Ended, Event, NoFinding, Verdict};
+use record::{Caveat, Doubt, Ended, Event, NoFinding};
 use torment_diagnosis::diagnose;
-use units::Nanos;
 
 /// After "the limit was not reached" stood "I do not know what gave first": one trial on the way had failed by chance.
 #[test]
@@ -21,18 +20,7 @@ fn a_limit_that_was_not_reached_has_no_cause() {
     assert_eq!(before.none, Some(NoFinding::Unexplained), "{before:#?}");
     let ended = Event::RunEnded(Box::new(record::End {
         at_unix_ms: 0,
-        verdict: Some(Verdict::Limits {
-            limits: Vec::new(),
-            ended: Ended::MaxReached,
-            curve: Vec::new(),
-            detection_limit: 0.01,
-            trials: 3,
-            loaded: Nanos::from_secs(15),
-            background: None,
-            warmed_up: None,
-            overloaded: None,
-            generator: None,
-        }),
+        verdict: Some(came_to(Ended::MaxReached, Vec::new())),
         exit_code: 0,
         error: None,
     }));
