@@ -220,6 +220,12 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
   );
 }
 
+/** What stands behind a run's name: its command, unless that is its name, and its target, unless that stands for it. Without the scheme that most
+ * have a narrow screen has room for the rest. */
+function told(run: Listed): string[] {
+  return [run.command === run.name ? '' : run.command, run.name === '' ? '' : run.target.replace(/^http:\/\//, '')];
+}
+
 function Rows({
   all,
   runs,
@@ -245,6 +251,7 @@ function Rows({
   const changes = all.some((run) => run.before);
   const machines = new Set(all.map((run) => run.machine)).size > 1;
   const columns = 5 + Number(limits) + Number(changes) + Number(machines);
+  const scale = [...scales].map(([unit, axis]) => reach(unit, axis)).join('; ');
   const head = (by: Key, name: string, side = 'text', scale = '') => (
     <th
       scope="col"
@@ -268,8 +275,8 @@ function Rows({
               <span class="unseen">compare</span>
             </th>
             {head('target', 'run')}
-            {head('verdict', 'verdict')}
-            {limits && head('limit', 'limit', 'text', [...scales].map(([unit, axis]) => reach(unit, axis)).join('; '))}
+            {head('verdict', 'verdict', 'text', scale && `limit: ${scale}`)}
+            {limits && head('limit', 'limit', 'text', scale)}
             {head('started', 'started')}
             {changes && (
               <th scope="col" class="text col-before">
@@ -301,7 +308,8 @@ function Rows({
                     <a href={`#/runs/${encodeURIComponent(run.id)}`}>
                       {run.name || run.target || run.id}
                     </a>{' '}
-                    <span class="faint">{[run.command, run.name === '' ? '' : run.target].filter((s) => s !== '').join(' · ')}</span>
+                    <span class="faint">{told(run).filter((s) => s !== '').join(' · ')}</span>{' '}
+                    <span class="faint beneath">{moment(run.started_unix_ms)}</span>
                     {run.tags.map((tag) => (
                       <span key={tag} class="tag">
                         {tag}
@@ -311,6 +319,11 @@ function Rows({
                   <td class="text">
                     {run.state === 'running' && <span class="dot running live" aria-hidden="true" />}{' '}
                     <span class={run.verdict_tone}>{tied(run.verdict)}</span>
+                    {run.limit && axis && (
+                      <span class="beneath">
+                        <LimitPicture limit={run.limit} axis={axis} words={run.verdict} />
+                      </span>
+                    )}
                   </td>
                   {limits && (
                     <td class="text col-limit">

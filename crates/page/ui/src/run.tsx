@@ -119,7 +119,7 @@ function HeadView({ head, live, children }: { head: Head; live: boolean; childre
       <h1>
         {head.name !== '' && <span class="name">{head.name}</span>}
         {head.target || head.command || 'a run'}
-        {head.target !== '' && head.command !== '' && <span class="command">{head.command}</span>}
+        {head.target !== '' && !['', head.name].includes(head.command) && <span class="command">{head.command}</span>}
       </h1>
       <p class="state">
         <span class={`dot ${head.state} ${live ? 'live' : ''}`} aria-hidden="true" />
