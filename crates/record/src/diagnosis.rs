@@ -221,7 +221,7 @@ pub struct Arithmetic {
 impl Arithmetic {
     /// Within 5 %.
     pub fn is_near(&self) -> bool {
-        (self.ceiling.0 / self.measured.0.max(f64::MIN_POSITIVE) - 1.0).abs() <= 0.05
+        (self.ceiling.0 / self.measured.0.max(f64::MIN_POSITIVE) - 1.0).abs() <= 0.02
     }
 
     /// Within 15 %.

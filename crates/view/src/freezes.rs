@@ -16,8 +16,8 @@ const NEAR: f64 = 1.03;
 pub(crate) fn sure(view: &RunView) -> Option<String> {
     let found = view.freezes()?;
     Some(match found.meanwhile.code {
-        "unseen" | "nothing" => " (high confidence; why is not known)".to_owned(),
-        _ => " (high confidence; medium in what it did meanwhile)".to_owned(),
+        "unseen" | "nothing" => " (high confidence that it froze; why is not known)".to_owned(),
+        _ => " (high confidence that it froze, medium confidence why)".to_owned(),
     })
 }
 
@@ -103,7 +103,8 @@ pub(crate) fn lead(view: &RunView) -> bool {
     let is_it = match cause(view) {
         Some(Cause::Freeze) => true,
         Some(Cause::Inside) => !limit_stays(view),
-        _ => false,
+        None => true,
+        Some(_) => false,
     };
     recur(view) && !view.is_ours() && (is_it || decide(view).is_some())
 }

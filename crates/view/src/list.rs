@@ -154,7 +154,7 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
         let words = if whole && !run.arms.is_empty() { by_arm(&run.arms) } else { counts };
         return match run.over.as_deref() {
             Some("interrupted") => (format!("{words} (interrupted)"), Tone::Warn),
-            Some("budget-spent") => (format!("{words} (budget spent)"), tone),
+            Some("budget-spent") => (format!("{words} (time ran out)"), tone),
             _ => (words, tone),
         };
     }
@@ -212,7 +212,7 @@ fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
             let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| whole);
             // A row does not tell in which trials the target froze.
             let ours = run.stood_still.is_none().then_some(true);
-            let open = ended(run).and_then(|ended| open(&ended, upper, ours));
+            let open = ended(run).and_then(|ended| open(&ended, Some(lower), upper, ours));
             let open = open.map(|open| format!(": {open}")).unwrap_or_default();
             let more = if ended(run).is_none() && upper.is_none() { ", perhaps more" } else { "" };
             (
@@ -251,7 +251,7 @@ fn shortly(ended: &Ended) -> &'static str {
     match ended {
         Ended::Converged | Ended::MaxReached | Ended::GeneratorLimit | Ended::FleetFailed => "",
         Ended::BelowMin => "the lowest tried",
-        Ended::BudgetSpent => "budget spent",
+        Ended::BudgetSpent => "time ran out",
         Ended::Noisy => "its capacity varies",
         Ended::NonStationary => "the target kept changing",
         Ended::NotRecovered => "did not recover",

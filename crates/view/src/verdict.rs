@@ -93,10 +93,13 @@ pub(crate) fn unsaid(diagnosis: &Diagnosis) -> Option<&Arithmetic> {
     diagnosis.arithmetic.as_ref().filter(|arithmetic| arithmetic.agrees() && !is_said(arithmetic))
 }
 
-/// Behind what gave first, what it comes to: ` 10 permits / 50 ms held per request = 201/s.`
-pub(crate) fn reckoned(diagnosis: &Diagnosis) -> Option<String> {
+/// Behind what gave first, what it comes to: ` 10 permits / 50 ms held per request = 201/s.` Beside a limit that is another figure it is about
+/// that.
+pub(crate) fn reckoned(view: &RunView, diagnosis: &Diagnosis) -> Option<String> {
     let found = diagnosis.arithmetic.as_ref().filter(|found| found.agrees())?;
-    let about = if found.is_near() { "" } else { "about " };
+    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    let is_near = |held: f64| Arithmetic { measured: Rate(held), ..found.clone() }.is_near();
+    let about = if found.is_near() && held.is_none_or(is_near) { "" } else { "about " };
     Some(format!(" {} = {}: that is {about}the limit.", found.formula, found.ceiling))
 }
 

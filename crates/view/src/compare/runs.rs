@@ -233,12 +233,12 @@ impl RunComparison {
         }
         match self.standing() {
             Standing::Undecided | Standing::Unknown => next(
-                "repeat both for longer (-d, of a search --budget), or let torment try repeat them",
+                "repeat both for longer (-d, of a search --budget), or repeat them with torment try",
                 "four times the load halves an interval",
             ),
             Standing::Better | Standing::Worse | Standing::Same => next(
-                "before you rely on it, let torment try repeat both: it measures how much runs of the same setup differ",
-                "the same, unless runs of one setup differ by as much",
+                "before you rely on it, repeat both with torment try: it measures how much runs of the same setup differ",
+                "the same result, unless two runs of the same setup differ by as much",
             ),
         }
     }

@@ -35,7 +35,7 @@ fn changed(names: &Names<'_>, row: &Row<'_>) -> Option<String> {
     (!changes.is_empty()).then(|| changes.join(", "))
 }
 
-/// That what a change relieved is still what gives first: then more of it is worth a try.
+/// That what a change relieved is still what gives first: then as much more of it is worth a try, if it is a number.
 fn again(names: &Names<'_>, row: &Row<'_>) -> Option<String> {
     let (arm, _) = row.asked.contrast.iter().find(|(_, weight)| *weight > 0.0)?;
     let taken: Vec<&Taken> = names.taken(*arm, row.asked.probe).collect();
@@ -45,11 +45,25 @@ fn again(names: &Names<'_>, row: &Row<'_>) -> Option<String> {
     // The first of what it says: `All 20 workers of app are taken`.
     let says = last.says.split([',', ';']).next().unwrap_or_default().trim_end_matches('.');
     let says = match says.strip_prefix("All ") {
-        Some(rest) => format!("with it still all {rest}"),
+        Some(rest) => format!("even then all {rest}"),
         None if says.is_empty() => format!("it is still limited by {}", last.cause?.words()),
-        None => format!("with it still {says}"),
+        None => format!("even then {says}"),
     };
-    Some(format!(", and try more: {says}"))
+    let changes = names.changes(*arm);
+    let further = match changes.as_slice() {
+        [change] => further(change),
+        _ => None,
+    };
+    let try_it = further.map_or("and look further".to_owned(), |further| format!("then try {further}"));
+    Some(format!(", {try_it}: {says}"))
+}
+
+/// As much more of what was raised: `--workers 40` behind `--workers 10 → 20`.
+fn further(change: &str) -> Option<String> {
+    let (before, to) = change.split_once(" → ")?;
+    let (what, from) = before.rsplit_once(' ')?;
+    let (from, to): (u64, u64) = (from.parse().ok()?, to.parse().ok()?);
+    (from > 0 && to > from).then(|| format!("{what} {}", to * to / from))
 }
 
 /// What to do now: what helped is to be kept, what is open wants more blocks, and otherwise the plan is as good as any of its variants.
@@ -147,6 +161,18 @@ fn as_known(figure: f64, doubt: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_of_what_was_raised_is_a_number() {
+        for (change, expected) in [
+            ("--workers 10 → 20", Some("--workers 40")),
+            ("with --queue 1000", None),
+            ("VIRTUAL_THREADS false → true", None),
+            ("--pool 20 → 10", None),
+        ] {
+            assert_eq!(further(change).as_deref(), expected, "{change}");
+        }
+    }
 
     /// "481/s × 1.98" came to "about 953/s".
     #[test]

@@ -168,8 +168,7 @@ fn full_too(view: &RunView) -> Option<Text> {
     )
 }
 
-/// What freezes cost beside a limit that stays the same without them, to stand below what sets that; and what to do about them, unless that is
-/// all there is to do.
+/// What freezes cost beside a limit that stays the same without them, to stand below what sets that.
 fn cost_beside(view: &RunView) -> Vec<Text> {
     if view.is_ours() || !freezes::recur(view) || !freezes::limit_stays(view) {
         return Vec::new();
@@ -178,9 +177,7 @@ fn cost_beside(view: &RunView) -> Vec<Text> {
         return verdict::sentences(found);
     }
     let Some(line) = freezes::line(view) else { return Vec::new() };
-    let line = line.and(Tone::Faint, freezes::NO_LIMIT);
-    let advice = view.freezes().filter(|_| freezes::way_on(view).is_empty()).map(|found| found.advice());
-    vec![advice.into_iter().fold(line, |line, advice| line.then(format!("; {advice}")))]
+    vec![line.and(Tone::Faint, freezes::NO_LIMIT)]
 }
 
 /// Why a limit is not green, where what holds does not say it.
@@ -220,7 +217,13 @@ fn way_on(view: &RunView) -> Vec<Text> {
         let next = view.diagnosis.as_ref().and_then(|found| explain::next(found).next());
         return next.into_iter().flat_map(|next| [next, verdict::measured(view)]).collect();
     };
-    explain::next(found).take(1).chain([verdict::expected(view, found)]).collect()
+    // What sets the limit is the first thing to do, and freezes that leave it as it is the second.
+    let beside = view.freezes().filter(|_| freezes::recur(view) && freezes::limit_stays(view));
+    let next = explain::next(found).next().map(|next| match beside {
+        Some(froze) => next.then(format!("; then, for the freezes, {}", froze.advice())),
+        None => next,
+    });
+    next.into_iter().chain([verdict::expected(view, found)]).collect()
 }
 
 /// Says of what gave first what it reckons to, and how sure that is.
@@ -247,7 +250,7 @@ fn hedge(view: &RunView, said: &mut [Text]) {
             Cause::Freeze => format!(" ({word} confidence that this sets the limit)"),
             _ => format!(" ({word} confidence)"),
         };
-        let reckoned = verdict::reckoned(found).filter(|_| !view.is_ours());
+        let reckoned = verdict::reckoned(view, found).filter(|_| !view.is_ours());
         let line_with = reckoned.into_iter().fold(std::mem::take(line), |line, reckoned| line.then(reckoned));
         *line = line_with.and(Tone::Faint, sure);
     }

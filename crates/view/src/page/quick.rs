@@ -58,6 +58,10 @@ fn of_load(view: &RunView) -> Option<(&'static str, String)> {
             let times = load.figures.response()?.quantiles;
             let quick = format!("p50 is {} and p99 {}", times.p50, times.p99);
             Some(match rate {
+                // What was measured is no figure to plan with either.
+                Some(rate) if freezes::recur(view) => {
+                    ("plan for", format!("no rate until the freezes are gone: at {rate} {quick} with them"))
+                }
                 Some(rate) => ("plan for", format!("{rate}, all that was tried: {quick}")),
                 None => ("response time", quick),
             })
@@ -96,6 +100,13 @@ fn good(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
 pub(super) fn of_search(view: &RunView) -> Option<String> {
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
     let plan = Plan::of(view, held);
+    if view.is_ours() {
+        let rate = rounded(Rate(plan.rate));
+        return Some(format!(
+            "{rate}, {}, until the target's own limit is known; response times here are partly torment's own",
+            plan.why
+        ));
+    }
     let within = |shares: RangeInclusive<f64>, state: TrialState| {
         let there = move |trial: &&Trial| trial.rate.is_some_and(|rate| shares.contains(&(rate.0 / held)));
         view.trials.iter().filter(move |trial| TrialState::of(trial) == state).filter(there)
@@ -118,15 +129,18 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
     let in_bad =
         near.and_then(bad).map(|bad| format!(" in good trials, {bad} in bad ones")).unwrap_or_default();
     let quick = measured.map(|(at, times)| {
-        let at_it = if at < rate.0 * THERE { format!("at {}", Rate(at)) } else { "there".to_owned() };
         let is_hiccup = |near: &Nanos| times.p99.as_secs_f64() > hiccups::ABOVE * near.as_secs_f64();
         let why = near.filter(is_hiccup).map(|_| format!(" ({})", hiccups::why(view, at, true)));
         let held_up = freezes::hold_up(view, times.p99);
-        format!(": p50 is {} and p99 {} {at_it}{}{held_up}", times.p50, times.p99, why.unwrap_or_default())
+        let (p50, p99, why) = (times.p50, times.p99, why.unwrap_or_default());
+        if at < rate.0 * THERE {
+            format!("; that was not tried: at {} p50 is {p50} and p99 {p99}{why}{held_up}", Rate(at))
+        } else {
+            format!(": p50 is {p50} and p99 {p99} there{why}{held_up}")
+        }
     });
     let near = near.map(|near| format!("; p99 up to {near} near {}/s{in_bad}", number(held)));
-    let own = if view.is_ours() { "; partly torment's own delay" } else { "" };
-    Some(format!("{rate}, {}{}{}{own}", plan.why, quick.unwrap_or_default(), near.unwrap_or_default()))
+    Some(format!("{rate}, {}{}{}", plan.why, quick.unwrap_or_default(), near.unwrap_or_default()))
 }
 
 /// Where lateness stands among the times of a load.

@@ -17,7 +17,7 @@ pub(super) fn told(view: &RunView, limit: &Limit, held: f64, ended: &Ended, tone
     let verb = holds(ended, limit.held, limit.lower, limit.upper);
     let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
     let unit = &limit.unit;
-    let open = open(ended, view.fails_anyway(), Some(view.is_ours()));
+    let open = open(ended, Some(held), view.fails_anyway(), Some(view.is_ours()));
     let behind = |mark: &str| open.as_ref().map(|open| format!("{mark} {open}")).unwrap_or_default();
     let line = match weight(view, limit) {
         Weight::Little(due) => {
@@ -78,10 +78,18 @@ pub(crate) fn between(ended: Option<&Ended>, lower: Option<f64>, upper: Option<f
 
 /// What is to be said of a limit that was not found, behind the number: read alone it would be taken for one of the target. `ours`: torment
 /// fell behind by itself, and not only where the target stood still; none where that is not known.
-pub(crate) fn open(ended: &Ended, upper: Option<f64>, ours: Option<bool>) -> Option<String> {
+pub(crate) fn open(
+    ended: &Ended,
+    held: Option<f64>,
+    upper: Option<f64>,
+    ours: Option<bool>,
+) -> Option<String> {
     let fails = upper.map(|upper| format!("fails at {}", number(upper)));
     Some(match (ended, fails) {
-        (Ended::MaxReached, _) => "no limit found up to --max".to_owned(),
+        (Ended::MaxReached, _) => match held {
+            Some(max) => format!("no limit found up to --max {max:.0}"),
+            None => "no limit found up to --max".to_owned(),
+        },
         (Ended::GeneratorLimit, Some(fails)) => match ours {
             Some(false) => format!("{fails}, in between {HELD_UP}"),
             _ => format!("{fails}, torment fell behind in between"),

@@ -44,7 +44,9 @@ fn blocks(view: &RunView) -> Option<Text> {
     });
     let said = [launched("a thread", "pthread_create"), launched("a process", "fork"), switched];
     let said: Vec<String> = said.into_iter().flatten().collect();
-    (!said.is_empty()).then(|| Text::empty().and(Tone::Strong, format!("cost: {}", said.join(", "))))
+    let is_doubtful = view.measured.iter().all(|figure| !figure.caveats.is_empty());
+    let (cost, tone) = if is_doubtful { ("doubtful cost", Tone::Warn) } else { ("cost", Tone::Strong) };
+    (!said.is_empty()).then(|| Text::empty().and(tone, format!("{cost}: {}", said.join(", "))))
 }
 
 /// What a launch is measured with, and the same with its join.

@@ -7,7 +7,7 @@ use crate::remedy::remedy;
 use crate::strays::fell_behind;
 use crate::summary::{limit, making};
 use crate::words::number;
-use crate::{RunView, Text, Tone};
+use crate::{RunView, Text, Tone, freezes};
 use record::{Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Recovery, Verdict};
 use std::collections::BTreeMap;
 use units::{Nanos, grouped};
@@ -21,7 +21,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
         Some((limit, held)) => limit::told(view, limit, held, ended, limit::tone(ended)),
         None => {
             let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
-            let open = limit::open(ended, None, Some(view.is_ours())).map(|open| format!(": {open}"));
+            let open = limit::open(ended, None, None, Some(view.is_ours())).map(|open| format!(": {open}"));
             Text::empty().and(tone, format!("no {raised} was shown to hold{}", open.unwrap_or_default()))
         }
     };
@@ -32,12 +32,12 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
         Ended::BelowMin => vec![below_min(strict, &unit, raised)],
         Ended::BudgetSpent => {
             let more = minutes(2.0 * view.loaded().as_secs_f64());
-            vec![
-                holds(),
-                note(format!(
-                    "time ran out before the bounds were close enough; give it more: --budget {more}"
-                )),
-            ]
+            // More time buys little while it freezes.
+            let then = match freezes::way_on(view).is_empty() {
+                true => format!("give it more: --budget {more}"),
+                false => "find out first why the target froze".to_owned(),
+            };
+            vec![holds(), note(format!("time ran out before the bounds were close enough; {then}"))]
         }
         Ended::Noisy => vec![holds(), note(noise(view, strict))],
         Ended::GeneratorLimit if !view.is_ours() => vec![holds()],

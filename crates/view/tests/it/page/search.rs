@@ -157,7 +157,7 @@ fn a_search_that_was_watched() {
     let Document { front, timeline, .. } = &document;
     let words = words(front);
     assert!(words[0].starts_with("holds 1,984 requests/s (between 1,984 and 2,016;"), "{words:?}");
-    let gave = "The service's 200 workers wait for one of 10 connections to 127.0.0.1:5432. 10 connections / 51 ms held per request = 196/s: that is the limit. (high confidence)";
+    let gave = "The service's 200 workers wait for one of 10 connections to 127.0.0.1:5432. 10 connections / 51 ms held per request = 196/s: that is about the limit. (high confidence)";
     assert_eq!(words[1], gave);
     let sections: Vec<&str> = front.sections.iter().map(|section| section.id.as_str()).collect();
     let expected = [
