@@ -9,6 +9,8 @@ use record::{Cause, Ended};
 use serde_json::{Value, json};
 use units::{Nanos, Rate, Share};
 
+/// Freezes that last longer than this factor of what of them is under load went on behind it.
+const OUTLASTS: f64 = 1.05;
 /// Trials within this factor of a rate are next to it.
 const NEAR: f64 = 1.03;
 
@@ -50,7 +52,11 @@ fn cost(view: &RunView, found: &Freezes) -> String {
     let rate = held(view).or_else(|| view.load()?.rate).filter(|_| view.words() != Words::Connections);
     let leave = rate.and_then(|rate| found.leave(rate, |left| view.words().count(left)));
     let leave = leave.map(|leave| format!("; {leave}")).unwrap_or_default();
-    format!("{} of the time under load{leave}; {}", found.share(), found.meanwhile.text)
+    // Its length is told, of which only what is under load is counted.
+    let all: f64 = found.each.iter().map(|freeze| (freeze.to - freeze.from).as_secs_f64()).sum();
+    let is_longer = all > OUTLASTS * found.frozen.as_secs_f64();
+    let counted = if is_longer { " (what lies behind it is not counted)" } else { "" };
+    format!("{} of the time under load{counted}{leave}; {}", found.share(), found.meanwhile.text)
 }
 
 /// Whether the target froze in a trial.

@@ -54,8 +54,8 @@ fn again(names: &Names<'_>, row: &Row<'_>) -> Option<String> {
         [change] => further(change),
         _ => None,
     };
-    let try_it = further.map_or("and look further".to_owned(), |further| format!("then try {further}"));
-    Some(format!(", {try_it}: {says}"))
+    let next = further.map(|further| format!(": try {further} next")).unwrap_or_default();
+    Some(format!(" ({says}{next})"))
 }
 
 /// As much more of what was raised: `--workers 40` behind `--workers 10 → 20`.

@@ -58,9 +58,8 @@ fn of_load(view: &RunView) -> Option<(&'static str, String)> {
             let times = load.figures.response()?.quantiles;
             let quick = format!("p50 is {} and p99 {}", times.p50, times.p99);
             Some(match rate {
-                // What was measured is no figure to plan with either.
                 Some(rate) if freezes::recur(view) => {
-                    ("plan for", format!("no rate until the freezes are gone: at {rate} {quick} with them"))
+                    ("plan for", format!("{rate}, all that was tried: {quick} until the freezes are gone"))
                 }
                 Some(rate) => ("plan for", format!("{rate}, all that was tried: {quick}")),
                 None => ("response time", quick),
@@ -78,7 +77,7 @@ struct Plan {
 impl Plan {
     /// Four fifths of what holds; less where answers take longer already, or where the limit may be lower than that.
     fn of(view: &RunView, held: f64) -> Self {
-        let mut plan = Self { rate: held * EASILY, why: "80 % of that, to have room".to_owned() };
+        let mut plan = Self { rate: held * EASILY, why: "80 % of what holds, to have room".to_owned() };
         let lower = view.limits.first().and_then(|limit| limit.lower).filter(|lower| *lower < plan.rate);
         if let Some(lower) = lower {
             plan = Self { rate: lower, why: "the lower end of the interval".to_owned() };

@@ -195,8 +195,8 @@ fn beyond(view: &RunView) -> &'static str {
     if view.fails_at().is_some_and(good) { OFTEN } else { OVERLOAD }
 }
 
-/// The lowest rate from which on every good trial is slower than every one below: else the marks would not show it. None where that is the limit
-/// itself.
+/// The lowest rate from which on every good trial is slower than every one below: else the marks would not show it. None below half of the
+/// limit, which it is held against, and where it is the limit itself.
 pub(crate) fn knee(view: &RunView) -> Option<f64> {
     // Where torment is the limit, what climbs is its own.
     let limit = view.limits.first().filter(|_| !view.is_ours())?;
@@ -208,11 +208,12 @@ pub(crate) fn knee(view: &RunView) -> Option<f64> {
     let mut quick: Vec<f64> = good.iter().filter(|(at, _)| *at <= held / 2.0).map(|(_, p99)| *p99).collect();
     quick.sort_by(f64::total_cmp);
     let usual = quick.get(quick.len() / 2).filter(|_| quick.len() >= KNEE_TRIALS)?;
+    let is_between = |at: f64| at > held / 2.0 && at < AT_LIMIT * lower;
     let mut least = f64::INFINITY;
     let rising = (1..).zip(&good).filter_map(|(count, (at, p99))| {
         least = least.min(*p99);
         let is_seen = good[count..].iter().all(|(_, below)| *below < least);
-        (is_seen && count >= KNEE_TRIALS && least > KNEE * usual && *at < AT_LIMIT * lower).then_some(*at)
+        (is_seen && count >= KNEE_TRIALS && least > KNEE * usual && is_between(*at)).then_some(*at)
     });
     rising.last()
 }
@@ -305,6 +306,8 @@ mod tests {
         // A knee was told at 1,891/s of 1,991, and one mark at a quarter of that rate stood higher.
         assert_eq!(knee(&[(450.0, 28), (600.0, 4), (800.0, 16), (900.0, 17)]), None, "no mark shows it");
         assert_eq!(knee(&[(900.0, 6), (960.0, 40), (1000.0, 60)]), None, "that is the limit");
+        // A knee at 1,280/s of 3,133 was held against trials of which it was one.
+        assert_eq!(knee(&[(450.0, 12), (980.0, 40)]), None, "below half of the limit");
         assert_eq!(super::knee(&found(&[(800.0, 12), (900.0, 40)])), None, "nothing to compare it with");
     }
 

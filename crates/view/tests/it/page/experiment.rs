@@ -119,10 +119,10 @@ fn what_helped_and_still_gives_first_is_worth_more_of_it() {
         words(&document(&Pages::of(&run.events)).front)[2].clone()
     };
     let said = next("All 400 workers of app are taken, and 9 sleep; 40 requests are outstanding.");
-    let more = "next: adopt VIRTUAL_THREADS false → true, and look further: even then all 400 workers of app are taken; ";
+    let more = "next: adopt VIRTUAL_THREADS false → true (even then all 400 workers of app are taken); ";
     assert!(said.starts_with(more), "{said}");
     let said = next("");
-    assert!(said.contains(", and look further: it is still limited by the number of workers; "), "{said}");
+    assert!(said.contains(" (it is still limited by the number of workers); "), "{said}");
 }
 
 /// Four blocks; the last start of the virtual threads was measured, and does not count.

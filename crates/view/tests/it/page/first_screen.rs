@@ -75,7 +75,7 @@ fn what_to_plan_for_is_told_also_where_no_trial_near_the_limit_was_good() {
         words(&front).into_iter().filter(|line| line.starts_with("plan for: ")).collect::<Vec<_>>()
     };
     let asks = "; to set a limit: --goal 'p99<50ms'";
-    let plan = "plan for: 1,600/s, 80 % of that, to have room: p50 is 549 µs and p99 598 µs there";
+    let plan = "plan for: 1,600/s, 80 % of what holds, to have room: p50 is 549 µs and p99 598 µs there";
     assert_eq!(told(run), [format!("{plan}{asks}")], "once");
     let near = Run::start("find").trial(good(1600.0)).trial(good(2000.0));
     assert_eq!(told(near), [format!("{plan}; p99 up to 598 µs near 2,000/s{asks}")]);
@@ -96,11 +96,11 @@ fn every_search_says_what_to_plan_for() {
     let quick = "p50 is 549 µs and p99 598 µs";
     let asks = "; to set a limit: --goal 'p99<50ms'";
     let plan = format!(
-        "plan for: 1,600/s, 80 % of that, to have room: {quick} there; p99 up to 598 µs near 1,984/s"
+        "plan for: 1,600/s, 80 % of what holds, to have room: {quick} there; p99 up to 598 µs near 1,984/s"
     );
     assert_eq!(told(Ended::MaxReached, None), [format!("{plan}{asks}")]);
     assert_eq!(told(Ended::Converged, Some(2016.0)), [format!("{plan}{asks}")]);
-    let ours = "plan for: 1,590/s, 80 % of that, to have room, until the target's own limit is known; response times here are partly torment's own";
+    let ours = "plan for: 1,590/s, 80 % of what holds, to have room, until the target's own limit is known; response times here are partly torment's own";
     assert_eq!(told(Ended::GeneratorLimit, None), [ours]);
 }
 
