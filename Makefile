@@ -14,7 +14,7 @@ TESTED := $(or $(TORMENT_BIN),$(BIN))
 PAGE := crates/page/ui/dist/index.html
 PAGE_SOURCES := $(shell find crates/page/ui \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print)
 
-.PHONY: test-vm test-cluster demo build page test targets zoo zoo-cheap browser quick prepared tested page-tested built check dist truths bench bench-probes bench-fleet bench-page manual pictures
+.PHONY: test-vm test-cluster demo build page test targets zoo zoo-cheap browser quick prepared built check dist truths bench bench-probes bench-fleet bench-page manual pictures
 
 demo: page ## Build as for tests, which is quicker than what ships, then find the limit of the built-in service.
 	cargo build -p torment-cli
@@ -30,15 +30,8 @@ $(PAGE): $(PAGE_SOURCES)
 
 test: ## Everything, with a real PostgreSQL, nginx and sshd; installs them when root, says what is missing otherwise. TORMENT_BIN=PATH tries another binary.
 	$(MAKE) -j2 prepared built
-	$(MAKE) -j2 tested page-tested
-	$(MAKE) -j2 targets zoo-cheap
-
-tested:
 	./tests/run.sh $(SIDE_BY_SIDE) $(UNLOADED)
-
-# The browser takes what loads leave of the processors, and is shown when it is done.
-page-tested:
-	@rc=0; said=$$(nice -n 10 $(MAKE) browser 2>&1) || rc=$$?; echo "$$said"; exit $$rc
+	$(MAKE) -j3 targets zoo-cheap browser
 
 targets: ## The services in targets/, each started, loaded and ended.
 	./tests/targets.sh $(TESTED)

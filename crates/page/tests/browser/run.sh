@@ -22,4 +22,4 @@ if [ $# -gt 0 ]; then
     export TORMENT
 fi
 # A test that fails leaves its server behind, for which the others would wait.
-node --test --test-concurrency=2 --test-force-exit "$here"/*.test.mjs
+node --test --test-concurrency=3 --test-force-exit "$here"/*.test.mjs
