@@ -95,7 +95,7 @@ test('the history: found, put in order, compared', async () => {
   await shot(page, 'history');
   assert.deepEqual(await findings(page), []);
   // A limit that is only known to be higher had a bar to the end of its axis, which was read as doubt, or as headroom.
-  const pictures = page.locator('svg.limit');
+  const pictures = page.locator('.col-limit svg.limit');
   assert.equal(await pictures.locator('.more').count(), 1);
   assert.equal(await pictures.locator('.interval').count(), (await pictures.count()) - 1);
 
