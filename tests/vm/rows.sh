@@ -14,7 +14,7 @@ END
 chmod +x /bin/within
 echo '+cpu +memory +pids +cpuset +io' >/sys/fs/cgroup/cgroup.subtree_control
 
-row 'a search ends' 0,91,92 'requests/s +\(|holds|not trustworthy & time: [0-9]+ trials' torment find demo --from 20 --max 200 --trial 2s --budget 25s
+row 'a search ends' 0,91,92 'requests/s(:| +\()|holds|not trustworthy & time: [0-9]+ trials' torment find demo --from 20 --max 200 --trial 2s --budget 25s
 row 'threads end at pids.max' 0 'pids.max' within few pids.max 300 torment find threads
 within slow cpu.max '20000 100000' torment target --listen 127.0.0.1:8081 --model threads >/tmp/slow.log 2>&1 &
 torment target --listen 127.0.0.1:8082 --model threads >/tmp/free.log 2>&1 &
