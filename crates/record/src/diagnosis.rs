@@ -219,7 +219,7 @@ pub struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// Within 5 %.
+    /// Within 2 %.
     pub fn is_near(&self) -> bool {
         (self.ceiling.0 / self.measured.0.max(f64::MIN_POSITIVE) - 1.0).abs() <= 0.02
     }

@@ -4,7 +4,8 @@
 //! it fell behind is looked at a second time before it counts: a hiccup of the machine is no ceiling.
 
 use crate::bounds::rounded;
-use record::{Judgement, Making, TrialResult};
+use record::{Judgement, Making, TrialResult, Worked};
+use units::Share;
 
 /// The generator is said to make no more than this many times what it made while it fell behind,
 const ABOVE: f64 = 1.05;
@@ -162,16 +163,14 @@ pub fn making(result: &TrialResult, judgement: &Judgement) -> Option<Making> {
     let seconds = total.elapsed.as_secs_f64();
     let ours = judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator());
     (ours && total.sent > 0 && seconds > 0.0).then(|| {
-        let span = seconds * f64::from(total.loops.max(1));
-        // Both clocks are read one after the other, and no more than all of the time is told.
-        let worked = (total.cpu.as_secs_f64() / span).min(1.0);
+        let (worked, waited) = Worked::of(total, Share(0.0), None).busy();
         let (sent, kernel) = (total.sent, total.kernel.min(total.cpu));
         Making {
             most: sent as f64 / seconds,
             user: (total.cpu - kernel) / sent,
             kernel: kernel / sent,
-            worked,
-            waited: (total.run_delay.as_secs_f64() / span).min(1.0 - worked),
+            worked: worked.0,
+            waited: waited.0,
             connects: total.connects as f64 / sent as f64,
         }
     })

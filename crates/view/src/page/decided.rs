@@ -63,7 +63,8 @@ fn further(change: &str) -> Option<String> {
     let (before, to) = change.split_once(" → ")?;
     let (what, from) = before.rsplit_once(' ')?;
     let (from, to): (u64, u64) = (from.parse().ok()?, to.parse().ok()?);
-    (from > 0 && to > from).then(|| format!("{what} {}", to * to / from))
+    let further = to.checked_mul(to)?.checked_div(from)?;
+    (to > from).then(|| format!("{what} {further}"))
 }
 
 /// What to do now: what helped is to be kept, what is open wants more blocks, and otherwise the plan is as good as any of its variants.
@@ -169,6 +170,8 @@ mod tests {
             ("with --queue 1000", None),
             ("VIRTUAL_THREADS false → true", None),
             ("--pool 20 → 10", None),
+            ("--pool 0 → 10", None),
+            ("--bytes 1 → 5000000000", None),
         ] {
             assert_eq!(further(change).as_deref(), expected, "{change}");
         }

@@ -87,7 +87,7 @@ pub(crate) fn open(
     let fails = upper.map(|upper| format!("fails at {}", number(upper)));
     Some(match (ended, fails) {
         (Ended::MaxReached, _) => match held {
-            Some(max) => format!("no limit found up to --max {max:.0}"),
+            Some(max) => format!("no limit found up to --max {max}"),
             None => "no limit found up to --max".to_owned(),
         },
         (Ended::GeneratorLimit, Some(fails)) => match ours {
