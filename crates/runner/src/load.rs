@@ -86,7 +86,9 @@ pub(crate) fn warm<C: Carrier>(
         let done = conductor.trial(&load, &|_| false);
         let level = match planned {
             Planned::Open { .. } => Median::of(&done.result.total.response),
-            Planned::Closed { .. } => Median::of_goodput(&done.result.total, done.result.loaded),
+            Planned::Closed { connections, .. } => {
+                Median::of_goodput(&done.result.total, connections, done.result.loaded)
+            }
         };
         // Where nothing is answered nothing gets warm; the load that counts will tell.
         let Some(level) = level else { return };

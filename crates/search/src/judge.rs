@@ -46,6 +46,8 @@ const ORDINARY: u64 = 4;
 const FREED: f64 = 0.25;
 /// and at least so many: answers that come independently of each other show such a lull once in 3 million.
 const LULL: f64 = 15.0;
+/// A target that stands still for more than this part of the time is as slow as that.
+const HALTING: f64 = 0.5;
 /// Arrivals due may differ from rate × time by this share, and by what chance explains.
 const DUE_SHARE: f64 = 0.01;
 
@@ -224,15 +226,29 @@ fn growth_of(total: &Slice, rate: f64, calm: Option<Nanos>, confidence: f64) -> 
     growth(&queue.collect::<Vec<f64>>(), block, fastest.as_secs_f64(), confidence)
 }
 
-/// The longest silence, if so many went without an answer in it that it is no lull, and had it soon after.
+/// The longest silence that is a freeze, of a load in the open.
 pub(crate) fn freeze(total: &Slice, rate: f64) -> Option<&Silence> {
-    let ordinary = total.response.quantile(0.0)? * ORDINARY;
-    let is_freeze = |silence: &&Silence| {
-        let gathered = rate * silence.length().as_secs_f64();
+    freezes(total, rate, None).max_by_key(|silence| silence.length())
+}
+
+/// The silences in which so many went without an answer that they are no lulls, and had it soon after: a part of them, or of as many
+/// users as can wait.
+pub(crate) fn freezes(total: &Slice, rate: f64, users: Option<u32>) -> impl Iterator<Item = &Silence> {
+    let ordinary = total.response.quantile(0.0).map_or(Nanos::MAX, |fastest| fastest * ORDINARY);
+    let most = users.map_or(f64::INFINITY, f64::from) * FREED;
+    total.silences.iter().filter(move |silence| {
+        let missed = rate * silence.length().as_secs_f64();
         let freed = silence.freed.unwrap_or(0) as f64 * f64::from(total.loops);
-        silence.length() > ordinary && freed >= (gathered * FREED).max(LULL)
-    };
-    total.silences.iter().filter(is_freeze).max_by_key(|silence| silence.length())
+        silence.length() > ordinary && missed >= LULL && freed >= (missed * FREED).max(LULL).min(most)
+    })
+}
+
+/// How long the target stood still while so many users asked it for a time of `loaded`. What takes up more than [`HALTING`] of that is no freeze, but how slow it is.
+pub(crate) fn frozen(total: &Slice, users: u32, loaded: Nanos) -> Nanos {
+    let rate = total.outcomes.answered() as f64 / loaded.as_secs_f64();
+    let lasted = |silence: &Silence| silence.to.min(loaded) - silence.from.min(loaded);
+    let frozen = freezes(total, rate, Some(users)).fold(Nanos::ZERO, |sum, silence| sum + lasted(silence));
+    if frozen.as_secs_f64() > HALTING * loaded.as_secs_f64() { Nanos::ZERO } else { frozen }
 }
 
 fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {

@@ -11,7 +11,7 @@ use crate::bounds::Bounds;
 use crate::curve::point;
 use crate::drift::{Reference, Shift};
 use crate::held::CapacityTrials;
-use crate::judge::{GivenUp, freeze, hopeless, is_void, judge, steady};
+use crate::judge::{GivenUp, freezes, hopeless, is_void, judge, steady};
 use crate::warm::WarmUp;
 pub use config::{Config, Proposal, Step};
 use ours::Ours;
@@ -236,9 +236,10 @@ impl Search {
             self.over(Ended::TargetFails);
             return judgement;
         }
-        let stood_still = freeze(&result.total, rate).map_or(Nanos::ZERO, Silence::length);
-        self.longest_freeze = self.longest_freeze.max(stood_still);
-        if self.is_frozen(proposal, stood_still, &judgement) {
+        let users = proposal.closed;
+        let longest = freezes(&result.total, rate, users).map(Silence::length).max().unwrap_or(Nanos::ZERO);
+        self.longest_freeze = self.longest_freeze.max(longest);
+        if self.is_frozen(proposal, longest, &judgement) {
             return judgement;
         }
         match self.phase.clone() {

@@ -4,6 +4,7 @@
 //! falling. Windows double, so that a slow fall has ever more time to show.
 //! A very slow warm-up still looks level; the drift sentinel is there for it.
 
+use crate::judge::frozen;
 use record::Slice;
 use stats::Histogram;
 use units::Nanos;
@@ -44,12 +45,12 @@ impl Median {
         Some(Self { value, doubt: (at(0.5 + ranks)? - at(0.5 - ranks)?) / 2.0 / value })
     }
 
-    /// The time between two useful answers, on average. None of nothing.
-    pub fn of_goodput(total: &Slice, loaded: Nanos) -> Option<Self> {
+    /// The time between two useful answers to so many users, on average; freezes left out, which come when they come, warm or not. None of nothing.
+    pub fn of_goodput(total: &Slice, users: u32, loaded: Nanos) -> Option<Self> {
         let answered = total.outcomes.answered();
         (answered > 0).then(|| {
-            let count = answered as f64;
-            Self { value: loaded.as_secs_f64() / count, doubt: 2.0 / count.sqrt() }
+            let (count, moved) = (answered as f64, loaded - frozen(total, users, loaded));
+            Self { value: moved.as_secs_f64() / count, doubt: 2.0 / count.sqrt() }
         })
     }
 }

@@ -314,7 +314,7 @@ impl Target {
             if at >= second {
                 decide(&mut total, &mut open, second, p.duration, &mut heard);
                 total.outstanding = held.blocks(second);
-                total.silences = heard.longest.into_iter().collect();
+                total.silences.clone_from(&heard.silences);
                 if search.hopeless(&total) {
                     (stop, gave_up) = (second, true);
                     break;
@@ -389,7 +389,7 @@ impl Target {
             close(&mut total, last, at, taken, Outcome::Unfinished);
         }
         total.outstanding = held.blocks(stop);
-        total.silences = heard.longest.into_iter().collect();
+        total.silences.clone_from(&heard.silences);
         total.elapsed = Nanos(stop);
         self.now += drained + PAUSE;
         let recovery = self.recover();
@@ -411,7 +411,7 @@ impl Target {
     fn closed(&mut self, users: u32, p: &Proposal) -> TrialResult {
         let mut total = Slice { loops: 1, elapsed: p.duration, ..Slice::default() };
         let mut asks: BinaryHeap<Reverse<u64>> = (0..users).map(|_| Reverse(0)).collect();
-        let mut over = p.duration.0;
+        let (mut over, mut answers) = (p.duration.0, Vec::new());
         while let Some(Reverse(at)) = asks.pop() {
             if at >= p.duration.0 {
                 continue;
@@ -430,8 +430,15 @@ impl Target {
             };
             close(&mut total, done, at, at, outcome);
             over = over.max(done);
+            answers.push((done, at));
             asks.push(Reverse(done));
         }
+        answers.sort_unstable();
+        let mut heard = Heard { is_closed: true, ..Heard::default() };
+        for (at, sent) in answers {
+            heard.answer(at, sent);
+        }
+        total.silences = heard.silences;
         self.now += over + PAUSE;
         TrialResult {
             purpose: p.purpose,
@@ -472,14 +479,15 @@ fn index(outcome: Outcome) -> u8 {
     Outcome::ALL.iter().position(|o| *o == outcome).expect("ALL lists every outcome") as u8
 }
 
-/// When something was answered last, and the longest stretch in which nothing was.
+/// When something was answered last, and the stretches in which nothing was.
 #[derive(Default)]
 struct Heard {
     last: u64,
-    longest: Option<Silence>,
+    silences: Vec<Silence>,
+    is_closed: bool,
     catch_up: CatchUp,
-    /// The last silence; until when those who waited in it are counted.
-    ended: Option<(Silence, u64)>,
+    /// Until when those who waited in the last silence are counted.
+    until: u64,
     /// The answers of this second, and how slow those before were.
     second: Slice,
     steady: SteadyResponse,
@@ -500,16 +508,15 @@ impl Heard {
         self.last = at;
         if at - from >= record::SILENCE.0 {
             let silence = Silence { from: Nanos(from), to: Nanos(at), waiting: 1, freed: Some(0) };
-            self.ended = Some((silence, at + (at - from) / record::freed_within(false)));
+            self.until = at + (at - from) / record::freed_within(self.is_closed);
             self.catch_up = self.catch_up.and(CatchUp::after(&silence));
+            self.silences.push(silence);
         }
-        if let Some((silence, until)) = &mut self.ended
-            && at <= *until
+        if let Some(silence) = self.silences.last_mut()
+            && at <= self.until
             && sent < silence.to.0
         {
             silence.freed = silence.freed.map(|freed| freed + 1);
-            let longer = self.longest.is_none_or(|longest| silence.length() >= longest.length());
-            self.longest = if longer { Some(*silence) } else { self.longest };
         }
     }
 }

@@ -27,8 +27,10 @@ const ROUNDS_MOST: u32 = 2;
 const PLAIN: f64 = 0.15;
 /// A target that stands still while it is looked at is looked at again, so many times.
 const FROZEN_MOST: u32 = 2;
-/// So is a short trial that held although it stood still for more than this part of it.
+/// So is a short trial that held although it stood still for more than this part of it,
 const FROZEN_PART: f64 = 0.1;
+/// and a window of a warm-up in which it did little else.
+const FROZEN_WINDOW: f64 = 0.5;
 /// A median that has fallen by this much (as a logarithm) is that of a target that was not warm.
 const WARMER: f64 = 0.08;
 /// The first window of a warm-up that was over too early, in seconds.
@@ -43,12 +45,18 @@ const PROBE: f64 = 1.1;
 const TELLING: f64 = 0.03;
 
 impl Search {
-    /// Whether a short trial proves nothing, for the target stood still in it and had the time to catch up afterwards: then it is made again.
+    /// Whether a trial proves nothing, for the target stood still in it: a short one that held, as it had the time to catch up afterwards, or
+    /// a window of a warm-up that was little else. Then it is made again.
     pub(super) fn is_frozen(&mut self, asked: Proposal, stood_still: Nanos, judgement: &Judgement) -> bool {
-        let short =
-            matches!(asked.purpose, Purpose::Climb | Purpose::Measure) && asked.duration < self.trial();
+        let most = match asked.purpose {
+            Purpose::Climb | Purpose::Measure if judgement.good && asked.duration < self.trial() => {
+                FROZEN_PART
+            }
+            Purpose::WarmUp if asked.closed.is_some() => FROZEN_WINDOW,
+            _ => f64::INFINITY,
+        };
         let part = stood_still.as_secs_f64() / asked.duration.as_secs_f64();
-        let frozen = short && judgement.good && self.frozen < FROZEN_MOST && part > FROZEN_PART;
+        let frozen = self.frozen < FROZEN_MOST && part > most;
         self.frozen = if frozen { self.frozen + 1 } else { 0 };
         frozen
     }
@@ -128,7 +136,7 @@ impl Search {
         judgement: &Judgement,
     ) {
         let median = match closed {
-            Some(_) => Median::of_goodput(&result.total, result.loaded),
+            Some(users) => Median::of_goodput(&result.total, users, result.loaded),
             None => Median::of(&result.total.response),
         };
         let median = median.filter(|_| judgement.good || judgement.loss < TELLING);
@@ -149,9 +157,8 @@ impl Search {
         warm.push(result.loaded, median);
         if let Some(users) = closed {
             // What was under way at the end may have been answered after it.
-            let within =
-                1.0 / (median.value * (1.0 + median.doubt)) - f64::from(users) / result.loaded.as_secs_f64();
-            self.shown = self.shown.max(within);
+            let answered = result.total.outcomes.answered() as f64 / (1.0 + median.doubt);
+            self.shown = self.shown.max((answered - f64::from(users)) / result.loaded.as_secs_f64());
         }
         if closed.is_none() {
             self.calmer(result, first);

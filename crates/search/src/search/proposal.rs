@@ -101,7 +101,11 @@ impl Search {
                         closed: *closed,
                     });
                 }
-                Phase::Calm { .. } => (Purpose::WarmUp, self.calm, self.short(self.calm, secs(2), 2000.0)),
+                Phase::Calm { frozen } => {
+                    // The shorter, the rather there is no freeze in it.
+                    let requests = if *frozen == 0 { 2000.0 } else { 500.0 };
+                    (Purpose::WarmUp, self.calm, self.short(self.calm, secs(2), requests))
+                }
                 Phase::Probe { rate, .. } => (Purpose::Measure, *rate, self.short(*rate, secs(2), 100.0)),
                 Phase::Look { rate, duration } => (Purpose::Sentinel, *rate, *duration),
                 Phase::Suspect { rate, .. } => (Purpose::Confirm, *rate, self.trial()),

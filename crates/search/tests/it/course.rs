@@ -237,6 +237,16 @@ fn a_short_trial_with_a_freeze_proves_nothing() {
     }
 }
 
+/// A target that stands still now and then was never level: its warm-up went on in windows of up to half a minute.
+#[test]
+fn a_warm_up_leaves_freezes_out() {
+    let pool = System { servers: Some(10), special: Some(Trait::Stalls(10.0, 1.0)), ..server(0.02) };
+    for seed in 0..20 {
+        let told = search(usual(1e6, seed), pool, honest).warmed_up.expect("it was warmed up");
+        assert!(told.loaded <= Nanos::from_secs(30), "seed {seed}: {told:?}");
+    }
+}
+
 #[test]
 fn careful_is_only_longer() {
     let objective = Objective::ZERO_DROP;
