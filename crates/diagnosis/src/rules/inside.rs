@@ -232,34 +232,59 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     Some(one.explains(found, case))
 }
 
-/// How many a service serves at a time, where no thread shows it: by Little's law its rate at the limit × how long one takes while nothing
-/// queues.
+/// How many a service serves at a time, where no thread shows it: by Little's law its rate at the limit × how long each is served. One alone
+/// is answered a little later than that, for it is also on its way, taken up and written.
 struct AtOnce {
     served: f64,
-    /// In seconds.
+    /// In seconds; all that one alone takes.
+    alone: f64,
+    /// The same without its way.
     each: f64,
-    arithmetic: Arithmetic,
+    measured: Rate,
+}
+
+/// Of the time that one alone takes this part, or this much, may be its way,
+const WAY: f64 = 0.2;
+const SHORT_WAY: f64 = 200e-6;
+/// and so much shorter than when it is alone a request may be at the limit.
+const SHORTER: f64 = 0.05;
+/// Of many, no more than this part of one is made whole.
+const PART: f64 = 0.25;
+
+/// How many are served at a time, of a rate and what one alone takes. None where it comes to no whole number: there each takes longer the
+/// more there are, or the rate itself is limited.
+fn whole(rate: f64, alone: f64) -> Option<f64> {
+    let at_once = rate * alone;
+    let served = (at_once + (SHORTER * at_once).min(PART)).floor();
+    let way = alone - served / rate;
+    // As much as every other way would do is no sign.
+    let short = if rate * SHORT_WAY < 0.5 { SHORT_WAY } else { 0.0 };
+    (served >= 1.0 && way <= short.max(WAY * alone)).then_some(served)
 }
 
 impl AtOnce {
-    /// None unless it comes to a whole number: where it does not, each takes longer the more there are, or the rate itself is limited.
     fn of(case: &Case<'_>) -> Option<Self> {
         let well = case.well.as_ref()?;
-        let each = well.seconds.iter().filter_map(|second| second.response_p50).min()?.as_secs_f64();
+        let alone = well.seconds.iter().filter_map(|second| second.response_p50).min()?.as_secs_f64();
         // Seconds in which it stood still, or caught up, are not what it answers in the long run.
         let held = case.held.filter(|_| case.freezes_leave_limit());
         let measured = held.unwrap_or(Rate(case.bad.load.answered));
-        let served = (measured.0 * each).round();
-        if each <= 0.0 || served < 1.0 {
-            return None;
-        }
-        let formula = format!("{} at a time / {} each", number(served), Nanos::from_secs_f64(each));
-        let arithmetic = Arithmetic { formula, ceiling: Rate(served / each), measured };
-        arithmetic.agrees().then_some(Self { served, each, arithmetic })
+        let served = whole(measured.0, alone)?;
+        Some(Self { served, alone, each: served / measured.0, measured })
+    }
+
+    /// What one alone takes should give the rate, but for its way.
+    fn arithmetic(&self) -> Option<Arithmetic> {
+        let formula =
+            format!("{} at a time / {} each", number(self.served), Nanos::from_secs_f64(self.alone));
+        let reckoned =
+            Arithmetic { formula, ceiling: Rate(self.served / self.alone), measured: self.measured };
+        reckoned.agrees().then_some(reckoned)
     }
 
     fn explains(self, found: Found, case: &Case<'_>) -> Found {
-        let Self { served, each, arithmetic } = self;
+        let arithmetic = self.arithmetic();
+        let Self { served, alone, each, measured } = self;
         let load = &case.bad.load;
         let there = |side: &Condition<'_>| {
             let busy = (side.load.answered * each).min(served);
@@ -272,14 +297,25 @@ impl AtOnce {
         };
         let what = if served > 1.0 { "a pool, permits, workers" } else { "a lock, a single worker" };
         let twice = number(2.0 * served);
+        let found = match arithmetic {
+            Some(arithmetic) => found.restated(arithmetic),
+            None => found.evidence(
+                fact(format!(
+                    "{measured} are {} at a time of {} each; one alone is answered in {}, its way included",
+                    number(served),
+                    time(each),
+                    time(alone)
+                ))
+                .seen(alone, each, "seconds", source::LOAD),
+            ),
+        };
         found
-            .restated(arithmetic)
             .chain(["requests".to_owned()])
             .gave(station)
             .next(format!(
                 "find what limits it to {} at a time ({what}) and raise that, or make a request shorter: {} now",
                 number(served),
-                Nanos::from_secs_f64(each)
+                time(each)
             ))
             .next("its own metrics may name it (--metrics URL), or those of what it talks to (--postgres URL)")
             .doubles(
@@ -289,5 +325,33 @@ impl AtOnce {
                 "if the rate stays the same, the rate itself is limited",
             )
             .unless(format!("more than {} are under way in it at once", number(served)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One at a time of 0.5 ms, which is 0.6 ms with its way, was no whole number, and nothing was said.
+    #[test]
+    fn the_way_of_a_request_is_not_counted() {
+        for (rate, alone, served) in [
+            (2_000.0, 0.000_5, Some(1.0)),
+            (2_000.0, 0.000_6, Some(1.0)),
+            (2_000.0, 0.000_69, Some(1.0)),
+            (2_000.0, 0.000_8, None),
+            (1_960.0, 0.000_5, Some(1.0)),
+            (50.0, 0.024, Some(1.0)),
+            (50.0, 0.028, None),
+            (495.0, 0.020_1, Some(10.0)),
+            (1_980.0, 0.050_3, Some(99.0)),
+            // At so many a second one and two are not told apart by what a way takes.
+            (20_000.0, 0.000_07, None),
+            (20_000.0, 0.000_052, Some(1.0)),
+            (140.0, 0.01, None),
+            (10.0, 0.001, None),
+        ] {
+            assert_eq!(whole(rate, alone), served, "{rate}/s, {alone} s alone");
+        }
     }
 }
