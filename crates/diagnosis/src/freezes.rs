@@ -90,6 +90,8 @@ struct Trial {
     /// Answers that took longer than each of [`SLOW_STEPS`].
     slow: [u64; SLOW_STEPS.len()],
     seen: Vec<Sight>,
+    /// What was offered, if that was too much.
+    failed: Option<Rate>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -150,6 +152,8 @@ pub struct Freezes {
     /// What it answered between them in the median second in which requests queued all the time: more it does not do then either. None if there
     /// were few such seconds.
     pub between: Option<Rate>,
+    /// Rates at which a trial was bad without one, from the lowest on.
+    pub failed_without: Vec<Rate>,
 }
 
 impl Freezes {
@@ -165,9 +169,16 @@ impl Freezes {
         self.each.iter().map(Freeze::length).max().unwrap_or_default()
     }
 
-    /// Whether what holds is no more without them: between them the target answers no more than that, however long the queue.
+    /// Whether what holds is no more without them: between them the target answers no more than that, however long the queue, or fails at little
+    /// more.
     pub fn leave_limit(&self, held: Rate) -> bool {
-        self.between.is_some_and(|most| most.0 <= held.0 * SAME && most.0 * SAME >= held.0)
+        let most = self.between.or_else(|| self.fails_without(held));
+        most.is_some_and(|most| most.0 <= held.0 * SAME && most.0 * SAME >= held.0)
+    }
+
+    /// The lowest rate above what holds at which a trial was bad without one.
+    pub fn fails_without(&self, held: Rate) -> Option<Rate> {
+        self.failed_without.iter().copied().find(|rate| rate.0 > held.0)
     }
 
     /// Of the time under load.
@@ -192,6 +203,7 @@ impl Stillness {
                     loops: 1,
                     slow: [0; SLOW_STEPS.len()],
                     seen: Vec::new(),
+                    failed: None,
                 });
             }
             Event::SliceDone { trial, slice } => {
@@ -209,9 +221,10 @@ impl Stillness {
                     trial.seen.push(Sight::of(window));
                 }
             }
-            Event::TrialDone { trial, result, .. } => {
+            Event::TrialDone { trial, result, judgement } => {
                 if let Some(trial) = self.trial(*trial) {
                     trial.load = result.loaded;
+                    trial.failed = (!judgement.good && judgement.invalid.is_empty()).then_some(result.rate);
                     if trial.silences.is_empty() {
                         // Nothing will be asked of it.
                         (trial.seconds, trial.seen) = (Vec::new(), Vec::new());
@@ -268,7 +281,12 @@ impl Stillness {
         let mut most: Vec<f64> =
             self.trials.iter().flat_map(|trial| trial.at_most(&each, quickest)).collect();
         most.sort_by(f64::total_cmp);
+        let calm = |trial: &&Trial| !each.iter().any(|freeze| freeze.trial == trial.number);
+        let mut failed: Vec<Rate> =
+            self.trials.iter().filter(calm).filter_map(|trial| trial.failed).collect();
+        failed.sort_by(|a, b| a.0.total_cmp(&b.0));
         Some(Freezes {
+            failed_without: failed,
             between: most.get(most.len() / 2).filter(|_| most.len() >= BUSIEST).map(|most| Rate(*most)),
             period: period::of(&ends, &looked).map(Nanos::from_secs_f64),
             meanwhile: meanwhile::of(&self.trials, &each),

@@ -115,14 +115,6 @@ pub(crate) fn lead(view: &RunView) -> bool {
     recur(view) && !view.is_ours() && (is_it || decide(view).is_some())
 }
 
-/// The lowest rate above what holds at which a trial was bad without a freeze.
-fn fails_without(view: &RunView, found: &Freezes, held: Rate) -> Option<Rate> {
-    let bad = judged(view).filter(|(_, trial)| TrialState::of(trial) == TrialState::Bad);
-    let calm = bad.filter(|(_, trial)| !froze_in(found, trial));
-    let above = calm.filter_map(|(_, trial)| trial.rate).filter(|rate| rate.0 > held.0);
-    above.min_by(|a, b| a.0.total_cmp(&b.0))
-}
-
 /// What holds, as far as that is known.
 fn held(view: &RunView) -> Option<Rate> {
     view.limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate)
@@ -138,9 +130,15 @@ pub(crate) fn limit_stays(view: &RunView) -> bool {
 pub(crate) fn beside(view: &RunView) -> Option<Text> {
     let is_all = matches!(cause(view), None | Some(Cause::Freeze)) && view.diagnosis.is_some();
     let is_so = is_all && recur(view) && !view.is_ours() && limit_stays(view);
-    let queued = view.words().arrivals();
-    let known = format!(": between freezes it answers no more than that either, however many {queued} queue");
     is_so.then_some(())?;
+    let queued = view.words().arrivals();
+    let known = match view.freezes().zip(held(view)) {
+        Some((Freezes { between: None, failed_without, .. }, held)) => {
+            let fails = failed_without.iter().find(|rate| rate.0 > held.0)?;
+            format!(": {fails} fail without a freeze, too")
+        }
+        _ => format!(": between freezes it answers no more than that either, however many {queued} queue"),
+    };
     Some(Text::empty().and(Tone::Strong, "what sets the limit is not known").then(known))
 }
 
@@ -160,7 +158,7 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
         ));
     };
     let queued = view.words().arrivals();
-    Some(match (found.between, fails_without(view, found, held)) {
+    Some(match (found.between, found.fails_without(held)) {
         // Beside what holds a second figure that is nearly the same would look like a contradiction.
         _ if found.leave_limit(held) => format!("; the limit stays at about {held}"),
         (Some(most), _) if most.0 > held.0 => {

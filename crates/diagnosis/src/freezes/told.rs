@@ -103,7 +103,16 @@ mod tests {
             let freeze = Freeze { trial: 1, from: Nanos::ZERO, to: Nanos::from_secs(1), ended: true };
             let meanwhile = Meanwhile { code, text: String::new() };
             let (loaded, frozen) = (Nanos::from_secs(10), Nanos::from_secs(1));
-            Freezes { each: vec![freeze], loaded, frozen, period, meanwhile, between: None }.advice()
+            Freezes {
+                each: vec![freeze],
+                loaded,
+                frozen,
+                period,
+                meanwhile,
+                between: None,
+                failed_without: Vec::new(),
+            }
+            .advice()
         };
         let every = Some(Nanos::from_secs(10));
         let known = ["stopped", "quota", "collector", "safepoint", "stolen", "disk", "waiting", "busy"];

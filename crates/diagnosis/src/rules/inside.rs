@@ -267,8 +267,10 @@ impl AtOnce {
         let well = case.well.as_ref()?;
         let alone = well.seconds.iter().filter_map(|second| second.response_p50).min()?.as_secs_f64();
         // Seconds in which it stood still, or caught up, are not what it answers in the long run.
-        let held = case.held.filter(|_| case.freezes_leave_limit());
-        let measured = held.unwrap_or(Rate(case.bad.load.answered));
+        let measured = match case.frozen {
+            Some(_) => case.held.filter(|_| case.freezes_leave_limit())?,
+            None => Rate(case.bad.load.answered),
+        };
         let served = whole(measured.0, alone)?;
         Some(Self { served, alone, each: served / measured.0, measured })
     }

@@ -58,6 +58,7 @@ pub fn second(groups: Vec<Group>) -> Window {
 }
 
 /// A load of some seconds: what was offered, answered, outstanding, and what was seen.
+#[derive(Clone)]
 pub struct Load {
     pub rate: f64,
     pub answered: f64,
