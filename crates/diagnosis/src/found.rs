@@ -150,12 +150,6 @@ impl Found {
         self.predicts(change, Some(Rate(capacity)), until.unwrap_or_default() + then)
     }
 
-    /// A formula that says what was measured in other words, and is no source of its own.
-    pub fn restated(mut self, arithmetic: Arithmetic) -> Self {
-        self.arithmetic = Some(arithmetic);
-        self
-    }
-
     /// A formula that should give the rate measured; if it does, that is one more source. One that does not is withdrawn,
     /// and makes all else less sure. After [`Found::sources`].
     pub fn arithmetic(mut self, arithmetic: Option<Arithmetic>) -> Self {

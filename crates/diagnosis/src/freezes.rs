@@ -135,6 +135,8 @@ impl Freeze {
 
 /// Two rates within this factor are the same limit.
 const SAME: f64 = 1.05;
+/// Less than what holds in trials is worth a word from here on.
+const PLAINLY: f64 = 1.02;
 
 /// All freezes of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,6 +176,16 @@ impl Freezes {
     pub fn leave_limit(&self, held: Rate) -> bool {
         let most = self.between.or_else(|| self.fails_without(held));
         most.is_some_and(|most| most.0 <= held.0 * SAME && most.0 * SAME >= held.0)
+    }
+
+    /// What it holds for longer than a trial, after which it has the time to catch up: what it answers between freezes, for as much of the time as
+    /// they leave. None if that is no less than what holds in trials, or not known.
+    pub fn in_the_long_run(&self, held: Rate) -> Option<Rate> {
+        let most = self.between.or_else(|| self.fails_without(held))?;
+        let still =
+            self.period.map_or(self.share().0, |period| self.median().as_secs_f64() / period.as_secs_f64());
+        let rate = most.0 * (1.0 - still);
+        (self.each.len() > 1 && rate * PLAINLY < held.0).then_some(Rate(rate))
     }
 
     /// The lowest rate above what holds at which a trial was bad without one.

@@ -143,7 +143,26 @@ pub(crate) fn beside(view: &RunView) -> Option<Text> {
 }
 
 /// Behind what they cost, where the limit stays the same without them.
-pub(crate) const NO_LIMIT: &str = " (this costs response time, not the limit)";
+pub(crate) fn no_limit(view: &RunView) -> String {
+    match in_the_long_run(view) {
+        Some(rate) => format!(" (after a trial it catches up; for longer it holds about {rate})"),
+        None => " (this costs response time, not the limit)".to_owned(),
+    }
+}
+
+/// What the target holds for longer than a trial, if that is less than what holds in trials.
+pub(crate) fn in_the_long_run(view: &RunView) -> Option<Rate> {
+    let (found, held) = view.freezes().filter(|_| !view.is_ours()).zip(held(view))?;
+    found.in_the_long_run(held).map(rounded)
+}
+
+/// That in a line.
+pub(crate) fn longer(view: &RunView) -> Option<Text> {
+    let rate = in_the_long_run(view)?;
+    let longer =
+        Text::empty().then("for longer than a trial it holds about ").and(Tone::Strong, rate.to_string());
+    Some(longer.then(": while it stands still requests gather, and it needs time to catch up"))
+}
 
 /// What limit is left without them: what the target answered between them while requests queued, or else between what it lies.
 fn remains(view: &RunView, found: &Freezes) -> Option<String> {
@@ -160,7 +179,10 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
     let queued = view.words().arrivals();
     Some(match (found.between, found.fails_without(held)) {
         // Beside what holds a second figure that is nearly the same would look like a contradiction.
-        _ if found.leave_limit(held) => format!("; the limit stays at about {held}"),
+        _ if found.leave_limit(held) => match found.in_the_long_run(held) {
+            Some(_) => format!("; for longer than a trial it then holds about {held}, too"),
+            None => format!("; the limit stays at about {held}"),
+        },
         (Some(most), _) if most.0 > held.0 => {
             format!(
                 "; the limit rises to about {}: between freezes it answered that while {queued} queued",
@@ -215,6 +237,7 @@ pub(crate) fn json(view: &RunView) -> Value {
         "median_seconds": seconds(found.median()),
         "longest_seconds": seconds(found.longest()),
         "period_seconds": found.period.map(seconds),
+        "long_run_per_second": in_the_long_run(view).map(|rate| rate_value(rate.0)),
         "between_per_second": found.between.map(|most| rate_value(most.0)),
         "meanwhile": { "code": found.meanwhile.code, "text": found.meanwhile.text },
         "each": each.collect::<Vec<_>>(),

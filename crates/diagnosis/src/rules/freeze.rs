@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::found::{Found, fact, source};
 use crate::freezes::times;
-use crate::words::{count, number};
+use crate::words::{count, number, three_digits};
 use record::{Cause, Place, Station, Use};
 use units::Rate;
 
@@ -41,11 +41,17 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
         format!("{more} its queue of {} new connections holds", queue.backlog)
     });
     let rarer = frozen.often.map(|often| often.rarer_when_good());
-    let decides = match rarer {
+    let decides: &str = match rarer {
         Some(rarer) if sets && rarer >= RARER => {
             " It froze in every bad trial next to the limit, and in few good ones."
         }
-        _ if !sets => " This costs response time, not the limit.",
+        _ if !sets => match case.held.and_then(|held| found.in_the_long_run(held)) {
+            Some(rate) => &format!(
+                " After a trial it catches up; for longer it holds about {}.",
+                Rate(three_digits(rate.0))
+            ),
+            None => " This costs response time, not the limit.",
+        },
         _ => "",
     };
     let name = case.name();

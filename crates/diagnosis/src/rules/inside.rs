@@ -5,7 +5,7 @@ use crate::case::Case;
 use crate::condition::Condition;
 use crate::found::{Found, fact, source};
 use crate::way::used;
-use crate::words::{count, number, time};
+use crate::words::{count, number, three_digits, time};
 use crate::workers::Workers;
 use record::watch::{Look, Peer, Postgres};
 use record::{Arithmetic, Cause, Evidence, Place, Station, Use};
@@ -200,8 +200,11 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     let found = Found::new(Cause::Inside)
         .says(match &one {
             Some(one) => format!(
-                "By its answers, {name} serves {} at a time: {outstanding} wait inside it, and it uses {uses}.",
-                count(one.served, "request")
+                "By its answers, {name} serves {} at a time ({} × {} each, its way included): of {} offered {outstanding} wait inside it, and it uses {uses}.",
+                count(one.served, "request"),
+                Rate(three_digits(one.measured.0)),
+                time(one.alone),
+                Rate(three_digits(load.offered))
             ),
             None => format!(
                 "{outstanding} requests wait inside {name}, which uses {uses}; its threads do not show what they wait for."
@@ -275,18 +278,8 @@ impl AtOnce {
         Some(Self { served, alone, each: served / measured.0, measured })
     }
 
-    /// What one alone takes should give the rate, but for its way.
-    fn arithmetic(&self) -> Option<Arithmetic> {
-        let formula =
-            format!("{} at a time / {} each", number(self.served), Nanos::from_secs_f64(self.alone));
-        let reckoned =
-            Arithmetic { formula, ceiling: Rate(self.served / self.alone), measured: self.measured };
-        reckoned.agrees().then_some(reckoned)
-    }
-
     fn explains(self, found: Found, case: &Case<'_>) -> Found {
-        let arithmetic = self.arithmetic();
-        let Self { served, alone, each, measured } = self;
+        let Self { served, each, .. } = self;
         let load = &case.bad.load;
         let there = |side: &Condition<'_>| {
             let busy = (side.load.answered * each).min(served);
@@ -299,18 +292,6 @@ impl AtOnce {
         };
         let what = if served > 1.0 { "a pool, permits, workers" } else { "a lock, a single worker" };
         let twice = number(2.0 * served);
-        let found = match arithmetic {
-            Some(arithmetic) => found.restated(arithmetic),
-            None => found.evidence(
-                fact(format!(
-                    "{measured} are {} at a time of {} each; one alone is answered in {}, its way included",
-                    number(served),
-                    time(each),
-                    time(alone)
-                ))
-                .seen(alone, each, "seconds", source::LOAD),
-            ),
-        };
         found
             .chain(["requests".to_owned()])
             .gave(station)
@@ -324,7 +305,7 @@ impl AtOnce {
                 case,
                 format!("{twice} at a time"),
                 load.answered,
-                "if the rate stays the same, the rate itself is limited",
+                "if the rate stays the same, it is the rate that is limited, not how many are served at a time",
             )
             .unless(format!("more than {} are under way in it at once", number(served)))
     }

@@ -177,7 +177,7 @@ fn cost_beside(view: &RunView) -> Vec<Text> {
         return verdict::sentences(found);
     }
     let Some(line) = freezes::line(view) else { return Vec::new() };
-    vec![line.and(Tone::Faint, freezes::NO_LIMIT)]
+    vec![line.and(Tone::Faint, freezes::no_limit(view))]
 }
 
 /// Why a limit is not green, where what holds does not say it.
@@ -246,7 +246,7 @@ fn hedge(view: &RunView, said: &mut [Text]) {
         let word = first.confidence.word();
         // That it froze is sure.
         let sure = match first.cause {
-            Cause::Freeze if freezes::beside(view).is_some() => freezes::NO_LIMIT.to_owned(),
+            Cause::Freeze if freezes::beside(view).is_some() => freezes::no_limit(view),
             Cause::Freeze => format!(" ({word} confidence that this sets the limit)"),
             _ => format!(" ({word} confidence)"),
         };

@@ -77,7 +77,12 @@ struct Plan {
 impl Plan {
     /// Four fifths of what holds; less where answers take longer already, or where the limit may be lower than that.
     fn of(view: &RunView, held: f64) -> Self {
-        let mut plan = Self { rate: held * EASILY, why: "80 % of what holds, to have room".to_owned() };
+        let (holds, longer) = match freezes::in_the_long_run(view) {
+            Some(rate) => (rate.0, " for longer than a trial"),
+            None => (held, ""),
+        };
+        let mut plan =
+            Self { rate: holds * EASILY, why: format!("80 % of what holds{longer}, to have room") };
         let lower = view.limits.first().and_then(|limit| limit.lower).filter(|lower| *lower < plan.rate);
         if let Some(lower) = lower {
             plan = Self { rate: lower, why: "the lower end of the interval".to_owned() };

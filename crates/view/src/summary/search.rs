@@ -32,6 +32,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.extend(warm(view.words(), *warmed_up));
         lines.extend(head);
         lines.extend(freezes::line(view));
+        lines.extend(freezes::longer(view));
         lines.push(Text::empty());
         lines.extend(verdict::lines(view));
         lines = indented(lines);
