@@ -1,7 +1,7 @@
 //! What lies between two machines: connections go through it, until it is cut.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
@@ -27,12 +27,20 @@ fn locked(way: &Mutex<Way>) -> MutexGuard<'_, Way> {
 }
 
 impl Relay {
-    /// To this address.
+    /// From this machine alone to this address.
     ///
     /// # Panics
     /// If no port is free.
     pub fn to(there: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        Self::from(Ipv4Addr::LOCALHOST.into(), there)
+    }
+
+    /// From an address of this machine, which others may reach.
+    ///
+    /// # Panics
+    /// If no port is free, or it is none of this machine's.
+    pub fn from(here: IpAddr, there: SocketAddr) -> Self {
+        let listener = TcpListener::bind((here, 0)).expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
         let way = Arc::<Mutex<Way>>::default();
         let ours = Arc::clone(&way);

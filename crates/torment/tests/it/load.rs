@@ -21,6 +21,7 @@ mod runs;
 mod secrets;
 mod selftest;
 mod ssh;
+mod starts;
 mod store;
 mod storm;
 mod threads;

@@ -26,20 +26,20 @@ fn ip(within: Option<u32>, words: &str) {
 }
 
 /// A worker to be, with its networks, whose cables are at this end called by its number. All of it is gone when the process is.
-struct Far {
-    process: Running,
+pub(super) struct Far {
+    pub process: Running,
     number: u32,
 }
 
 /// Those of one test: no other has the same addresses.
-struct Net {
+pub(super) struct Net {
     /// Of 198.18.0.0/15, which is for measurements (RFC 2544).
     third: u32,
 }
 
 impl Net {
     /// None, which is said, where there cannot be any.
-    fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let mut possible = Command::new("unshare");
         possible.args(["-n", "-T", "--monotonic", "86400", "--fork", "ip", "link"]);
@@ -52,7 +52,7 @@ impl Net {
     }
 
     /// At this end of a cable of a worker: its first to the coordinator, its second to the target. The other end is the next address.
-    fn at(&self, worker: u32, cable: u32, end: u32) -> String {
+    pub fn at(&self, worker: u32, cable: u32, end: u32) -> String {
         format!("198.18.{}.{}", self.third, worker * 8 + cable * 4 + 1 + end)
     }
 
@@ -61,12 +61,12 @@ impl Net {
         format!("torment{}-{worker}{cable}", self.third)
     }
 
-    /// A worker that begins once its file is there, and that does `first` in its network.
-    fn far(&self, place: &Place, worker: u32, first: &str) -> Far {
+    /// A worker that begins once its `file` is there and all is laid, and that does `first` in its network.
+    pub fn far(&self, place: &Place, worker: u32, first: &str, file: &str) -> Far {
         let mut command = Command::new("unshare");
         command.args(["-n", "-T", "--monotonic", "86400", "--fork", "--kill-child", "sh", "-c"]).arg(
             format!(
-                "until test -e laid; do sleep 0.05; done; {first} exec \"{}\" worker --join run.join",
+                "until test -e laid; do sleep 0.05; done; {first} exec \"{}\" worker --join {file}",
                 binary()
             ),
         );
@@ -108,7 +108,7 @@ impl Net {
 fn under_way(net: &Net, place: &Place, target: &Target, load: &[&str]) -> (Running, [Far; 2]) {
     let port = target.address.rsplit(':').next().expect("it has a port");
     let url = format!("http://{}:{port}/json", net.at(0, 1, 0));
-    let fars = [0, 1].map(|worker| net.far(place, worker, ""));
+    let fars = [0, 1].map(|worker| net.far(place, worker, "", "run.join"));
     let on = format!("join:{}", net.at(0, 0, 0));
     let fleet = [url.as_str(), "--on", &on, "--workers", "2", "--format", "json"];
     let running = Running::start(place.command(load.iter().copied().chain(fleet)));
@@ -195,7 +195,7 @@ fn who_can_hold_no_more_is_named() {
     let port = target.address.rsplit(':').next().expect("it has a port");
     let url = format!("http://{}:{port}/json", net.at(0, 1, 0));
     let few = "echo 20000 20299 > /proc/sys/net/ipv4/ip_local_port_range;";
-    let fars = [net.far(&place, 0, ""), net.far(&place, 1, few)];
+    let fars = [net.far(&place, 0, "", "run.join"), net.far(&place, 1, few, "run.join")];
     let on = format!("join:{}", net.at(0, 0, 0));
     let find = ["find", "connections", &url, "--from", "64", "--trial", "1s", "--max", "2000"];
     let fleet = ["--on", &on, "--workers", "2", "--no-watch", "--format", "json"];
