@@ -1,6 +1,7 @@
 //! A program or library: what its functions are called, and how stacks are unwound through it.
 
 use crate::symbols::Symbols;
+use crate::v8::METADATA;
 use object::elf::{FileHeader64, PF_X, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT};
 use object::read::elf::{ElfFile, Sym, SymbolTable};
 use object::{Endianness, Object, ObjectSection, ObjectSegment, ReadRef, SegmentFlags};
@@ -19,6 +20,8 @@ pub const RUNTIME: &[u8] = b"_PyRuntime";
 pub const VERSION: &[u8] = b"Py_Version";
 /// Tables of a Java machine at most; there are 24.
 const MOST_OWN: usize = 100;
+/// Numbers of V8 at most; there are 530.
+const MOST_NUMBERS: usize = 2_000;
 
 /// No machine that torment runs on has larger ones.
 const LARGEST_PAGE: u64 = 64 << 10;
@@ -38,6 +41,8 @@ pub struct Elf {
     pub tables: UnwindTables,
     /// Where a Java machine's own tables lie, or what a Python interpreter says of itself, by their names.
     pub own: Vec<(Vec<u8>, u64)>,
+    /// What V8 has for debuggers: numbers, by their names.
+    pub v8: Vec<(Vec<u8>, i32)>,
 }
 
 /// How stacks are unwound: sections, each with its address as the file states it.
@@ -100,6 +105,10 @@ impl Elf {
             }
             let rest = names.get(symbol.st_name(endian) as usize..).unwrap_or_default();
             // Of most there are many, and they say nothing here.
+            if is_object && rest.starts_with(METADATA) {
+                self.add_number(file, symbol.st_value(endian), rest);
+                continue;
+            }
             if is_object && ![MACHINE_TABLE, RUNTIME, VERSION].iter().any(|name| rest.starts_with(name)) {
                 continue;
             }
@@ -111,6 +120,16 @@ impl Elf {
                 }
                 false => {}
             }
+        }
+    }
+
+    /// A number of 4 bytes that the file has at an address; one that only memory has is 0 at first.
+    fn add_number<'d>(&mut self, file: &impl Object<'d>, address: u64, name: &[u8]) {
+        let bytes = file.segments().find_map(|part| part.data_range(address, 4).ok().flatten());
+        let number = bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_le_bytes);
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        if self.v8.len() < MOST_NUMBERS {
+            self.v8.push((name.to_vec(), number));
         }
     }
 

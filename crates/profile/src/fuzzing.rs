@@ -5,13 +5,13 @@ use crate::made::OwnNames;
 use crate::sample::StackSample;
 use crate::unwind::{MOST_FRAMES, Rules, Unwinder, module};
 use crate::written::written;
-use crate::{hotspot, listed, python, sample, waiting};
+use crate::{hotspot, listed, python, sample, v8, waiting};
 
 /// Where a program is mapped, and from how many places of its code stacks are followed.
 const MAPPED: u64 = 0x1000;
 const PLACES: u64 = 64;
 
-/// A program or library, a list of functions, a record of the kernel, the memory of a Java machine and of a Python interpreter, a
+/// A program or library, a list of functions, a record of the kernel, the memory of a Java machine, of a Python interpreter and of V8, a
 /// thread that waits; and names in all of them.
 pub fn profile(bytes: &[u8]) {
     if let Ok(elf) = Elf::read(bytes) {
@@ -28,6 +28,7 @@ pub fn profile(bytes: &[u8]) {
     written(bytes);
     hotspot::hostile::machine(bytes);
     python::hostile::interpreter(bytes);
+    v8::hostile::heap(bytes);
     waiting::hostile(bytes);
     for kind in 0..12 {
         if let Some(sample::Told::Sample(sample)) = sample::read(kind, 0, bytes) {

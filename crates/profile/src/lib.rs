@@ -22,10 +22,13 @@ mod memory;
 mod modules;
 mod open;
 mod python;
+mod runtime;
+mod runtimes;
 mod sample;
 mod space;
 mod symbols;
 mod unwind;
+mod v8;
 mod waiting;
 mod written;
 

@@ -1,16 +1,15 @@
 //! What a process has mapped to be executed, and how its stacks are unwound.
 
-use crate::elf::{Elf, RUNTIME, VERSION};
 use crate::hotspot::HotSpot;
 use crate::made::OwnNames;
-use crate::memory::{ForeignMemory as _, ProcessMemory};
 use crate::modules::Files;
-use crate::python::{Interpreter, Interpreting};
+use crate::runtime::Runtime;
+use crate::runtimes::{Runtimes, inside};
 use crate::sample::{Mapped, StackSample};
-use crate::unwind::{Rules, Stack, Unwinder, module};
+use crate::unwind::{Rules, Stack, Unwinder, module, reborrowed};
+use crate::v8::{Running, V8Code};
 use rustix::process::Pid;
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Mappings of one process at most; the kernel's own limit is near.
@@ -19,9 +18,6 @@ const MOST_MAPPINGS: usize = 100_000;
 const MOST_VDSO: u64 = 1 << 20;
 /// Between two looks for code that was not there before.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-
-/// What carries out Python, in pieces.
-const LOOP: &[u8] = b"_PyEval_EvalFrameDefault";
 
 /// What an address of a process is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,31 +43,7 @@ pub struct Space {
     /// By which its stacks are unwound.
     unwinder: Unwinder,
     looked: Option<Instant>,
-    java: Option<Java>,
-    python: Option<Python>,
-}
-
-/// A Java machine in a process.
-#[derive(Clone)]
-struct Java {
-    /// Its library, and how far that lies from where it states to be.
-    library: (u32, u64),
-    /// Known once it was looked into.
-    machine: Option<HotSpot<ProcessMemory>>,
-    looked: Option<Instant>,
-}
-
-/// A Python interpreter in a process.
-#[derive(Clone)]
-struct Python {
-    /// Its file, and how far that lies from where it states to be.
-    file: (u32, u64),
-    code: Interpreting,
-    /// Known once it was looked into.
-    interpreter: Option<Interpreter<ProcessMemory>>,
-    looked: Option<Instant>,
-    /// Numbers of threads here, and those by which the process knows them.
-    threads: HashMap<u32, u32>,
+    runtimes: Runtimes,
 }
 
 impl Space {
@@ -123,11 +95,8 @@ impl Space {
             if let Some(module) = elf.and_then(|elf| module(start..end, bias, &elf.tables)) {
                 self.unwinder.add_module(module);
             }
-            if let Some(elf) = elf.filter(|elf| !elf.own.is_empty()) {
-                match elf.own(RUNTIME) {
-                    None => self.java = Some(Java { library: (file, bias), machine: None, looked: None }),
-                    Some(_) => self.python = Some(Python::of(start..end, (file, bias), elf)),
-                }
+            if let Some(elf) = elf {
+                self.runtimes.add(start..end, (file, bias), elf);
             }
             (file, bias)
         });
@@ -142,39 +111,55 @@ impl Space {
         files: &Files,
         made: &mut OwnNames,
     ) -> Stack {
-        if let Some(java) = &mut self.java {
+        let (pieces, unwinder, runtimes) = (&self.pieces, &self.unwinder, &mut self.runtimes);
+        if let Some(java) = &mut runtimes.java {
             java.open(sample.pid, files);
             java.machine.iter_mut().for_each(HotSpot::begin);
         }
-        let mut machine = self.java.as_mut().and_then(|java| java.machine.as_mut());
-        let mut stack = self.unwinder.unwind(sample, rules, machine.as_deref_mut(), made);
+        let mut machine = runtimes.java.as_mut().and_then(|java| java.machine.as_mut());
+        let thread = || inside(sample.pid, sample.tid).unwrap_or(sample.tid);
+        let left = machine.as_mut().filter(|_| sample.waits).and_then(|machine| machine.left_by(thread()));
+        let (code, mut running);
+        let mut runtime: Option<&mut dyn Runtime> = match (machine, &mut runtimes.javascript) {
+            (Some(machine), _) => Some(machine),
+            (None, Some(javascript)) => {
+                let (file, builtins, v8) = javascript.parts(sample.pid);
+                code = move |address| match place(pieces, address) {
+                    Some(CodePlace::File(of, address)) if of == file => builtins.code(address),
+                    Some(CodePlace::File(..)) => None,
+                    // What becomes code later nobody tells.
+                    Some(CodePlace::Generated(_)) | None => Some(V8Code::Made),
+                };
+                running = Running { v8, code: &code };
+                Some(&mut running)
+            }
+            (None, None) => None,
+        };
+        let mut stack = unwinder.unwind(sample, rules, reborrowed(&mut runtime), made);
         if sample.waits {
-            let is_code = |address: u64| place(&self.pieces, address).is_some();
-            let thread = inside(sample.pid, sample.tid).unwrap_or(sample.tid);
-            let left = machine.as_mut().and_then(|machine| machine.left_by(thread));
-            let java = machine.zip(left);
-            self.unwinder.complete(&mut stack, sample, rules, java, made, &is_code);
+            let is_code = |address: u64| place(pieces, address).is_some();
+            let runtime = runtime.map(|runtime| (runtime, left));
+            unwinder.complete(&mut stack, sample, rules, runtime, made, &is_code);
         }
-        if let Some(python) = &mut self.python {
+        if let Some(python) = &mut runtimes.python {
             python.put_into(&mut stack, sample, files, made);
         }
         stack
     }
 
-    /// The same memory in a process that was begun just now. What a Java machine begins is none; a Python interpreter goes on as two.
+    /// The same memory in a process that was begun just now.
     pub fn inherited(&self) -> Self {
-        let python = self.python.as_ref().map(Python::again);
-        Self { java: None, python, ..self.clone() }
+        Self { runtimes: self.runtimes.inherited(), ..self.clone() }
     }
 
     /// Whether its stacks are to be read right behind their samples.
     pub fn changes_at_once(&self) -> bool {
-        self.python.is_some()
+        self.runtimes.change_at_once()
     }
 
     /// Whether a Java machine is there that could not be looked into.
     pub fn hides_java(&self) -> bool {
-        self.java.as_ref().is_some_and(|java| java.machine.is_none())
+        self.runtimes.java.as_ref().is_some_and(|java| java.machine.is_none())
     }
 
     /// What an address is in; none: no code.
@@ -196,74 +181,12 @@ impl Space {
     }
 }
 
-impl Java {
-    /// Looks into the machine, unless that was tried just now.
-    fn open(&mut self, pid: u32, files: &Files) {
-        if self.machine.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
-            return;
-        }
-        self.looked = Some(Instant::now());
-        let (file, bias) = self.library;
-        let elf = files.get(file).and_then(|file| file.elf.as_ref().ok());
-        self.machine = elf.and_then(|elf| HotSpot::of(ProcessMemory(pid), &elf.own, bias));
-    }
-}
-
-impl Python {
-    /// The one of this file, whose code is mapped there.
-    fn of(module: Range<u64>, file: (u32, u64), elf: &Elf) -> Self {
-        let loops = elf.symbols.beginning_with(LOOP);
-        let place = |(at, size): (u64, u64)| Some(at..at.checked_add(size)?);
-        let moved = |place: Range<u64>| place.start.wrapping_add(file.1)..place.end.wrapping_add(file.1);
-        let loops = loops.filter_map(place).map(moved).collect();
-        let code = Interpreting { module, loops };
-        Self { file, code, interpreter: None, looked: None, threads: HashMap::new() }
-    }
-
-    /// The same in another process.
-    fn again(&self) -> Self {
-        Self { interpreter: None, looked: None, threads: HashMap::new(), ..self.clone() }
-    }
-
-    fn put_into(&mut self, stack: &mut Stack, sample: &StackSample<'_>, files: &Files, made: &mut OwnNames) {
-        self.open(sample.pid, files);
-        let Some(interpreter) = &mut self.interpreter else { return };
-        let inside = || inside(sample.pid, sample.tid).unwrap_or(sample.tid);
-        let thread = *self.threads.entry(sample.tid).or_insert_with(inside);
-        interpreter.put_into(stack, thread, &self.code, made);
-    }
-
-    /// Looks into the interpreter, unless that was tried just now.
-    fn open(&mut self, pid: u32, files: &Files) {
-        if self.interpreter.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
-            return;
-        }
-        self.looked = Some(Instant::now());
-        let (file, bias) = self.file;
-        let Some(file) = files.get(file) else { return };
-        let Ok(elf) = &file.elf else { return };
-        let memory = ProcessMemory(pid);
-        let version = elf.own(VERSION).and_then(|at| memory.word(at.wrapping_add(bias)));
-        // `python3.8`, `libpython3.10.so.1.0`.
-        let named = || file.name.split_once("python3.")?.1.split('.').next()?.parse().ok();
-        let minor = version.map(|version| version >> 16 & 0xFF).or_else(named);
-        let runtime = elf.own(RUNTIME).map(|at| at.wrapping_add(bias));
-        self.interpreter = runtime.and_then(|runtime| Interpreter::of(memory, runtime, minor));
-    }
-}
-
 fn place(pieces: &BTreeMap<u64, Piece>, address: u64) -> Option<CodePlace> {
     let (_, piece) = pieces.range(..=address).next_back().filter(|(_, piece)| address < piece.end)?;
     Some(match piece.file {
         Some((file, bias)) => CodePlace::File(file, address.wrapping_sub(bias)),
         None => CodePlace::Generated(address),
     })
-}
-
-/// The number by which a process knows one of its threads, in a container another than here.
-pub fn inside(pid: u32, tid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
-    procfs::field(&status, "NSpid")?.split_whitespace().next_back()?.parse().ok()
 }
 
 /// A line of /proc/PID/maps, if it is of code: start, length, place in the file, path.

@@ -33,10 +33,12 @@ impl Symbols {
         self.all.is_empty()
     }
 
-    /// Where those are whose name begins so, with their sizes.
-    pub fn beginning_with(&self, prefix: &[u8]) -> impl Iterator<Item = (u64, u64)> {
-        let is_so = move |from: u32, to: u32| self.names[from as usize..to as usize].starts_with(prefix);
-        self.all.iter().filter(move |symbol| is_so(symbol.2, symbol.3)).map(|symbol| (symbol.0, symbol.1))
+    /// Where those are whose name begins so, in order, with their sizes and names.
+    pub fn beginning_with(&self, prefix: &[u8]) -> impl Iterator<Item = (u64, u64, &[u8])> {
+        let named = |&(at, size, from, to): &(u64, u64, u32, u32)| {
+            (at, size, &self.names[from as usize..to as usize])
+        };
+        self.all.iter().map(named).filter(move |(.., name)| name.starts_with(prefix))
     }
 
     /// The function that an address is in: its own address, and its name.

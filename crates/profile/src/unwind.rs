@@ -1,9 +1,8 @@
 //! From registers and a copy of the stack to the addresses of a stack.
 
 use crate::elf::UnwindTables;
-use crate::hotspot::{HotSpot, StackPoint};
 use crate::made::{Frame, OwnNames};
-use crate::memory::ProcessMemory;
+use crate::runtime::{Runtime, StackPoint};
 use crate::sample::{Registers, StackSample, within};
 use framehop::Unwinder as _;
 use framehop::{CacheNative, ExplicitModuleSectionInfo, FrameAddress, MayAllocateDuringUnwind, Module};
@@ -71,19 +70,19 @@ impl Unwinder {
     }
 
     /// The stack of a sample: by the tables of its code as far as the copy of the stack reaches, by frame pointers where code has no
-    /// tables, and beyond the copy by those that the kernel has followed; through the code of a Java machine by what that says of it.
+    /// tables, and beyond the copy by those that the kernel has followed; through the code of a runtime by what that says of it.
     pub fn unwind(
         &self,
         sample: &StackSample<'_>,
         rules: &mut Rules,
-        java: Option<&mut HotSpot<ProcessMemory>>,
+        runtime: Option<&mut dyn Runtime>,
         made: &mut OwnNames,
     ) -> Stack {
         let mut chain = sample.user();
         let Some(registers) = sample.registers.filter(|_| !sample.stack.is_empty()) else {
             return by_frame_pointers(&mut chain);
         };
-        let mut stack = self.by_tables(begin(registers), sample, rules, java, made);
+        let mut stack = self.by_tables(begin(registers), sample, rules, runtime, made);
         let Some(Frame::Address(last)) = stack.frames.last().filter(|_| !stack.whole) else { return stack };
         // Where both agree on an address, the kernel may know how it goes on.
         let last = last + u64::from(stack.frames.len() > 1);
@@ -103,15 +102,15 @@ impl Unwinder {
         stack
     }
 
-    /// The stack of a thread that waits, if its root was not found because its frame pointer is not known. A Java machine notes where its
-    /// code was left. Other code has its frame pointer on the stack, where it leads further up: of such words the first one is taken by
+    /// The stack of a thread that waits, if its root was not found because its frame pointer is not known. A runtime may have noted where
+    /// its code was left. Other code has its frame pointer on the stack, where it leads further up: of such words the first one is taken by
     /// which the stack can be followed to its root, through nothing but code.
     pub fn complete(
         &self,
         stack: &mut Stack,
         sample: &StackSample<'_>,
         rules: &mut Rules,
-        java: Option<(&mut HotSpot<ProcessMemory>, StackPoint)>,
+        runtime: Option<(&mut dyn Runtime, Option<StackPoint>)>,
         made: &mut OwnNames,
         is_code: &dyn Fn(u64) -> bool,
     ) {
@@ -120,17 +119,19 @@ impl Unwinder {
             stack.whole && stack.frames.iter().all(is_code)
         };
         let Some(registers) = sample.registers.filter(|_| !is_whole(stack)) else { return };
-        if let Some((machine, left)) = java {
-            let is_native = |frame: &Frame| matches!(frame, Frame::Address(at) if !machine.has(*at));
+        let (mut runtime, left) = runtime.map_or((None, None), |(runtime, left)| (Some(runtime), left));
+        if let (Some(runtime), Some(left)) = (&mut runtime, left) {
+            let is_native = |frame: &Frame| matches!(frame, Frame::Address(at) if !runtime.has(*at));
             let native = stack.frames.iter().take_while(|frame| is_native(frame)).count();
-            let outside = self.by_tables(left, sample, rules, Some(machine), made);
+            let outside = self.by_tables(left, sample, rules, Some(&mut **runtime), made);
             stack.frames.truncate(native);
             stack.frames.extend(outside.frames);
             stack.whole = outside.whole;
             return;
         }
         for frame in frame_pointers(registers.stack, sample.stack).take(MOST_TRIED) {
-            let found = self.by_tables(begin(Registers { frame, ..registers }), sample, rules, None, made);
+            let from = begin(Registers { frame, ..registers });
+            let found = self.by_tables(from, sample, rules, reborrowed(&mut runtime), made);
             if is_whole(&found) {
                 *stack = found;
                 return;
@@ -143,7 +144,7 @@ impl Unwinder {
         from: StackPoint,
         sample: &StackSample<'_>,
         rules: &mut Rules,
-        mut java: Option<&mut HotSpot<ProcessMemory>>,
+        mut runtime: Option<&mut dyn Runtime>,
         made: &mut OwnNames,
     ) -> Stack {
         let copied_from = sample.registers.map_or(0, |registers| registers.stack);
@@ -158,9 +159,9 @@ impl Unwinder {
         let mut misses_none = true;
         while stack.frames.len() < MOST_FRAMES {
             let address = at.address_for_lookup();
-            let next = match &mut java {
-                Some(java) if java.has(address) => {
-                    let next = java.step(point(&native, at), &word, made, &mut stack.frames);
+            let next = match &mut runtime {
+                Some(runtime) if runtime.has(address) => {
+                    let next = runtime.step(point(&native, at), &word, made, &mut stack.frames);
                     next.map(|next| {
                         native = returned(next);
                         misses_none &= next.whole;
@@ -177,7 +178,18 @@ impl Unwinder {
             let Some(next) = next.and_then(FrameAddress::from_return_address) else { break };
             at = next;
         }
+        if let Some(runtime) = runtime {
+            runtime.end(made, &mut stack.frames);
+        }
         stack
+    }
+}
+
+/// The same for a while; an `as_deref_mut` that a `dyn` can go through.
+pub fn reborrowed<'a>(runtime: &'a mut Option<&mut dyn Runtime>) -> Option<&'a mut dyn Runtime> {
+    match runtime {
+        Some(runtime) => Some(&mut **runtime),
+        None => None,
     }
 }
 

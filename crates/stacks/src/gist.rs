@@ -33,7 +33,10 @@ const GLUE: &[&str] = &[
     "clone",
     "node::",
     "v8::",
+    "Builtins_",
 ];
+/// How functions of Node.js itself end, which are written in JavaScript.
+const OF_NODE: &str = " (node:";
 
 /// Part of what a profile has seen: of what it is for if that is known, otherwise of a function with what it calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +145,7 @@ impl<'a> Divided<'a> {
         let name = &self.profile.functions[function as usize].name;
         let of_a_trait = name.starts_with('<')
             && [" as core::", " as std::", " as alloc::"].iter().any(|of| name.contains(of));
-        of_a_trait || GLUE.iter().any(|start| name.starts_with(start))
+        of_a_trait || name.contains(OF_NODE) || GLUE.iter().any(|start| name.starts_with(start))
     }
 }
 
@@ -168,12 +171,11 @@ mod tests {
         assert_eq!(said(&of), [("b".to_owned(), 700), ("c".to_owned(), 300)]);
         let most = profile(&[("abc", 540), ("ab", 60), ("ac", 400)]);
         assert_eq!(said(&most), [("b".to_owned(), 600), ("c".to_owned(), 400)], "with what most of it is in");
-        of.functions[2].name = "core::ops::call_once".to_owned();
-        assert_eq!(
-            said(&of),
-            [("b".to_owned(), 1000)],
-            "glue is nobody's code, and one function is told once"
-        );
+        for glue in ["core::ops::call_once", "Builtins_JSEntry", "emit (node:events)"] {
+            of.functions[2].name = glue.to_owned();
+            let what = "glue is nobody's code, and one function is told once";
+            assert_eq!(said(&of), [("b".to_owned(), 1000)], "{glue}: {what}");
+        }
     }
 
     #[test]

@@ -130,6 +130,8 @@ const TOPICS: &[(&str, Of, &[&str])] = &[
             "pcre2_",
             "v8::internal::RegExp",
             "v8::internal::Irregexp",
+            "Builtins_RegExp",
+            "regular expression",
             "_sre",
         ],
     ),
@@ -306,6 +308,7 @@ mod tests {
             ("string_core::push", None),
             ("psycopg2.extensions.execute", Some("the database's driver")),
             ("sqlite3VdbeExec", Some("SQLite")),
+            ("Builtins_RegExpExecInternal", Some("regular expressions")),
             ("je_mallocx", Some("memory allocation")),
             ("", None),
         ] {

@@ -234,7 +234,8 @@ fn more(module: &str, why: &Nameless) -> String {
         }
         Nameless::Unreadable { why } => format!("{module} could not be read: {why}"),
         Nameless::Generated => {
-            "code that the program made while it ran has no names: start Node.js with --perf-basic-prof, Python with -X perf"
+            "code that the program made while it ran has no names: run torment as root, or start the program so that it writes \
+             them down (Node.js with --perf-basic-prof, Python with -X perf)"
                 .to_owned()
         }
         Nameless::Hidden => {

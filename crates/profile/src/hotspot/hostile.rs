@@ -6,6 +6,7 @@ use super::{HotSpot, StackPoint};
 use crate::elf::MACHINE_TABLE;
 use crate::made::OwnNames;
 use crate::memory::{Anything, ForeignMemory as _};
+use crate::runtime::Runtime as _;
 
 /// Whatever stands in memory, in its tables and on the stack: it comes to an end.
 pub fn machine(bytes: &[u8]) {

@@ -16,6 +16,7 @@ mod threads;
 
 use crate::made::{Frame, MadeFunction, OwnNames};
 use crate::memory::{ForeignMemory, ReadAhead};
+use crate::runtime::{Runtime, StackPoint};
 use blobs::{Blob, BlobKind, HEAD_BYTES};
 use edges::{Edge, Instructions};
 use layout::Layout;
@@ -42,23 +43,6 @@ const SENDER: i64 = -8;
 const METHOD: i64 = -24;
 const LEAST_FRAME: u64 = 64;
 const MOST_FRAME: u64 = 64 << 10;
-
-/// Where a stack is followed from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StackPoint {
-    /// Where the code goes on.
-    pub instruction: u64,
-    /// The stack pointer there.
-    pub stack: u64,
-    /// The frame pointer.
-    pub frame: u64,
-    /// Where it returns to, on machines that keep it in a register; 0: not known, or it is on the stack.
-    pub link: u64,
-    /// It was interrupted there, and has not called anything.
-    pub innermost: bool,
-    /// No caller was missing on the way there.
-    pub whole: bool,
-}
 
 /// What a machine has said of its code so far.
 #[derive(Debug, Clone)]
@@ -126,72 +110,11 @@ impl<M: ForeignMemory> HotSpot<M> {
         }
     }
 
-    /// Whether it may have code there.
-    pub fn has(&self, address: u64) -> bool {
-        self.layout.has(address)
-    }
-
     /// Where a thread has left the machine's code, and waits below it since; none of one that runs such code, or has none on its stack.
     pub fn left_by(&mut self, thread: u32) -> Option<StackPoint> {
         let fields = self.layout.threads?;
         let threads = self.threads.get_or_insert_with(|| fields.threads(&self.memory));
         fields.left(&self.memory, *threads.get(&thread)?)
-    }
-
-    /// Adds what runs at a point of a stack, the innermost first, and gives where its caller goes on; none if that cannot be found.
-    pub fn step(
-        &mut self,
-        at: StackPoint,
-        stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut OwnNames,
-        frames: &mut Vec<Frame>,
-    ) -> Option<StackPoint> {
-        if let Some(known) = self.returns.get(&at.instruction).filter(|_| !at.innermost) {
-            frames.push(Frame::Made(known.frame));
-            return framed(at, known.frame_bytes, stack);
-        }
-        let within = at.instruction - u64::from(!at.innermost);
-        let Some(known) = self.known(within) else {
-            frames.push(Frame::Address(within));
-            return None;
-        };
-        let blob = Arc::clone(&known.blob);
-        match &blob.kind {
-            BlobKind::Method { method, entry, complete, .. } => {
-                let edge = self.edge(at, &blob, *entry, *complete);
-                let frame = self.frame(&blob, at.instruction, *method, made);
-                frames.push(frame.map_or(Frame::Address(within), Frame::Made));
-                if let Some(frame) = frame.filter(|_| !at.innermost && self.returns.len() < MOST) {
-                    self.returns.insert(at.instruction, Return { frame, frame_bytes: blob.frame_bytes });
-                }
-                match edge {
-                    Edge::Framed => framed(at, blob.frame_bytes, stack),
-                    Edge::Frameless if at.link != 0 => {
-                        Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at })
-                    }
-                    Edge::Frameless => returned(at, at.stack, at.frame, stack),
-                    Edge::Pushed => returned(at, at.stack.wrapping_add(8), stack(at.stack)?, stack),
-                }
-            }
-            BlobKind::Interpreter => self.interpreted(at, stack, made, frames),
-            BlobKind::Stub(name) => {
-                if at.innermost {
-                    frames.extend(made.alone(stub(name)).map(Frame::Made));
-                }
-                // A virtual thread that has waited: its callers wait in the heap until they are returned to.
-                if !at.innermost && name.to_ascii_lowercase().contains("continuation") {
-                    frames.extend(made.alone(stub("[callers in the heap]")).map(Frame::Made));
-                    // Until JDK 23 the tables do not tell where its carrier goes on, but the frame leads there.
-                    let Some((instruction, bytes)) = self.layout.continuation else {
-                        let next = self.through_stub(at, &blob, stack);
-                        return next.map(|next| StackPoint { whole: false, ..next });
-                    };
-                    let frame = stack(at.stack.wrapping_add(bytes))?;
-                    return Some(StackPoint { instruction, frame, whole: false, ..at });
-                }
-                self.through_stub(at, &blob, stack)
-            }
-        }
     }
 
     /// The piece of code at an address, and what is known of it.
@@ -350,7 +273,7 @@ impl<M: ForeignMemory> HotSpot<M> {
     ) -> Option<StackPoint> {
         let by_frame_pointer = |at: StackPoint| {
             let inside = at.frame >= at.stack && at.frame - at.stack < MOST_FRAME;
-            returned(at, at.frame.wrapping_add(8), stack(at.frame)?, stack).filter(|_| inside)
+            at.returned(at.frame.wrapping_add(8), stack(at.frame)?, stack).filter(|_| inside)
         };
         if at.innermost {
             // What leads back to other code is no saved register.
@@ -359,7 +282,7 @@ impl<M: ForeignMemory> HotSpot<M> {
                 return Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at });
             }
             if stack(at.stack).is_some_and(leads_back) {
-                return returned(at, at.stack, at.frame, stack);
+                return at.returned(at.stack, at.frame, stack);
             }
             return by_frame_pointer(at);
         }
@@ -367,6 +290,67 @@ impl<M: ForeignMemory> HotSpot<M> {
             0 => by_frame_pointer(at),
             bytes if at.instruction != self.layout.call_stub_return => framed(at, bytes, stack),
             _ => by_frame_pointer(at),
+        }
+    }
+}
+
+impl<M: ForeignMemory> Runtime for HotSpot<M> {
+    fn has(&self, address: u64) -> bool {
+        self.layout.has(address)
+    }
+
+    fn step(
+        &mut self,
+        at: StackPoint,
+        stack: &dyn Fn(u64) -> Option<u64>,
+        made: &mut OwnNames,
+        frames: &mut Vec<Frame>,
+    ) -> Option<StackPoint> {
+        if let Some(known) = self.returns.get(&at.instruction).filter(|_| !at.innermost) {
+            frames.push(Frame::Made(known.frame));
+            return framed(at, known.frame_bytes, stack);
+        }
+        let within = at.within();
+        let Some(known) = self.known(within) else {
+            frames.push(Frame::Address(within));
+            return None;
+        };
+        let blob = Arc::clone(&known.blob);
+        match &blob.kind {
+            BlobKind::Method { method, entry, complete, .. } => {
+                let edge = self.edge(at, &blob, *entry, *complete);
+                let frame = self.frame(&blob, at.instruction, *method, made);
+                frames.push(frame.map_or(Frame::Address(within), Frame::Made));
+                if let Some(frame) = frame.filter(|_| !at.innermost && self.returns.len() < MOST) {
+                    self.returns.insert(at.instruction, Return { frame, frame_bytes: blob.frame_bytes });
+                }
+                match edge {
+                    Edge::Framed => framed(at, blob.frame_bytes, stack),
+                    Edge::Frameless if at.link != 0 => {
+                        Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at })
+                    }
+                    Edge::Frameless => at.returned(at.stack, at.frame, stack),
+                    Edge::Pushed => at.returned(at.stack.wrapping_add(8), stack(at.stack)?, stack),
+                }
+            }
+            BlobKind::Interpreter => self.interpreted(at, stack, made, frames),
+            BlobKind::Stub(name) => {
+                if at.innermost {
+                    frames.extend(made.alone(stub(name)).map(Frame::Made));
+                }
+                // A virtual thread that has waited: its callers wait in the heap until they are returned to.
+                if !at.innermost && name.to_ascii_lowercase().contains("continuation") {
+                    frames.extend(made.alone(stub("[callers in the heap]")).map(Frame::Made));
+                    // Until JDK 23 the tables do not tell where its carrier goes on, but the frame leads there.
+                    let Some((instruction, bytes)) = self.layout.continuation else {
+                        let next = self.through_stub(at, &blob, stack);
+                        return next.map(|next| StackPoint { whole: false, ..next });
+                    };
+                    let frame = stack(at.stack.wrapping_add(bytes))?;
+                    return Some(StackPoint { instruction, frame, whole: false, ..at });
+                }
+                self.through_stub(at, &blob, stack)
+            }
         }
     }
 }
@@ -380,25 +364,7 @@ fn within(blobs: &BTreeMap<u64, Known>, address: u64) -> Option<u64> {
 /// From a frame of this size to its caller: at its end are where it returns to, and before that the caller's frame pointer.
 fn framed(at: StackPoint, bytes: u64, stack: &dyn Fn(u64) -> Option<u64>) -> Option<StackPoint> {
     let end = at.stack.checked_add(bytes).filter(|_| bytes >= 16)?;
-    returned(at, end - 8, stack(end - 16)?, stack)
-}
-
-/// To the caller whose address is at this place of the stack, and whose frame pointer this is.
-fn returned(
-    at: StackPoint,
-    place: u64,
-    frame: u64,
-    stack: &dyn Fn(u64) -> Option<u64>,
-) -> Option<StackPoint> {
-    let next = StackPoint {
-        instruction: stack(place)?,
-        stack: place.checked_add(8)?,
-        frame,
-        link: 0,
-        innermost: false,
-        whole: at.whole,
-    };
-    Some(next).filter(|next| next.stack > at.stack && next.instruction > 0)
+    at.returned(end - 8, stack(end - 16)?, stack)
 }
 
 /// What is no method.

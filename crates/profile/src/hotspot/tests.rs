@@ -4,6 +4,7 @@ use super::layout::{CodeHeap, Layout, Lies};
 use super::{HotSpot, StackPoint};
 use crate::made::{Frame, OwnNames};
 use crate::memory::ForeignMemory;
+use crate::runtime::Runtime as _;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;

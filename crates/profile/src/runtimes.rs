@@ -1,0 +1,168 @@
+//! Runtimes in a process that make code, or interpret it: what they say of its stacks.
+
+use crate::elf::{Elf, RUNTIME, VERSION};
+use crate::hotspot::HotSpot;
+use crate::made::OwnNames;
+use crate::memory::{ForeignMemory as _, ProcessMemory};
+use crate::modules::Files;
+use crate::python::{Interpreter, Interpreting};
+use crate::sample::StackSample;
+use crate::unwind::Stack;
+use crate::v8::{Builtins, Layout, V8};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between two looks into one that was not ready.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// What carries out Python, in pieces.
+const LOOP: &[u8] = b"_PyEval_EvalFrameDefault";
+
+/// Those of one process.
+#[derive(Clone, Default)]
+pub struct Runtimes {
+    pub java: Option<Java>,
+    pub python: Option<Python>,
+    pub javascript: Option<JavaScript>,
+}
+
+impl Runtimes {
+    /// Takes in what a file brings along that is mapped there.
+    pub fn add(&mut self, place: Range<u64>, file: (u32, u64), elf: &Elf) {
+        if elf.own(RUNTIME).is_some() {
+            self.python = Some(Python::of(place, file, elf));
+        } else if !elf.own.is_empty() {
+            self.java = Some(Java { library: file, machine: None, looked: None });
+        }
+        // It is mapped in several places.
+        let is_known = self.javascript.as_ref().is_some_and(|javascript| javascript.file == file.0);
+        if let Some(layout) = Layout::of(&elf.v8).filter(|_| !is_known) {
+            let builtins = Arc::new(Builtins::of(&elf.symbols));
+            self.javascript = Some(JavaScript { file: file.0, builtins, layout, v8: None });
+        }
+    }
+
+    /// The same in a process that was begun just now. What a Java machine begins is none; others go on as two.
+    pub fn inherited(&self) -> Self {
+        let javascript = self.javascript.clone().map(|javascript| JavaScript { v8: None, ..javascript });
+        Self { java: None, python: self.python.as_ref().map(Python::again), javascript }
+    }
+
+    /// Whether its stacks are to be read right behind their samples.
+    pub fn change_at_once(&self) -> bool {
+        self.python.is_some() || self.javascript.is_some()
+    }
+}
+
+/// A Java machine in a process.
+#[derive(Clone)]
+pub struct Java {
+    /// Its library, and how far that lies from where it states to be.
+    library: (u32, u64),
+    /// Known once it was looked into.
+    pub machine: Option<HotSpot<ProcessMemory>>,
+    looked: Option<Instant>,
+}
+
+/// A Python interpreter in a process.
+#[derive(Clone)]
+pub struct Python {
+    /// Its file, and how far that lies from where it states to be.
+    file: (u32, u64),
+    code: Interpreting,
+    /// Known once it was looked into.
+    interpreter: Option<Interpreter<ProcessMemory>>,
+    looked: Option<Instant>,
+    /// Numbers of threads here, and those by which the process knows them.
+    threads: HashMap<u32, u32>,
+}
+
+/// V8 in a process.
+#[derive(Clone)]
+pub struct JavaScript {
+    /// The file that it is in.
+    file: u32,
+    builtins: Arc<Builtins>,
+    layout: Layout,
+    /// Known once it was looked into.
+    v8: Option<V8<ProcessMemory>>,
+}
+
+impl Java {
+    /// Looks into the machine, unless that was tried just now.
+    pub fn open(&mut self, pid: u32, files: &Files) {
+        if self.machine.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        let (file, bias) = self.library;
+        let elf = files.get(file).and_then(|file| file.elf.as_ref().ok());
+        self.machine = elf.and_then(|elf| HotSpot::of(ProcessMemory(pid), &elf.own, bias));
+    }
+}
+
+impl Python {
+    /// The one of this file, whose code is mapped there.
+    fn of(module: Range<u64>, file: (u32, u64), elf: &Elf) -> Self {
+        let loops = elf.symbols.beginning_with(LOOP);
+        let place = |(at, size, _): (u64, u64, &[u8])| Some(at..at.checked_add(size)?);
+        let moved = |place: Range<u64>| place.start.wrapping_add(file.1)..place.end.wrapping_add(file.1);
+        let loops = loops.filter_map(place).map(moved).collect();
+        let code = Interpreting { module, loops };
+        Self { file, code, interpreter: None, looked: None, threads: HashMap::new() }
+    }
+
+    /// The same in another process.
+    fn again(&self) -> Self {
+        Self { interpreter: None, looked: None, threads: HashMap::new(), ..self.clone() }
+    }
+
+    /// Puts the functions of Python into a stack of it.
+    pub fn put_into(
+        &mut self,
+        stack: &mut Stack,
+        sample: &StackSample<'_>,
+        files: &Files,
+        made: &mut OwnNames,
+    ) {
+        self.open(sample.pid, files);
+        let Some(interpreter) = &mut self.interpreter else { return };
+        let inside = || inside(sample.pid, sample.tid).unwrap_or(sample.tid);
+        let thread = *self.threads.entry(sample.tid).or_insert_with(inside);
+        interpreter.put_into(stack, thread, &self.code, made);
+    }
+
+    /// Looks into the interpreter, unless that was tried just now.
+    fn open(&mut self, pid: u32, files: &Files) {
+        if self.interpreter.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        let (file, bias) = self.file;
+        let Some(file) = files.get(file) else { return };
+        let Ok(elf) = &file.elf else { return };
+        let memory = ProcessMemory(pid);
+        let version = elf.own(VERSION).and_then(|at| memory.word(at.wrapping_add(bias)));
+        // `python3.8`, `libpython3.10.so.1.0`.
+        let named = || file.name.split_once("python3.")?.1.split('.').next()?.parse().ok();
+        let minor = version.map(|version| version >> 16 & 0xFF).or_else(named);
+        let runtime = elf.own(RUNTIME).map(|at| at.wrapping_add(bias));
+        self.interpreter = runtime.and_then(|runtime| Interpreter::of(memory, runtime, minor));
+    }
+}
+
+impl JavaScript {
+    /// The file that it is in, where that has its code, and what is known of it in this process.
+    pub fn parts(&mut self, pid: u32) -> (u32, &Builtins, &mut V8<ProcessMemory>) {
+        let Self { file, builtins, layout, v8 } = self;
+        (*file, builtins, v8.get_or_insert_with(|| V8::with(ProcessMemory(pid), *layout)))
+    }
+}
+
+/// The number by which a process knows one of its threads, in a container another than here.
+pub fn inside(pid: u32, tid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+    procfs::field(&status, "NSpid")?.split_whitespace().next_back()?.parse().ok()
+}

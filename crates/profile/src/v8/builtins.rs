@@ -1,0 +1,92 @@
+//! The code that V8 brings along compiled, in the file of its program.
+
+use crate::symbols::Symbols;
+use std::ops::Range;
+
+/// How the names of its functions begin; and how those begin or end of what carries out JavaScript that is not compiled, or by the fast
+/// compiler, whose code leaves every operation to them.
+const BUILTIN: &[u8] = b"Builtins_";
+const INTERPRETER: [&[u8]; 2] = [b"Builtins_Interpreter", b"Builtins_Baseline"];
+const OPERATION: [&[u8]; 3] = [b"Handler", b"_Baseline", b"_Baseline_Compact"];
+
+/// Code of V8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum V8Code {
+    /// Made while it runs: of JavaScript, WebAssembly or a regular expression.
+    Made,
+    /// Brought along to carry out JavaScript that is not compiled, or not by an optimising compiler.
+    Interpreter,
+    /// Brought along for something else.
+    Builtin,
+}
+
+/// Where a program has the code that V8 brings along, by the addresses that it states.
+#[derive(Debug, Clone, Default)]
+pub struct Builtins {
+    all: Range<u64>,
+    /// In order.
+    interpreter: Vec<Range<u64>>,
+}
+
+impl Builtins {
+    /// Of a program with these functions.
+    pub fn of(symbols: &Symbols) -> Self {
+        let mut builtins = Self::default();
+        for (at, size, name) in symbols.beginning_with(BUILTIN) {
+            let Some(end) = at.checked_add(size) else { continue };
+            let start = if builtins.all.is_empty() { at } else { builtins.all.start };
+            builtins.all = start..builtins.all.end.max(end);
+            let is_operation = OPERATION.iter().any(|end| name.ends_with(end));
+            if is_operation || INTERPRETER.iter().any(|start| name.starts_with(start)) {
+                builtins.interpreter.push(at..end);
+            }
+        }
+        builtins
+    }
+
+    /// What is at an address.
+    pub fn code(&self, address: u64) -> Option<V8Code> {
+        if !self.all.contains(&address) {
+            return None;
+        }
+        let after = self.interpreter.partition_point(|place| place.start <= address);
+        let before = after.checked_sub(1).map(|before| &self.interpreter[before]);
+        let is_interpreter = before.is_some_and(|place| place.contains(&address));
+        Some(if is_interpreter { V8Code::Interpreter } else { V8Code::Builtin })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interpreter_is_told_from_other_code() {
+        let mut symbols = Symbols::default();
+        for (at, name) in [
+            (100, "Builtins_LoadIC"),
+            (110, "Builtins_InterpreterEntryTrampoline"),
+            (130, "Builtins_LdaZeroHandler"),
+            (120, "Builtins_ArrayMap"),
+            (140, "Builtins_Add_Baseline"),
+            (90, "main"),
+            (150, "v8::internal::Handler"),
+        ] {
+            symbols.add(at, 10, name.as_bytes());
+        }
+        symbols.order();
+        let builtins = Builtins::of(&symbols);
+        for (address, expected) in [
+            (99, None),
+            (100, Some(V8Code::Builtin)),
+            (119, Some(V8Code::Interpreter)),
+            (120, Some(V8Code::Builtin)),
+            (139, Some(V8Code::Interpreter)),
+            (149, Some(V8Code::Interpreter)),
+            (150, None),
+        ] {
+            assert_eq!(builtins.code(address), expected, "{address}");
+        }
+        assert_eq!(Builtins::of(&Symbols::default()).code(0), None);
+    }
+}

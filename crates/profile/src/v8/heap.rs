@@ -1,0 +1,172 @@
+//! Objects in the heap of V8, as far as they tell what a function is called. An address of one is one more than where it lies; other words are
+//! numbers, in their upper half.
+
+use super::layout::Layout;
+use crate::memory::ForeignMemory;
+
+/// Texts that one is put together of, at most; and one behind another of which it is only a part.
+const MOST_PIECES: usize = 64;
+const DEEPEST: usize = 8;
+/// Longer texts are no names, in characters.
+const LONGEST: u64 = 1_000;
+/// Where more of a function's variables are kept for others, their names are in a table (`kScopeInfoMaxInlinedLocalNamesSize`).
+const MOST_LISTED: u64 = 75;
+const MOST_VARIABLES: u64 = 100_000;
+/// Flags of a scope: where its class is noted; whether the function's name is, in one of three ways, and the name that it was given by what
+/// it was assigned to.
+const NOTES_CLASS: u64 = 1 << 10;
+const HAS_NAME: u64 = 3 << 12;
+const HAS_INFERRED: u64 = 1 << 14;
+
+/// What may be read of it, and where all lies there.
+#[derive(Debug, Clone)]
+pub struct Heap<M> {
+    pub memory: M,
+    pub layout: Layout,
+}
+
+/// A text that lies in one piece: where, its length in characters, and whether these have two bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flat {
+    pub at: u64,
+    pub length: u64,
+    pub is_wide: bool,
+}
+
+enum Text {
+    Flat(Flat),
+    Pair(u64, u64),
+}
+
+/// What a function is called, as it or as what it was assigned to, and where it begins in its script.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Called {
+    pub name: Option<String>,
+    pub inferred: Option<String>,
+    pub place: Option<u64>,
+}
+
+/// Whether a word is an address of an object.
+pub fn is_object(word: u64) -> bool {
+    word & 1 == 1
+}
+
+/// A number that is kept as such.
+fn number(word: u64) -> Option<u64> {
+    (word & 0xFFFF_FFFF == 0 && word >> 63 == 0).then_some(word >> 32)
+}
+
+impl<M: ForeignMemory> Heap<M> {
+    /// A field of an object.
+    pub fn field(&self, object: u64, offset: u64) -> Option<u64> {
+        is_object(object).then_some(())?;
+        self.memory.word((object - 1).wrapping_add(offset))
+    }
+
+    /// The type of an object.
+    pub fn kind(&self, object: u64) -> Option<u16> {
+        self.type_of(self.field(object, 0)?)
+    }
+
+    /// The type that is described there.
+    pub fn type_of(&self, map: u64) -> Option<u16> {
+        is_object(map).then_some(())?;
+        self.memory.short((map - 1).wrapping_add(self.layout.map_type))
+    }
+
+    /// A text that is no longer than a name.
+    pub fn text(&self, object: u64) -> Option<String> {
+        let (mut rest, mut units) = (vec![object], Vec::new());
+        for _ in 0..MOST_PIECES {
+            let Some(next) = rest.pop() else { break };
+            match self.string(next, DEEPEST)? {
+                Text::Pair(first, second) => rest.extend([second, first]),
+                Text::Flat(flat) if flat.length + units.len() as u64 <= LONGEST => {
+                    units.extend(self.units(flat)?);
+                }
+                Text::Flat(_) => return None,
+            }
+        }
+        rest.is_empty().then(|| String::from_utf16_lossy(&units))
+    }
+
+    /// A text that is in one piece, of any length.
+    pub fn flat(&self, object: u64) -> Option<Flat> {
+        match self.string(object, DEEPEST)? {
+            Text::Flat(flat) => Some(flat),
+            Text::Pair(..) => None,
+        }
+    }
+
+    fn units(&self, Flat { at, length, is_wide }: Flat) -> Option<Vec<u16>> {
+        let length = length as usize;
+        if is_wide {
+            let bytes = self.memory.bytes(at, 2 * length)?;
+            return Some(bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_ne_bytes(*unit)).collect());
+        }
+        Some(self.memory.bytes(at, length)?.into_iter().map(u16::from).collect())
+    }
+
+    fn string(&self, mut object: u64, depth: usize) -> Option<Text> {
+        let strings = self.layout.strings;
+        for _ in 0..depth {
+            let kind = self.kind(object).filter(|kind| *kind < strings.none)?;
+            let length = self.memory.int((object - 1).wrapping_add(strings.length))?;
+            let length = u64::try_from(length).ok()?;
+            let is_wide = kind & strings.width != strings.narrow;
+            let kept = kind & strings.kept;
+            if kept == strings.thin {
+                object = self.field(object, strings.actual)?;
+            } else if kept == strings.pair {
+                let (first, second) =
+                    (self.field(object, strings.first)?, self.field(object, strings.second)?);
+                // One that was put together since has nothing in its second half.
+                let is_done = self.memory.int((second.checked_sub(1)?).wrapping_add(strings.length))? == 0;
+                if !is_done {
+                    return Some(Text::Pair(first, second));
+                }
+                object = first;
+            } else if kept == strings.slice {
+                let whole = self.field(object, strings.parent)?;
+                let Text::Flat(whole) = self.string(whole, depth - 1)? else { return None };
+                let from = number(self.field(object, strings.offset)?)?;
+                let at = whole.at.wrapping_add(from << u32::from(whole.is_wide));
+                return Some(Text::Flat(Flat { at, length, ..whole }));
+            } else {
+                let at = match kept == strings.external {
+                    // Behind what owns them it notes where the characters are.
+                    true => self.field(object, strings.resource + 8)?,
+                    false => (object - 1).wrapping_add(strings.characters),
+                };
+                return Some(Text::Flat(Flat { at, length, is_wide }));
+            }
+        }
+        None
+    }
+
+    /// What a scope, or a name alone, says of its function.
+    pub fn called(&self, object: u64) -> Option<Called> {
+        if self.kind(object)? != self.layout.scope_type {
+            return Some(Called { name: self.text(object), ..Called::default() });
+        }
+        let entry = |index: u64| self.field(object, index.wrapping_add(1).wrapping_mul(8));
+        // Of some versions they are a number as others.
+        let flags = entry(0).map(|flags| if flags << 32 == 0 { flags >> 32 } else { flags })?;
+        let variables = number(entry(2)?).filter(|variables| *variables < MOST_VARIABLES)?;
+        let names = if variables < MOST_LISTED { variables } else { 1 };
+        let mut next = self.layout.scope_head + names + variables + u64::from(flags & NOTES_CLASS != 0);
+        let text = |index: u64| self.text(entry(index)?).filter(|name| !name.is_empty());
+        let mut called = Called::default();
+        if flags & HAS_NAME != 0 {
+            called.name = text(next);
+            next += 2;
+        }
+        if flags & HAS_INFERRED != 0 {
+            called.inferred = text(next);
+            next += 1;
+        }
+        let place = if self.layout.has_place { 3 } else { next };
+        called.place = entry(place).and_then(number);
+        Some(called)
+    }
+}
