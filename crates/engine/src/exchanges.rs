@@ -16,8 +16,8 @@ pub(crate) struct Request {
     pub step: u32,
     /// Who makes it, where that matters.
     pub user: Option<u32>,
-    /// Whether it was sent before, and came to nothing with its connection: it counts as sent then.
-    pub again: bool,
+    /// How often it was sent before, and came to nothing with its connection: it counts as sent then.
+    pub again: u8,
 }
 
 /// A request that was sent and waits for its answer.

@@ -100,7 +100,7 @@ impl Worker {
 
     /// The user of this request goes on to the next step of the flow.
     pub(super) fn go_on(&mut self, request: &Request, received: Nanos, pause: Nanos, now: Nanos) {
-        let mut next = Request { due: received + pause, step: request.step + 1, again: false, ..*request };
+        let mut next = Request { due: received + pause, step: request.step + 1, again: 0, ..*request };
         if pause == Nanos::ZERO {
             return self.wait(next);
         }
@@ -120,7 +120,7 @@ impl Worker {
         let now = self.now();
         let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
         if let Some(present) = &mut self.present {
-            if connected || request.again {
+            if connected || request.again > 0 {
                 present.recorder.part_ended(part, false, None);
             }
             present.recorder.failed(&request.arrival, why, now);
@@ -131,7 +131,7 @@ impl Worker {
     pub(super) fn give_up(&mut self, request: &Request, outcome: Outcome, sent: bool, now: Nanos) {
         let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
         if let Some(present) = &mut self.present {
-            if sent || request.again {
+            if sent || request.again > 0 {
                 present.recorder.part_ended(part, false, Some(now - request.due));
             }
             present.recorder.given_up(&request.arrival, outcome, now);

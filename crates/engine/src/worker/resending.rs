@@ -20,22 +20,30 @@ impl Worker {
         let step = &self.setup.script.flows[request.flow as usize].steps[request.step as usize];
         may_go_again(step, self.setup.resend, request.again, used, touch, why)?;
         if let Some(present) = &mut self.present
-            && !request.again
+            && request.again == 0
         {
             present.recorder.resent();
         }
-        self.backlog.put_back(request.due, step.timeout, Request { again: true, ..*request });
+        self.backlog.put_back(
+            request.due,
+            step.timeout,
+            Request { again: request.again.saturating_add(1), ..*request },
+        );
         Ok(())
     }
 }
 
+/// A request meets so many connections at most that close: a server that keeps them for a while closes all that have been idle for long
+/// at once.
+const TRIES: u8 = 3;
+
 /// A server may close a connection at any moment, also in the one in which a request is on its way: that is no failure, so
 /// clients send it again (RFC 9112 section 9.3.1). But one who refuses or drops a new connection has no room, and that is to
-/// be seen; so is whatever happens twice.
+/// be seen; so is whatever happens again and again.
 fn may_go_again(
     step: &ReadyStep,
     resend: bool,
-    again: bool,
+    again: u8,
     used: bool,
     touch: Touch,
     why: Failure,
@@ -44,8 +52,10 @@ fn may_go_again(
     match touch {
         // However often: each connection takes some, and leaves only after those.
         Touch::Left if resend => Ok(()),
-        Touch::Refused if resend && !again => Ok(()),
-        Touch::Unknown if again => dropped("it was resent, and that connection closed too"),
+        Touch::Refused if resend && again == 0 => Ok(()),
+        Touch::Unknown if again > 0 && !(used && again < TRIES) => {
+            dropped("it was resent, and that connection closed too")
+        }
         Touch::Unknown if used && !resend => dropped("the plan says not to resend"),
         Touch::Unknown if used && !step.idempotent => dropped(&format!("{} is not resent", step.method)),
         Touch::Unknown if used => Ok(()),

@@ -53,7 +53,7 @@ impl Worker {
             let arrival = Arrival { number, due, taken: now, paused: Nanos::ZERO };
             let flow = self.setup.script.choose(number);
             let user = self.new_user(flow);
-            self.wait(Request { arrival, due, flow: flow as u32, step: 0, user, again: false });
+            self.wait(Request { arrival, due, flow: flow as u32, step: 0, user, again: 0 });
             self.dispatch();
         }
         true
@@ -185,7 +185,7 @@ impl Worker {
 
     pub(super) fn send(&mut self, slot: u32, mut request: Request) {
         let sent = self.now();
-        if request.step == 0 && !request.again && self.is_closed_loop() {
+        if request.step == 0 && request.again == 0 && self.is_closed_loop() {
             (request.arrival.due, request.due) = (sent, sent);
         }
         let Self { setup, users, exchanges, connections, cookies, .. } = self;
@@ -204,7 +204,7 @@ impl Worker {
         let Some(connection) = connections.get(slot) else { return };
         let used = connection.used;
         let key = exchanges.insert(Exchange { request, sent, connection: slot, used, orphan: false });
-        if request.again {
+        if request.again > 0 {
             self.expiry.put_back(request.due, step.timeout, key);
         } else {
             self.expiry.push(request.due, step.timeout, key);
@@ -217,7 +217,7 @@ impl Worker {
         }
         connections.list(slot);
         if let Some(present) = &mut self.present
-            && !request.again
+            && request.again == 0
         {
             present.recorder.part_sent(part);
             if is_first {

@@ -1,17 +1,17 @@
 //! Requests that meet a connection which the server is closing.
 
-use super::{MS, counts, failures, job, offer};
+use super::{MS, counts, failures, job, offer, run};
 use crate::bodies::Front;
 use crate::flows::server::{Heard, Reply, Server};
 use plan::{HttpVersion, Origin, Target};
 use record::{Failure, Slice};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::sync::Mutex;
 use std::time::Duration;
-use torment_engine::{Endpoint, Job};
+use torment_engine::{Endpoint, Engine, Job};
 
 /// Each of its connections has carried four answers when it is closed.
 const FIFTH: usize = 4;
@@ -109,6 +109,36 @@ fn half_an_answer_is_a_failure() {
     let total = offer(&one_by_one(&server, ""), 20);
     assert_eq!((total.failures.get(&Failure::Closed), total.resent), (Some(&4), 0), "{:?}", total.failures);
     assert_eq!(server.heard().len(), 20);
+}
+
+/// A server closes all connections that have been idle for as long within a moment: of half a million requests one was said to be lost, for
+/// it had met two of them.
+#[test]
+fn a_request_may_meet_several_connections_that_close() {
+    for (closing, failed) in [(2, 0), (3, 0), (4, 1)] {
+        let closed = Mutex::new(HashMap::<String, u32>::new());
+        let server = Server::start(move |request| {
+            if request.turn == 0 {
+                // So that all others need connections of their own.
+                std::thread::sleep(Duration::from_millis(100));
+                return Reply::ok(&[], "");
+            }
+            let mut closed = closed.lock().expect("nobody panics");
+            let is_one = closed.is_empty() || closed.contains_key(&request.path);
+            let met = if is_one { closed.entry(request.path.clone()).or_default() } else { &mut 0 };
+            if is_one && *met < closing {
+                *met += 1;
+                return Reply::Vanish;
+            }
+            Reply::ok(&[], "")
+        });
+        let job = job(server.address.port(), "[request]\nurl = '/{counter}'");
+        let mut engine = Engine::start(&job).expect("starts");
+        assert_eq!(run(&mut engine, 20, MS * 5_000).outcomes.ok, 20);
+        let total = run(&mut engine, 20, MS * 5_000);
+        assert_eq!((total.outcomes.failed, total.resent), (failed, 1), "{closing}: {:?}", total.failures);
+        assert_eq!(total.outcomes.ok, 20 - failed, "{closing}");
+    }
 }
 
 #[test]
