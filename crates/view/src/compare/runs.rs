@@ -202,6 +202,9 @@ fn adjective(measure: &str, worse: bool) -> &'static str {
     }
 }
 
+/// What to do before a difference of two runs is believed.
+const REPEAT: &str =
+    "before you rely on it, repeat both with torment try: it makes them in turns, several times each";
 /// What is said of each run at the top: with what its load was, a verdict begins.
 const TOLD: Doubt = Doubt::OtherLoad;
 /// What is said of runs that differ because somebody wanted to see what that does.
@@ -236,9 +239,12 @@ impl RunComparison {
                 "repeat both for longer (-d, of a search --budget), or repeat them with torment try",
                 "four times the load halves an interval",
             ),
-            Standing::Better | Standing::Worse | Standing::Same => next(
-                "before you rely on it, repeat both with torment try: it measures how much runs of the same setup differ",
-                "the same result, unless two runs of the same setup differ by as much",
+            Standing::Same => {
+                next(REPEAT, "no difference again, with an interval that holds for further runs")
+            }
+            Standing::Better | Standing::Worse => next(
+                REPEAT,
+                "if it is not chance, the same difference again, with an interval that holds for further runs",
             ),
         }
     }
