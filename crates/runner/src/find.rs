@@ -98,8 +98,12 @@ pub(crate) fn find<C: Carrier>(
         let came_back = !matches!(done.result.recovery, Recovery::Not(_));
         conductor.judged(done, &judgement);
         conductor.emit(&Event::Bounds { limits: search.limits(), making: search.making() });
-        if overloaded && came_back && !conductor.recovers() {
-            break search.interrupt(Ended::NotRecovered);
+        if overloaded && came_back {
+            let since = conductor.now();
+            if !conductor.recovers() {
+                break search.interrupt(Ended::NotRecovered);
+            }
+            search.also_loaded(conductor.now() - since);
         }
     };
     let code = exit_code(&verdict);

@@ -261,6 +261,14 @@ impl Search {
         judgement
     }
 
+    /// Takes in that the target was under load for so long beside the trials, to see whether it has recovered.
+    pub fn also_loaded(&mut self, time: Nanos) {
+        self.spent += time;
+        if self.warm > Nanos::ZERO {
+            self.measured += time;
+        }
+    }
+
     /// What a trial means, by what is known of the target; without taking it.
     pub fn judge(&self, result: &TrialResult) -> Judgement {
         let mut judgement =
