@@ -143,10 +143,12 @@ pub(crate) fn beside(view: &RunView) -> Option<Text> {
 }
 
 /// Behind what they cost, where the limit stays the same without them.
-pub(crate) fn no_limit(view: &RunView) -> String {
+pub(crate) fn no_limit(view: &RunView) -> (Tone, String) {
     match in_the_long_run(view) {
-        Some(rate) => format!(" (after a trial it catches up; for longer it holds about {rate})"),
-        None => " (this costs response time, not the limit)".to_owned(),
+        Some(rate) => {
+            (Tone::Strong, format!(" (after a trial it catches up; for longer it holds about {rate})"))
+        }
+        None => (Tone::Faint, " (this costs response time, not the limit)".to_owned()),
     }
 }
 

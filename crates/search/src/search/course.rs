@@ -254,11 +254,11 @@ impl Search {
         self.checked += u32::from(checked);
         if self.estimates() {
             self.say(rate, result, judgement);
-            self.coarse |= self.is_coarse();
         }
         if checked && self.checked == CHECKS_MOST && self.did_more() {
             self.held.contradict();
         }
+        self.coarse |= self.estimates() && self.is_coarse();
         if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
             self.rounds += 1;
             self.bounds.expire_bad(rate);

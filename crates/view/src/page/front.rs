@@ -177,7 +177,8 @@ fn cost_beside(view: &RunView) -> Vec<Text> {
         return verdict::sentences(found);
     }
     let Some(line) = freezes::line(view) else { return Vec::new() };
-    vec![line.and(Tone::Faint, freezes::no_limit(view))]
+    let (tone, costs) = freezes::no_limit(view);
+    vec![line.and(tone, costs)]
 }
 
 /// Why a limit is not green, where what holds does not say it.
@@ -245,14 +246,14 @@ fn hedge(view: &RunView, said: &mut [Text]) {
     if let Some(line) = line {
         let word = first.confidence.word();
         // That it froze is sure.
-        let sure = match first.cause {
+        let (tone, sure) = match first.cause {
             Cause::Freeze if freezes::beside(view).is_some() => freezes::no_limit(view),
-            Cause::Freeze => format!(" ({word} confidence that this sets the limit)"),
-            _ => format!(" ({word} confidence)"),
+            Cause::Freeze => (Tone::Faint, format!(" ({word} confidence that this sets the limit)")),
+            _ => (Tone::Faint, format!(" ({word} confidence)")),
         };
         let reckoned = verdict::reckoned(view, found).filter(|_| !view.is_ours());
         let line_with = reckoned.into_iter().fold(std::mem::take(line), |line, reckoned| line.then(reckoned));
-        *line = line_with.and(Tone::Faint, sure);
+        *line = line_with.and(tone, sure);
     }
 }
 
