@@ -34,6 +34,7 @@ const GLUE: &[&str] = &[
     "node::",
     "v8::",
     "Builtins_",
+    "uv_",
 ];
 /// How functions of Node.js itself end, which are written in JavaScript.
 const OF_NODE: &str = " (node:";
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(said(&of), [("b".to_owned(), 700), ("c".to_owned(), 300)]);
         let most = profile(&[("abc", 540), ("ab", 60), ("ac", 400)]);
         assert_eq!(said(&most), [("b".to_owned(), 600), ("c".to_owned(), 400)], "with what most of it is in");
-        for glue in ["core::ops::call_once", "Builtins_JSEntry", "emit (node:events)"] {
+        for glue in ["core::ops::call_once", "Builtins_JSEntry", "uv_run", "emit (node:events)"] {
             of.functions[2].name = glue.to_owned();
             let what = "glue is nobody's code, and one function is told once";
             assert_eq!(said(&of), [("b".to_owned(), 1000)], "{glue}: {what}");

@@ -6,7 +6,7 @@ use crate::strays::Strays;
 use crate::verdict::measured;
 use crate::words::{number, rounded};
 use crate::{RunView, Text, Tone};
-use record::Making;
+use record::{Diagnosis, Making};
 use units::{Rate, Share};
 
 /// Where it fell behind, what a request costs it, what helps, and what that should bring.
@@ -59,7 +59,10 @@ pub(super) fn brings(view: &RunView, making: Option<&Making>) -> Text {
     let rate = number(rounded(Rate(1.0 / each.as_secs_f64())).0);
     let (unit, one) = (view.words().unit(), view.words().arrival());
     let more = processors(view);
-    let text =
-        format!("{more} sends about {rate} {unit} ({each} per {one}), unless the target saturates first");
+    let saturates = match view.diagnosis.as_ref().and_then(Diagnosis::full_too) {
+        Some(_) => "; the target is near its own limit: to see more of it, raise that, too",
+        None => ", unless the target saturates first",
+    };
+    let text = format!("{more} sends about {rate} {unit} ({each} per {one}){saturates}");
     Text::labelled("expect", text)
 }
