@@ -39,8 +39,8 @@ pub struct V8<M> {
     scripts: HashMap<u64, SourceScript>,
     /// Bytes that are kept of them.
     script_bytes: usize,
-    /// Some function was named, so that its memory may be read.
-    is_read: bool,
+    /// The frame of code that is between two functions; none: no function was named so far.
+    edge: Option<u32>,
     /// Of the stack that is followed.
     nameless: Vec<Nameless>,
 }
@@ -69,8 +69,8 @@ struct Nameless {
     at: usize,
     /// what its code is,
     code: V8Code,
-    /// and the function that runs it; 0: not there yet, or no more.
-    function: u64,
+    /// and the function that runs it; none: that is not there yet, or no more.
+    function: Option<u64>,
 }
 
 impl<M: ForeignMemory> V8<M> {
@@ -81,7 +81,7 @@ impl<M: ForeignMemory> V8<M> {
             functions: HashMap::new(),
             scripts: HashMap::new(),
             script_bytes: 0,
-            is_read: false,
+            edge: None,
             nameless: Vec::new(),
         }
     }
@@ -107,13 +107,18 @@ impl<M: ForeignMemory> V8<M> {
         };
         let other =
             [(wasm, "WebAssembly"), (regexp, "regular expression")].into_iter().find(|(known, _)| is(*known));
+        let named = other.and_then(|(_, name)| made.alone(no_function(name)));
+        let function = match kind {
+            None => Some(slot(function).filter(|function| is_object(*function))),
+            // It has no frame yet, or no more: that is its caller's.
+            Some(_) if code == V8Code::Made && at.innermost && named.is_none() => Some(None),
+            Some(_) => None,
+        };
+        if let Some(function) = function {
+            self.nameless.push(Nameless { at: frames.len(), code, function });
+        }
         // What the interpreter begins for the function that it carries out is part of that.
         if kind.is_none() || code != V8Code::Interpreter {
-            let named = other.and_then(|(_, name)| made.alone(no_function(name)));
-            if kind.is_none() {
-                let function = slot(function).filter(|function| is_object(*function)).unwrap_or(0);
-                self.nameless.push(Nameless { at: frames.len(), code, function });
-            }
             frames.push(named.map_or(Frame::Address(at.within()), Frame::Made));
         }
         at.returned(at.frame.wrapping_add(8), stack(at.frame)?, stack)
@@ -123,9 +128,9 @@ impl<M: ForeignMemory> V8<M> {
     fn name(&mut self, made: &mut OwnNames, frames: &mut Vec<Frame>) {
         let nameless = std::mem::take(&mut self.nameless);
         let layout = self.heap.layout;
-        let shared: Vec<u64> =
-            nameless.iter().map(|one| one.function.wrapping_sub(1).wrapping_add(layout.shared)).collect();
-        let shared = self.words(&shared);
+        let functions = nameless.iter().filter_map(|frame| frame.function);
+        let places: Vec<u64> = functions.map(|function| (function - 1).wrapping_add(layout.shared)).collect();
+        let shared = self.words(&places);
         let heads: Vec<u64> = shared.iter().map(|shared| shared.wrapping_sub(1)).collect();
         let now = Instant::now();
         let mut bytes = vec![0; HEAD_BYTES * heads.len()];
@@ -136,9 +141,9 @@ impl<M: ForeignMemory> V8<M> {
             names.push(head.and_then(|head| self.named(*at, head, now, made)));
         }
         // Where others have a name, the first and the last instructions of a function have none.
-        let edge = self.is_read.then(|| made.alone(no_function("JavaScript"))).flatten();
-        for (Nameless { at, code, .. }, frame) in nameless.iter().zip(names).rev() {
-            match (code, frame.or(edge.filter(|_| *code == V8Code::Made))) {
+        for Nameless { at, code, function } in nameless.iter().rev() {
+            let frame = function.and_then(|_| names.pop()).flatten();
+            match (code, frame.or(self.edge.filter(|_| *code == V8Code::Made))) {
                 (_, None) => {}
                 (V8Code::Builtin, Some(frame)) => frames.insert(at + 1, Frame::Made(frame)),
                 (V8Code::Made | V8Code::Interpreter, Some(frame)) => frames[*at] = Frame::Made(frame),
@@ -178,7 +183,9 @@ impl<M: ForeignMemory> V8<M> {
             return None;
         }
         let frame = self.function(shared).and_then(|function| made.alone(function));
-        self.is_read |= frame.is_some();
+        if frame.is_some() && self.edge.is_none() {
+            self.edge = made.alone(no_function("JavaScript"));
+        }
         if self.functions.len() >= MOST_FUNCTIONS {
             self.functions.clear();
         }
