@@ -79,7 +79,7 @@ row() {
 judged() {
     code=0
     # Interrupted it says what it has found so far.
-    timeout --kill-after=20 -s INT 300 "$torment" find "$folder/plan.toml" "$@" --no-store --format json \
+    timeout --kill-after=20 -s INT 600 "$torment" find "$folder/plan.toml" "$@" --no-store --format json \
         >"$kept/$name.json" 2>"$kept/$name.log" || code=$?
     flat "$kept/$name.json" >"$kept/$name.flat"
 

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::condition::Moment;
-use crate::words::{number, three_digits};
+use crate::words::{factor, number, three_digits};
 use record::{Arithmetic, Cause, Confidence, Evidence, Prediction, Station};
 use units::Rate;
 
@@ -143,7 +143,7 @@ impl Found {
             format!(
                 "its processors would be full at about {} ({} of {} used now); ",
                 Rate(three_digits(full.0)),
-                number(case.cpu()),
+                factor(case.cpu()),
                 number(case.cpus())
             )
         });

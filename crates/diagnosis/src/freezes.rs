@@ -182,15 +182,21 @@ impl Freezes {
     /// they leave. None if that is no less than what holds in trials, or not known.
     pub fn in_the_long_run(&self, held: Rate) -> Option<Rate> {
         let most = self.between.or_else(|| self.fails_without(held))?;
-        let still =
-            self.period.map_or(self.share().0, |period| self.median().as_secs_f64() / period.as_secs_f64());
-        let rate = most.0 * (1.0 - still);
+        let rate = most.0 * (1.0 - self.of_the_time().0);
         (self.each.len() > 1 && rate * PLAINLY < held.0).then_some(Rate(rate))
     }
 
     /// The lowest rate above what holds at which a trial was bad without one.
     pub fn fails_without(&self, held: Rate) -> Option<Rate> {
         self.failed_without.iter().copied().find(|rate| rate.0 > held.0)
+    }
+
+    /// As much of the time as they take in the long run: of their period, if they have one, and else what was seen.
+    pub fn of_the_time(&self) -> Share {
+        match self.period {
+            Some(period) => Share(self.median().as_secs_f64() / period.as_secs_f64()),
+            None => self.share(),
+        }
     }
 
     /// Of the time under load.

@@ -34,7 +34,7 @@ pub(crate) fn then_the_machine(case: &Case<'_>, wanted: f64) -> String {
     let host = case.bad.all.host.as_ref().map_or(f64::INFINITY, |host| f64::from(host.cpus));
     match wanted.round() {
         wanted if wanted > host => {
-            format!("this machine has only {}: more need a larger one", count(host, "processor"))
+            format!("this machine has only {}: for more, use a larger one", count(host, "processor"))
         }
         wanted if wanted == host && !case.is_elsewhere() => format!(
             "that is all {} of this machine, so the load has to come from another one (--on ssh:HOST)",
@@ -54,7 +54,7 @@ pub(crate) fn fewer_connections(case: &Case<'_>) -> Option<String> {
     let many = now >= MANY && now >= MANIFOLD * before && case.bad.load.outstanding >= MANY;
     many.then(|| {
         format!(
-            "or see what it does for a client that keeps few connections, as a proxy: --max-connections 64; \
+            "or see what it does for a client that keeps few connections, such as a proxy: --max-connections 64; \
              this load had {} of them, {} when it was well",
             number(now),
             number(before)

@@ -9,7 +9,7 @@ use record::RunId;
 use store::{RunSummary, State, Store};
 use units::Share;
 use view::document::{Document, Doubt, Front, Head, Piece, SCHEMA, Section, Table, Timeline};
-use view::{MOST_COMPARED, NOISE, RunComparison, RunView, Spread, Tone, compare_runs};
+use view::{MOST_COMPARED, NOISE, RunComparison, RunView, Spread, Tone, compare_runs, differing_ends};
 
 /// One of them.
 struct Run {
@@ -73,6 +73,7 @@ fn beside(runs: &[Run], compared: Result<RunComparison, String>) -> Document {
     match compared {
         Ok(compared) => {
             front.verdict = differences::verdict(&compared);
+            front.head.name = compared.titles().collect::<Vec<_>>().join(" · ");
             front.doubts = differences::doubts(&compared);
             front.pictures = compared.pictures();
             section.tables.push(differences::table(&compared));
@@ -89,10 +90,14 @@ fn beside(runs: &[Run], compared: Result<RunComparison, String>) -> Document {
 
 fn head(runs: &[Run]) -> Head {
     let goes_on = runs.iter().any(|run| run.line.state == State::Running);
-    let mut targets: Vec<&str> = Vec::new();
+    let mut targets: Vec<String> = Vec::new();
     for run in runs {
-        if !targets.contains(&run.line.target.as_str()) {
-            targets.push(&run.line.target);
+        let target = match targets.first() {
+            Some(first) if *first != run.line.target => differing_ends(first, &run.line.target).1,
+            _ => run.line.target.clone(),
+        };
+        if !targets.contains(&target) {
+            targets.push(target);
         }
     }
     Head {

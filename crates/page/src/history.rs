@@ -215,7 +215,7 @@ pub(crate) mod tests {
         let said = |run: &RunSummary| super::line(run)["verdict"].clone();
         assert_eq!(
             said(&open),
-            "at least 1,991 requests/s: torment was the limit, so that of the target is not known"
+            "at least 1,991 requests/s: torment was the limit, and the target's is not known"
         );
         // Whether it was the freezes that made torment late is known to the page of the run alone.
         let stood_still = Some(StoodStill { times: 2, longest: Nanos::from_millis(900) });

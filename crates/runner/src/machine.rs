@@ -11,7 +11,7 @@ pub fn describe() -> Machine {
     Machine {
         host: uname.nodename().to_string_lossy().into_owned(),
         processor: field(&text("/proc/cpuinfo"), "model name").unwrap_or_default().to_owned(),
-        cpus: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+        cpus: rustix::thread::sched_getaffinity(None).map_or(0, |those| those.count()),
         memory_bytes: kib(&text("/proc/meminfo"), "MemTotal").unwrap_or(0),
         kernel: uname.release().to_string_lossy().into_owned(),
     }

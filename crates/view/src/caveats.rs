@@ -73,7 +73,10 @@ pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
             let said = caveat.to_string();
             let of = match (view.kind(), trials) {
                 (Kind::Experiment, 1..) => number_of(trials, "measurement"),
-                (Kind::Search, 1..) if left_out => format!("{}, void", number_of(trials, "trial")),
+                (Kind::Search, 1) if left_out => "1 trial, which does not count".to_owned(),
+                (Kind::Search, 1..) if left_out => {
+                    format!("{}, which do not count", number_of(trials, "trial"))
+                }
                 (Kind::Search, 1..) => number_of(trials, "trial"),
                 // What a search has to do next is said by how it ended.
                 (Kind::Load, _) if caveat.doubt.is_generator() && !says_what(caveat) => {

@@ -18,6 +18,7 @@ mod text;
 pub use compared::Compared;
 pub(crate) use difference::changed_by;
 pub use difference::{Difference, NOISE, Standing};
+pub use doubts::differing_ends;
 pub use measure::{Figure as RunFigure, Measure};
 pub(crate) use measured::{limit_figure, limits_differ};
 pub use runs::{MOST_COMPARED, RunComparison, RunVerdict, compare_runs};

@@ -9,8 +9,6 @@ use record::{Cause, Ended};
 use serde_json::{Value, json};
 use units::{Nanos, Rate, Share};
 
-/// Freezes that last longer than this factor of what of them is under load went on behind it.
-const OUTLASTS: f64 = 1.05;
 /// Trials within this factor of a rate are next to it.
 const NEAR: f64 = 1.03;
 
@@ -18,8 +16,8 @@ const NEAR: f64 = 1.03;
 pub(crate) fn sure(view: &RunView) -> Option<String> {
     let found = view.freezes()?;
     Some(match found.meanwhile.code {
-        "unseen" | "nothing" => " (high confidence that it froze; why is not known)".to_owned(),
-        _ => " (high confidence that it froze, medium confidence why)".to_owned(),
+        "unseen" | "nothing" => " (high confidence that it froze; the cause is not known)".to_owned(),
+        _ => " (high confidence that it froze, medium confidence in the cause)".to_owned(),
     })
 }
 
@@ -52,11 +50,7 @@ fn cost(view: &RunView, found: &Freezes) -> String {
     let rate = held(view).or_else(|| view.load()?.rate).filter(|_| view.words() != Words::Connections);
     let leave = rate.and_then(|rate| found.leave(rate, |left| view.words().count(left)));
     let leave = leave.map(|leave| format!("; {leave}")).unwrap_or_default();
-    // Its length is told, of which only what is under load is counted.
-    let all: f64 = found.each.iter().map(|freeze| (freeze.to - freeze.from).as_secs_f64()).sum();
-    let is_longer = all > OUTLASTS * found.frozen.as_secs_f64();
-    let counted = if is_longer { " (what lies behind it is not counted)" } else { "" };
-    format!("{} of the time under load{counted}{leave}; {}", found.share(), found.meanwhile.text)
+    format!("{} of the time{leave}; {}", found.of_the_time(), found.meanwhile.text)
 }
 
 /// Whether the target froze in a trial.
@@ -135,7 +129,7 @@ pub(crate) fn beside(view: &RunView) -> Option<Text> {
     let known = match view.freezes().zip(held(view)) {
         Some((Freezes { between: None, failed_without, .. }, held)) => {
             let fails = failed_without.iter().find(|rate| rate.0 > held.0)?;
-            format!(": {fails} fail without a freeze, too")
+            format!(": {fails} fails even without a freeze")
         }
         _ => format!(": between freezes it answers no more than that either, however many {queued} queue"),
     };
@@ -143,12 +137,10 @@ pub(crate) fn beside(view: &RunView) -> Option<Text> {
 }
 
 /// Behind what they cost, where the limit stays the same without them.
-pub(crate) fn no_limit(view: &RunView) -> (Tone, String) {
+pub(crate) fn no_limit(view: &RunView) -> &'static str {
     match in_the_long_run(view) {
-        Some(rate) => {
-            (Tone::Strong, format!(" (after a trial it catches up; for longer it holds about {rate})"))
-        }
-        None => (Tone::Faint, " (this costs response time, not the limit)".to_owned()),
+        Some(_) => " (after a trial it has time to catch up; in the long run it does not)",
+        None => " (this costs response time, not the limit)",
     }
 }
 
@@ -156,14 +148,6 @@ pub(crate) fn no_limit(view: &RunView) -> (Tone, String) {
 pub(crate) fn in_the_long_run(view: &RunView) -> Option<Rate> {
     let (found, held) = view.freezes().filter(|_| !view.is_ours()).zip(held(view))?;
     found.in_the_long_run(held).map(rounded)
-}
-
-/// That in a line.
-pub(crate) fn longer(view: &RunView) -> Option<Text> {
-    let rate = in_the_long_run(view)?;
-    let longer =
-        Text::empty().then("for longer than a trial it holds about ").and(Tone::Strong, rate.to_string());
-    Some(longer.then(": while it stands still requests gather, and it needs time to catch up"))
 }
 
 /// What limit is left without them: what the target answered between them while requests queued, or else between what it lies.
@@ -207,8 +191,8 @@ pub(crate) fn way_on(view: &RunView) -> Vec<Text> {
     }
     let brings = format!(
         "without the freezes no answer is held up for {}, and the target serves all of the time, not {} of it{}",
-        shown(found.longest()),
-        Share(1.0 - found.share().0),
+        found.length(),
+        Share(1.0 - found.of_the_time().0),
         remains(view, &found).unwrap_or_default()
     );
     vec![Text::labelled("next", found.advice()), Text::labelled("expect", brings)]
@@ -218,7 +202,7 @@ pub(crate) fn way_on(view: &RunView) -> Vec<Text> {
 pub(crate) fn hold_up(view: &RunView, figure: Nanos) -> String {
     let longest = view.freezes().filter(|_| recur(view)).map(|found| found.longest());
     let longest = longest.filter(|longest| *longest > figure * 2);
-    longest.map(|longest| format!(" between freezes ({} in one)", shown(longest))).unwrap_or_default()
+    longest.map(|longest| format!(" between freezes, up to {} in one", shown(longest))).unwrap_or_default()
 }
 
 /// For programs; null if it never froze.

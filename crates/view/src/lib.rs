@@ -50,7 +50,7 @@ mod words;
 pub use chart::{Glyphs, charts, trial_strip};
 pub use compare::{
     Compared, Comparison, Difference, MOST_COMPARED, Measure, NOISE, RunComparison, RunFigure, RunVerdict,
-    Spread, Standing, compare, compare_runs,
+    Spread, Standing, compare, compare_runs, differing_ends,
 };
 pub use doctor::{cluster_json, cluster_lines, doctor_json, doctor_lines};
 pub use document::{Piece, Text, Tone};

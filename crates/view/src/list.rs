@@ -167,7 +167,7 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
         .map(|told| format!(": {}", carried_words(run, told)))
         .unwrap_or_default();
     match (ended(run), run.goal_met) {
-        (Some(ended), _) => (limit(run, shortly(&ended), whole), tone(&ended)),
+        (Some(ended), _) => (limit(run, shortly(&ended), whole), tone(&ended, recurs(run))),
         (None, Some(true)) => match run.stood_still {
             // Who looks for green is to see what the goal does not ask for.
             Some(still) => {
@@ -223,11 +223,15 @@ fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
         (None, Some(upper)) => (format!("fails at {} {unit}", number(upper)), String::new()),
         (None, None) => return why.to_owned(),
     };
-    // In many trials once is a hiccup.
-    let still = run.stood_still.filter(|still| still.times > 1).map(stood_still).unwrap_or_default();
+    let still = run.stood_still.filter(|_| recurs(run)).map(stood_still).unwrap_or_default();
     let brackets = [between.as_str(), why, still.as_str()];
     let brackets = brackets.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
     if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
+}
+
+/// Whether the target froze more than once: in many trials once is a hiccup.
+fn recurs(run: &RunSummary) -> bool {
+    run.stood_still.is_some_and(|still| still.times > 1)
 }
 
 /// `the target froze 7 times, up to 900 ms`.

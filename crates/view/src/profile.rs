@@ -92,9 +92,8 @@ fn head(profile: &Profile) -> Text {
     let Profile { samples, length, hz, .. } = profile;
     let seconds = Nanos::from_millis((length.as_secs_f64() * 10.0).round() as u64 * 100);
     if *samples == 0 {
-        let text = format!(
-            "nothing of it was on a processor in {seconds}, looked at {hz} times a second: it waited"
-        );
+        let text =
+            format!("it was never on a processor in {seconds}, sampled {hz} times a second: it was waiting");
         return Text::empty().and(Tone::Warn, text);
     }
     let time = profile.time_of(*samples);
@@ -202,13 +201,13 @@ fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
     tell(profile.other, "found no room and are in no function: there were too many different ones");
     if profile.lost > 0 {
         lines.push(warn(format!(
-            "the kernel dropped {} samples, whose is not known: torment came too late to take them",
+            "the kernel dropped {} samples of unknown origin: torment was too late to read them",
             grouped(profile.lost)
         )));
     }
     if profile.without_kernel {
         lines.push(warn(
-            "what the kernel does for it was not allowed to be seen, and is in no share: run torment as root, or set \
+            "torment was not allowed to see what the kernel does for it, so no share includes that: run torment as root, or set \
              kernel.perf_event_paranoid to 1"
                 .to_owned(),
         ));
@@ -226,8 +225,8 @@ fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
 fn more(module: &str, why: &Nameless) -> String {
     match why {
         Nameless::Stripped { build_id: Some(id) } => format!(
-            "{module} has been stripped of most names; they are in the package of its debug symbols, or by debuginfod-find \
-             debuginfo {id}, to be put to /usr/lib/debug/.build-id"
+            "{module} has been stripped of most names; get them from its debug-symbol package, or with debuginfod-find \
+             debuginfo {id}, and put them in /usr/lib/debug/.build-id"
         ),
         Nameless::Stripped { build_id: None } => {
             format!("{module} has been stripped of its names, and has no build id; build it without stripping (-s)")
@@ -239,7 +238,7 @@ fn more(module: &str, why: &Nameless) -> String {
                 .to_owned()
         }
         Nameless::Hidden => {
-            "the kernel does not tell the names of its functions (kernel.kptr_restrict); torment as root sees them".to_owned()
+            "the kernel hides the names of its functions (kernel.kptr_restrict); run torment as root to see them".to_owned()
         }
     }
 }
@@ -306,10 +305,7 @@ mod tests {
     fn of_nothing_there_is_nothing() {
         let waits = Profile { samples: 0, stacks: Vec::new(), ..profile() };
         let lines = said(&waits);
-        assert!(
-            lines.iter().any(|line| line.contains("nothing of it was on a processor in 10 s")),
-            "{lines:#?}"
-        );
+        assert!(lines.iter().any(|line| line.contains("it was never on a processor in 10 s")), "{lines:#?}");
         assert!(!lines.iter().any(|line| line.contains('%')), "{lines:#?}");
     }
 }

@@ -5,7 +5,10 @@ use crate::experiment::number_of;
 use crate::words::number;
 use crate::{RunView, Trial, TrialState, Words};
 use record::{Ended, Limit, Purpose};
+use units::Nanos;
 
+/// A trial that is shorter than this may end before a queue shows.
+const BRIEF: Nanos = Nanos::from_secs(5);
 /// Rates are the same to a reader if they differ by less than this share.
 const ALIKE: f64 = 0.0005;
 
@@ -41,6 +44,8 @@ pub(crate) struct Strays {
     pub cold_at: Option<f64>,
     /// Good, above it.
     pub good: usize,
+    /// How long the longest of those was.
+    pub good_for: Nanos,
     /// Void, at what holds or below.
     pub void: usize,
     /// Void, above it.
@@ -75,7 +80,10 @@ impl Strays {
                     found.cold_at = Some(found.cold_at.map_or(at, |known| known.max(at)));
                 }
                 TrialState::Bad if holds => found.bad += 1,
-                TrialState::Good if !holds => found.good += 1,
+                TrialState::Good if !holds => {
+                    found.good += 1;
+                    found.good_for = found.good_for.max(trial.loaded);
+                }
                 TrialState::Void => {
                     *(if holds { &mut found.void } else { &mut found.void_above }) += 1;
                     found.asked = reach(found.asked, at);
@@ -93,7 +101,7 @@ impl Strays {
 
     /// What there is to say of them under a picture; nothing if all lie where they are looked for.
     pub fn words(self, view: &RunView) -> String {
-        let Self { bad, cold, good, void, void_above, undrawn, .. } = self;
+        let Self { bad, cold, good, good_for, void, void_above, undrawn, .. } = self;
         let of = |count: usize, what: &str| number_of(count, &format!("{what} trial"));
         let mut said = String::new();
         if bad > 0 {
@@ -106,9 +114,11 @@ impl Strays {
             said += &format!("; {} before the warm-up, up to the dashed line", of(cold, "bad"));
         }
         // Beyond a limit that was found, what lies there is said by its shade.
-        if good > 0 && view.fails_at().is_none() && view.end.is_some() {
+        let is_brief = good_for < BRIEF;
+        if good > 0 && view.end.is_some() && (is_brief || view.fails_at().is_none()) {
             let why = match view.is_ours() {
                 true => "torment fell behind in others at these rates, so nothing is known to hold there",
+                false if is_brief => "too short to count as held",
                 false => "too little to count as held",
             };
             said += &format!("; {} beyond the line: {why}", of(good, "good"));

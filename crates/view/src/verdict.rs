@@ -145,10 +145,10 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
             return Some(Text::empty().and(Tone::Strong, "not saturated").then(text));
         }
         NoFinding::Unexplained => {
-            (Tone::Warn, "unexplained", "the target was not well, and nothing that was watched explains it")
+            (Tone::Warn, "unexplained", "the target was degraded, and nothing that was watched explains it")
         }
         NoFinding::NotObservable => {
-            (Tone::Warn, "not observable", "the target was not well, and it could not be watched")
+            (Tone::Warn, "not observable", "the target was degraded, and it could not be watched")
         }
         NoFinding::NothingMeasured => return None,
     };
@@ -249,24 +249,24 @@ pub(crate) fn factor(times: f64) -> String {
 /// What a change should give: by as much more than the limit that was found as the capacity is more than what was answered.
 pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
     let Prediction { change, capacity, from, then } = prediction;
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    let longer = freezes::in_the_long_run(view).map(|rate| (rate.0, "held in the long run"));
+    let held = view.limits.first().and_then(|limit| Some((limit.held.or(limit.lower)?, "held")));
+    let held = longer.or(held);
     let limit = |capacity: Rate| match held.zip(*from) {
-        Some((held, from)) => Rate(held * capacity.0 / from.0),
+        Some(((held, _), from)) => Rate(held * capacity.0 / from.0),
         None => capacity,
     };
     let gives = match capacity {
         // With where it comes from, so that whoever reads it can judge it.
-        Some(capacity) => {
-            match held.map(|held| (held, "held")).or(from.map(|from| (from.0, "answered"))).zip(*from) {
-                Some(((base, word), from)) => format!(
-                    "about {} ({} × {} {word})",
-                    rounded(limit(*capacity)),
-                    factor(capacity.0 / from.0),
-                    number(base)
-                ),
-                None => format!("about {}", rounded(limit(*capacity))),
-            }
-        }
+        Some(capacity) => match held.or(from.map(|from| (from.0, "answered"))).zip(*from) {
+            Some(((base, word), from)) => format!(
+                "about {} ({} × {} {word})",
+                rounded(limit(*capacity)),
+                factor(capacity.0 / from.0),
+                number(base)
+            ),
+            None => format!("about {}", rounded(limit(*capacity))),
+        },
         None => "no more than now".to_owned(),
     };
     let then = if then.is_empty() { String::new() } else { format!("; {then}") };

@@ -181,10 +181,7 @@ fn said(sign: &Sign, slope: f64, last: &Sight) -> Meanwhile {
                 number(slope)
             ),
         ),
-        Sign::Stopped => Meanwhile::of(
-            "stopped",
-            "meanwhile its threads were stopped (SIGSTOP, a debugger, a freezer or a snapshot)",
-        ),
+        Sign::Stopped => Meanwhile::of("stopped", "meanwhile its threads were stopped"),
         Sign::Quota => {
             let quota = last.quota.as_ref();
             let of =

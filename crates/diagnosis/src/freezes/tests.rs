@@ -379,11 +379,7 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
             "meanwhile 4 of its threads waited for a disk (/var/log/x)",
             &wait(Wait::Disk { what: "/var/log/x".to_owned() }),
         ),
-        (
-            "stopped",
-            "meanwhile its threads were stopped (SIGSTOP, a debugger, a freezer or a snapshot)",
-            &wait(Wait::Other { what: "stopped".to_owned() }),
-        ),
+        ("stopped", "meanwhile its threads were stopped", &wait(Wait::Other { what: "stopped".to_owned() })),
         ("waiting", "meanwhile 4 of its threads (worker) sleep", &wait(Wait::Sleep)),
         ("nothing", "nothing observed explains it", &|_, _| {}),
     ];

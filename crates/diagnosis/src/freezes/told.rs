@@ -28,14 +28,19 @@ impl Freezes {
         let most = match self.are_alike() {
             true if self.each.len() > 1 => " each".to_owned(),
             true => String::new(),
-            false => format!(" in the median, {longest} at most"),
+            false => format!(" (median), {longest} at most"),
         };
         format!(" for {median}{most}{}", self.apart())
     }
 
+    /// How long one may last.
+    pub fn length(&self) -> Nanos {
+        shown(if self.are_alike() { self.median() } else { self.longest() })
+    }
+
     /// How many have to wait for the end of one at such a rate, in words that `count` makes; none if nobody has.
     pub fn leave(&self, rate: Rate, count: impl Fn(u64) -> String) -> Option<String> {
-        let length = shown(if self.are_alike() { self.median() } else { self.longest() });
+        let length = self.length();
         let left = (rate.0 * length.as_secs_f64()).round() as u64;
         let each = match self.each.len() {
             1 => "it left",
@@ -51,8 +56,8 @@ impl Freezes {
             "quota" => "raise the processor quota, or spread out what uses it up".to_owned(),
             "collector" => "give the heap more room, or choose a collector with short pauses".to_owned(),
             "safepoint" => "the virtual machine's log names them: -Xlog:safepoint".to_owned(),
-            "stolen" => "use a machine whose processors the hypervisor gives to nobody else".to_owned(),
-            "stopped" => "find who stops it: a debugger, a snapshot, a container that is frozen".to_owned(),
+            "stolen" => "use a machine whose processors the hypervisor gives to no other guest".to_owned(),
+            "stopped" => "find what stops it: SIGSTOP, a debugger, a snapshot, a frozen container".to_owned(),
             "disk" => "look at what else uses that disk at those moments".to_owned(),
             "waiting" => {
                 "take a stack trace at such a moment: it shows what that thread waits for".to_owned()

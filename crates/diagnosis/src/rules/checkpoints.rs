@@ -128,14 +128,14 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
             .gave("checkpoint".to_owned())
             .chain(["disk".to_owned()])
             .next(format!(
-                "raise max_wal_size{limit}: checkpoints that only time triggers are rare and spread out"
+                "raise max_wal_size{limit}: checkpoints triggered only by time are rare and spread out"
             ))
             .next("write less: fewer indexes, updates that change something, several changes in one transaction")
             .predicts(
                 "max_wal_size four times as large",
                 None,
-                "the slow seconds are a quarter as many; if they stay, the log or the disk is the limit",
+                "a quarter as many slow seconds; if they stay, the log or the disk is the limit",
             )
-            .unless("a run that is as slow has no checkpoint under way"),
+            .unless("a run that is just as slow has no checkpoint under way"),
     )
 }

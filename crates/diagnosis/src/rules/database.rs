@@ -173,7 +173,7 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<Found> {
             .chain(["disk".to_owned()])
             .next("commit less often: several changes in one transaction, or commit_delay for many sessions")
             .next("a faster disk for pg_wal; synchronous_commit=off where losing the last moments of acknowledged commits is acceptable")
-            .unless("the same load is as slow with synchronous_commit=off"),
+            .unless("the same load is just as slow with synchronous_commit=off"),
     )
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
     }
     let event = asked(case)?.sessions.iter().find(|s| is(s, "Lock", &[])).and_then(|s| s.wait_event.clone());
     let what = match event.as_deref() {
-        Some("transactionid" | "tuple") => "a row that many change".to_owned(),
+        Some("transactionid" | "tuple") => "a row that many sessions change".to_owned(),
         Some("advisory") => "an advisory lock".to_owned(),
         Some(other) => format!("a lock ({other})"),
         None => "a lock".to_owned(),
@@ -216,7 +216,7 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
             .next("a larger connection pool only makes the queue in the database longer")
             .predicts("twice the connections", None, "more sessions wait for the same lock")
             .unless(format!(
-                "fewer than {} of the busy sessions wait for locks in a run that is as slow",
+                "fewer than {} of the busy sessions wait for locks in a run that is just as slow",
                 Share(SHARE)
             )),
     )
@@ -255,7 +255,7 @@ pub(crate) fn reads(case: &Case<'_>) -> Option<Found> {
             .chain(["disk".to_owned()])
             .next("more memory (shared_buffers and page cache), an index, or a smaller working set")
             .next("a larger connection pool will not help")
-            .unless("the same load is as slow with all its data in memory"),
+            .unless("the same load is just as slow with all its data in memory"),
     )
 }
 
@@ -363,7 +363,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
             .next("make the statements cheaper: an index, another plan (EXPLAIN ANALYZE), fewer rows")
             .next("then more processors for the database; a larger pool will not help")
             .predicts("twice the connections", None, "more sessions share the same processors")
-            .unless("its processes are idle in a run that is as slow"),
+            .unless("its processes are idle in a run that is just as slow"),
     )
 }
 
@@ -460,6 +460,6 @@ pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<Found> {
             .chain([case.name().to_owned()])
             .next("keep transactions short: no remote calls and no computing between begin and commit")
             .next("then the same pool serves more; a larger one only hides it")
-            .unless("transactions are short in a run that is as slow"),
+            .unless("transactions are short in a run that is just as slow"),
     )
 }

@@ -31,7 +31,7 @@ impl Carriers<'_> {
             ),
             (true, false) => {
                 format!(
-                    "All requests pass through {some} of {whose}, which keep a processor each busy all the time: {more}."
+                    "All requests pass through {some} of {whose}, each of which keeps a processor busy all the time: {more}."
                 )
             }
             (false, _) => format!(
@@ -100,7 +100,9 @@ impl Carriers<'_> {
             (false, _) => "have more such threads or processes, up to the number of processors".to_owned(),
         };
         let second = match loops {
-            true => "or make a request cheaper, or do its work elsewhere: while the loop computes, all wait",
+            true => {
+                "or make a request cheaper, or do its work elsewhere: while the loop computes, everything else waits"
+            }
             false => "or make a request cheaper: torment profile PID shows which code takes the time",
         };
         let [thing, things] = if *loops { ["process", "processes"] } else { ["such thread", "such threads"] };
@@ -117,6 +119,6 @@ impl Carriers<'_> {
                 Some(Rate(case.bad.load.answered * gain)),
                 then_the_machine(case, if held { 2.0 * threads } else { gain * threads }),
             )
-            .unless("the thread is idle part of the time in a run that is as slow")
+            .unless("the thread is idle part of the time in a run that is just as slow")
     }
 }

@@ -77,7 +77,7 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
             ))
             .evidence(
                 fact(format!(
-                    "in {} of {} degraded seconds freezes had left most of those who waited",
+                    "in {} of {} degraded seconds most of the waiting requests were left over from freezes",
                     number(count_held as f64),
                     number(held.len() as f64)
                 ))
@@ -94,6 +94,6 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
             .chain(["requests".to_owned()])
             .gave(station)
             .next(found.advice())
-            .unless("as many wait in trials in which it does not freeze"),
+            .unless("as many requests wait in trials without a freeze"),
     )
 }

@@ -5,7 +5,7 @@ use crate::case::Case;
 use crate::condition::Condition;
 use crate::found::{Found, fact, source};
 use crate::way::used;
-use crate::words::{count, number, three_digits, time};
+use crate::words::{count, factor, number, three_digits, time};
 use crate::workers::Workers;
 use record::watch::{Look, Peer, Postgres};
 use record::{Arithmetic, Cause, Evidence, Place, Station, Use};
@@ -196,15 +196,14 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     }
     let name = case.name();
     let (outstanding, uses) =
-        (number(load.outstanding), format!("{} of {} processors", number(case.cpu()), number(case.cpus())));
+        (number(load.outstanding), format!("{} of {} processors", factor(case.cpu()), number(case.cpus())));
     let found = Found::new(Cause::Inside)
         .says(match &one {
             Some(one) => format!(
-                "By its answers, {name} serves {} at a time ({} × {} each, its way included): of {} offered {outstanding} wait inside it, and it uses {uses}.",
+                "{name} serves {} at a time: one alone takes {}, and it answers {}. In overload {outstanding} wait inside it, while it uses {uses}.",
                 count(one.served, "request"),
-                Rate(three_digits(one.measured.0)),
                 time(one.alone),
-                Rate(three_digits(load.offered))
+                Rate(three_digits(one.measured.0))
             ),
             None => format!(
                 "{outstanding} requests wait inside {name}, which uses {uses}; its threads do not show what they wait for."
@@ -217,7 +216,7 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
         .evidence(outstanding_fact(case))
         .evidence(
             fact(format!(
-                "{} threads, of which {} run or want to",
+                "{} threads, {} of them running or ready to run",
                 number(threads),
                 number(case.cpu() + case.runnable())
             ))
@@ -296,16 +295,17 @@ impl AtOnce {
             .chain(["requests".to_owned()])
             .gave(station)
             .next(format!(
-                "find what limits it to {} at a time ({what}) and raise that, or make a request shorter: {} now",
-                number(served),
-                time(each)
+                "find what limits it to {} at a time ({what}) and raise that, or make a request shorter",
+                number(served)
             ))
-            .next("its own metrics may name it (--metrics URL), or those of what it talks to (--postgres URL)")
+            .next(
+                "its own metrics may name it (--metrics URL), or those of what it talks to (--postgres URL)",
+            )
             .doubles(
                 case,
                 format!("{twice} at a time"),
                 load.answered,
-                "if the rate stays the same, it is the rate that is limited, not how many are served at a time",
+                "if the rate stays the same, a rate limit is at work, not a concurrency limit",
             )
             .unless(format!("more than {} are under way in it at once", number(served)))
     }

@@ -81,7 +81,7 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
             .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
             .next("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
             .next("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
-            .unless(format!("pauses below {} of the time in a run that is as slow", Share(STOPPED))),
+            .unless(format!("pauses below {} of the time in a run that is just as slow", Share(STOPPED))),
     )
 }
 
@@ -197,6 +197,6 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
             )
             .chain(["requests".to_owned(), "code not yet compiled".to_owned(), "compilers".to_owned()])
             .next("warm it up first: load it for a minute below its limit, then measure")
-            .unless("it is as slow after a minute of load"),
+            .unless("it is just as slow after a minute of load"),
     )
 }

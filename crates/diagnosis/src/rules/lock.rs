@@ -41,7 +41,7 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             case.name(),
             number(crowd.workers.all),
             match interpreter {
-                true => "the interpreter's lock: one thread at a time computes",
+                true => "the interpreter's lock: only one thread computes at a time",
                 false => "one lock: one request at a time gets through",
             }
         ))

@@ -55,7 +55,7 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
     Some(
         Found::new(Cause::Neighbour)
             .says(format!(
-                "Others use {} of the processors in use on this machine: {}.",
+                "Other processes use {} of the processors in use on this machine: {}.",
                 Share(share),
                 names.first().cloned().unwrap_or_default()
             ))
@@ -92,6 +92,6 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
                 "processors used by others".to_owned(),
             ])
             .next("stop or move the neighbour, or pin it to other processors, and measure again")
-            .unless("the target is as slow once the neighbour is gone"),
+            .unless("the target is just as slow once the neighbour is gone"),
     )
 }

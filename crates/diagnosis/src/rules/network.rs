@@ -95,7 +95,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
                 "find where they are lost: ip -s link, ethtool -S, tc -s qdisc, and the same on \
                  the way to the clients",
             )
-            .unless(format!("less than {} are retransmitted in a run that is as slow", Share(AGAIN))),
+            .unless(format!("less than {} are retransmitted in a run that is just as slow", Share(AGAIN))),
     )
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn drops(case: &Case<'_>) -> Option<Found> {
             .evidences(drops_fact(case, network))
             .chain(["requests".to_owned(), "packets".to_owned(), "dropped".to_owned()])
             .next(advice)
-            .unless("nothing is dropped in a run that is as slow"),
+            .unless("nothing is dropped in a run that is just as slow"),
     )
 }
 
@@ -241,6 +241,6 @@ pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
             ))
             .chain(["answers".to_owned(), format!("a link of {speed} a second")])
             .next("send less: compress, cache nearer to clients, smaller answers; or a faster link")
-            .unless("the link has room in a run that is as slow"),
+            .unless("the link has room in a run that is just as slow"),
     )
 }

@@ -81,7 +81,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
                 format!("{} workers", number(2.0 * workers.all)),
                 case.bad.load.answered,
                 "what they wait for is the next limit; if the rate stays the same, it was the \
-                 cause already",
+                 cause all along",
             )
             .unless("workers are idle while requests wait"),
     )
@@ -101,7 +101,7 @@ fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
         Some(each) => {
             let all = Bytes((each.0 as f64 * workers.all) as u64);
             format!(
-                "{advice}; {} threads more take {all} here, {each} each and what their stacks touch",
+                "{advice}; {} more threads take {all} here: {each} each, plus what their stacks touch",
                 number(workers.all)
             )
         }
@@ -216,7 +216,7 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
             .chain([what])
             .next("write less often, write the data of several requests at once, or use a faster disk")
             .unless(format!(
-                "fewer than {} of the workers wait for a disk in a run that is as slow",
+                "fewer than {} of the workers wait for a disk in a run that is just as slow",
                 Share(SHARE)
             )),
     )

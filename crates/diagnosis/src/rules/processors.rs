@@ -95,13 +95,13 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
                 service_cpu,
             )])
             .next("raise the quota (cpu.max, CPUQuota, --cpus, resources.limits.cpu), or remove it")
-            .next("or have fewer threads want a processor at once: workers, collector, compilers")
+            .next("or let fewer threads compete for a processor at once: workers, collector, compilers")
             .predicts(
                 format!("twice the quota ({})", number(2.0 * quota.cpus)),
                 Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
                 "processors are the next limit; if the rate does not rise, the quota was not the cause",
             )
-            .unless(format!("throttled periods below {} in a run that is as slow", Share(THROTTLED))),
+            .unless(format!("throttled periods below {} in a run that is just as slow", Share(THROTTLED))),
     )
 }
 
@@ -166,7 +166,7 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
             let others: Vec<&str> =
                 case.downstreams().filter(|(s, _)| shares(case, s)).map(|(s, _)| s.name.as_str()).collect();
             format!(
-                "{} needs more processor time: it shares {} with {}, they use {} of it, and {} more \
+                "{} needs more processor time: it shares {} with {}; together they use {}, and {} more \
                  threads are ready to run.",
                 case.name(),
                 count(cpus, "processor"),
@@ -177,7 +177,7 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
         } else {
             let rest = match lined_up {
                 true => format!("{} more threads are ready to run", number(runnable)),
-                false => "queues the rest by itself, for no thread is ready to run".to_owned(),
+                false => "queues the rest by itself, since no thread is ready to run".to_owned(),
             };
             let (used, cpus) = (number(used), number(cpus));
             format!("{} needs more processor time: it uses {used} of {cpus}, and {rest}.", case.name())
@@ -235,7 +235,7 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
             .next(more)
             .nexts(fewer_connections(case))
             .predicts(
-                "half of that time a request, or twice the processors",
+                "half that time per request, or twice the processors",
                 Some(Rate(2.0 * case.bad.load.answered)),
                 match then_the_machine(case, 2.0 * cpus) {
                     ends if 2.0 * cpus >= host => ends,
@@ -244,7 +244,7 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
                         .to_owned(),
                 },
             )
-            .unless(format!("the service uses less than {} of its processors and is as slow", Share(FULL))),
+            .unless(format!("the service uses less than {} of its processors and is just as slow", Share(FULL))),
     )
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let queued = format!(
-        "{} connections wait at {} to be accepted, {} may",
+        "{} connections wait at {} to be accepted; at most {} can",
         listener.queued, listener.address, listener.backlog
     );
     let load = &case.bad.load;
@@ -127,7 +127,7 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
     Some(
         Found::new(Cause::TaskLimit)
             .says(format!(
-                "{} may not have more threads: {} of {} are taken ({what}).",
+                "{} cannot get more threads: {} of {} are taken ({what}).",
                 case.name(),
                 grouped(used),
                 grouped(limit)
@@ -207,7 +207,7 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<Found> {
                  their total number",
             )
             .next("count heap, stacks, buffers and page cache against the limit before raising it")
-            .unless("memory in use stays below the limit in a run that is as slow"),
+            .unless("memory in use stays below the limit in a run that is just as slow"),
     )
 }
 

@@ -129,7 +129,7 @@ impl Grounds {
             }
             Self::Held { asked, stood, .. } => {
                 let closed = asked.saturating_sub(*stood);
-                format!("the target closed {closed} of {asked} connections on which nothing was asked")
+                format!("the target closed {closed} of {asked} connections on which no request was sent")
             }
             Self::FewFiles { allowed, room } => format!(
                 "this process may open {allowed} files, so at most {room} connections are made; raise the hard \
@@ -155,19 +155,19 @@ impl Grounds {
                 )
             }
             Self::Uneven { p99, median } => format!(
-                "its answers take {p99} at p99, those of the median worker {median}, though it sends in time: its way \
-                 to the target is another"
+                "its answers take {p99} at p99, the median worker's {median}, though it sends on time: its path \
+                 to the target differs"
             ),
             Self::Unlike { place, arch, version } => format!(
-                "{place} is of another kind ({arch}) than the coordinator's machine: that its torment {version} is made from the same \
-                 sources cannot be told; build both from the same commit"
+                "{place} has a different architecture ({arch}) from the coordinator's machine: whether its torment {version} was built from the same \
+                 sources cannot be checked; build both from the same commit"
             ),
             Self::Beside { place } => format!(
                 "{place} is the target's own machine, and the load takes from it what the target needs: leave that host out, \
-                 unless it is to be so"
+                 unless that is intended"
             ),
             Self::NoRoom { wanted, there, why } => {
-                format!("{wanted} workers are wanted from here on, and only {there} can be had: {why}")
+                format!("{wanted} workers are needed from here on, but only {there} are available: {why}")
             }
             Self::NotReset { trial, why } => {
                 format!("the state was not restored before trial {trial}: {why}")

@@ -75,7 +75,7 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             Doubt::ConnectionsLost,
             held(100, 60, None),
             r#""held":{"asked":100,"made":100,"stood":60,"refused":null}"#,
-            "the target closed 40 of 100 connections on which nothing was asked",
+            "the target closed 40 of 100 connections on which no request was sent",
         ),
         (
             Doubt::NoMoreWorkers,
@@ -85,7 +85,7 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
                 why: "worker 2 has no node: 0/3 are available".to_owned(),
             },
             r#""no_room":{"wanted":4,"there":2,"why":"worker 2 has no node: 0/3 are available"}"#,
-            "4 workers are wanted from here on, and only 2 can be had: worker 2 has no node: 0/3 are available",
+            "4 workers are needed from here on, but only 2 are available: worker 2 has no node: 0/3 are available",
         ),
         (
             Doubt::NoLimit,

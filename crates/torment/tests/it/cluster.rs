@@ -328,7 +328,7 @@ fn a_fleet_of_pods_grows_before_it_is_the_limit() {
     assert_eq!(workers, 1, "{ended}");
     assert!(ended.took < Duration::from_secs(60), "{ended}");
     // Once, with what the cluster says.
-    let said = "workers are wanted from here on, and only 1 can be had: the cluster makes no pods: ";
+    let said = "workers are needed from here on, but only 1 are available: the cluster makes no pods: ";
     assert_eq!(ended.stderr.matches(said).count(), 1, "{ended}");
     assert!(ended.stderr.contains("exceeded quota: few"), "{ended}");
 }

@@ -139,7 +139,7 @@ impl Measure {
         else {
             return self.title.clone();
         };
-        let title = if self.id == "capacity" { "limit" } else { self.title.as_str() };
+        let title = if self.id == "capacity" { "limit" } else { self.title.trim_start_matches("response ") };
         if self.id == "goal" {
             return format!("{title} {}", self.difference_words(&difference)).trim().to_owned();
         }

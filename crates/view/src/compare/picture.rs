@@ -48,7 +48,7 @@ impl RunComparison {
         let judged = !self.doubts.iter().any(|doubt| doubt.doubt == Doubt::OtherLoad);
         let better = if less_is_better { DOWN } else { UP };
         let (x, note) = match judged {
-            true => (format!("times as much{better}"), "the zone that it lies in entirely is the answer"),
+            true => (format!("times as much{better}"), "the zone that contains all of it is the answer"),
             false => ("times as much".to_owned(), "their loads differ, so none is called better or worse"),
         };
         let note = format!("line: the 95 % interval of a difference, by the seconds of one run each; {note}");

@@ -203,8 +203,7 @@ fn adjective(measure: &str, worse: bool) -> &'static str {
 }
 
 /// What to do before a difference of two runs is believed.
-const REPEAT: &str =
-    "before you rely on it, repeat both with torment try: it makes them in turns, several times each";
+const REPEAT: &str = "before you rely on it, repeat both with torment try, which alternates them";
 /// What is said of each run at the top: with what its load was, a verdict begins.
 const TOLD: Doubt = Doubt::OtherLoad;
 /// What is said of runs that differ because somebody wanted to see what that does.
@@ -236,15 +235,16 @@ impl RunComparison {
         }
         match self.standing() {
             Standing::Undecided | Standing::Unknown => next(
-                "repeat both for longer (-d, of a search --budget), or repeat them with torment try",
-                "four times the load halves an interval",
+                "repeat both for longer (-d, or --budget for a search), or repeat them with torment try",
+                "four times as long halves an interval",
             ),
-            Standing::Same => {
-                next(REPEAT, "no difference again, with an interval that holds for further runs")
-            }
+            Standing::Same => next(
+                REPEAT,
+                "no difference again, with an interval that covers how much runs differ by themselves",
+            ),
             Standing::Better | Standing::Worse => next(
                 REPEAT,
-                "if it is not chance, the same difference again, with an interval that holds for further runs",
+                "the same difference again, unless it is chance, with an interval that covers how much runs differ by themselves",
             ),
         }
     }

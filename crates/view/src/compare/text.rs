@@ -36,7 +36,7 @@ impl RunComparison {
         if !gave.is_empty() {
             lines.push(Text::empty());
             lines.push(Text::plain("  ").and(Tone::Strong, "what gave first"));
-            let width = self.titles();
+            let width = self.width();
             for (run, said) in gave {
                 lines.extend(wrapped(&format!("    {:width$}  ", run.title), said, Tone::Plain));
             }
@@ -48,13 +48,18 @@ impl RunComparison {
         lines
     }
 
-    fn titles(&self) -> usize {
-        self.runs.iter().map(|run| run.title.chars().count()).max().unwrap_or(0)
+    /// The name of each that no other has, or its id.
+    pub fn titles(&self) -> impl Iterator<Item = &str> {
+        self.runs.iter().map(|run| run.title.as_str())
+    }
+
+    fn width(&self) -> usize {
+        self.titles().map(|title| title.chars().count()).max().unwrap_or(0)
     }
 
     /// Which runs they are, one line each.
     fn names(&self) -> Vec<Text> {
-        let width = self.titles();
+        let width = self.width();
         let line = |run: &Compared| {
             let id = if run.title == run.id.0 { String::new() } else { format!("  {}", run.id) };
             let commit =

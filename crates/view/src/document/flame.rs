@@ -48,7 +48,7 @@ impl Flame {
         let call =
             |FlameCall { depth, name, samples, beside }: &FlameCall| (*depth, *name, *samples, *beside);
         let note = format!(
-            "the wider, the more processor time, with what it calls below it; what has less than {} % is left out",
+            "wider: more processor time, including what it calls below it; anything with less than {} % is left out",
             flames.least * 100.0
         );
         Self {

@@ -54,7 +54,7 @@ pub(crate) fn says(judged: &Judged) -> (String, Tone) {
     let text = judged.ratio.as_ref().map_or_else(|| word.to_owned(), |r| format!("{word}, {}", ratio(r)));
     match tone {
         Tone::Good | Tone::Bad => {
-            (format!("{word}, but it is the same: do not trust this measure"), Tone::Bad)
+            (format!("{word}, though nothing was changed: do not trust this measure"), Tone::Bad)
         }
         Tone::Strong => (text, Tone::Good),
         tone => (text, tone),

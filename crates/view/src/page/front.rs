@@ -151,21 +151,18 @@ fn both(view: &RunView) -> Vec<Text> {
             let found = view.diagnosis.as_ref()?;
             if found.findings.is_empty() { None } else { verdict::sentences(found).into_iter().next() }
         })
-        .or_else(|| if held_all { verdict::none(view.diagnosis.as_ref()?) } else { None })
         .or_else(|| if is_found { lines.next() } else { None })
         .or_else(|| if held_all { None } else { lines.next() })
-        .or_else(|| verdict::none(view.diagnosis.as_ref()?));
+        .or_else(|| if held_all { None } else { verdict::none(view.diagnosis.as_ref()?) });
     first.into_iter().chain(why).chain(second).chain(full_too(view)).chain(cost_beside(view)).collect()
 }
 
 /// Where torment was the limit, what the target had next to nothing left of: then it may be near its own.
 fn full_too(view: &RunView) -> Option<Text> {
     let full = view.diagnosis.as_ref().filter(|_| view.is_ours())?.full_too()?;
-    let said = Text::empty().and(Tone::Strong, "the target may be near its own limit");
-    Some(
-        said.then(format!(": {}", full.sentence))
-            .and(Tone::Faint, format!(" ({} confidence)", full.confidence.word())),
-    )
+    let is = if full.confidence.word() == "high" { "is" } else { "may be" };
+    let said = Text::empty().and(Tone::Strong, format!("the target {is} near its own limit, too"));
+    Some(said.then(format!(": {}", full.sentence)))
 }
 
 /// What freezes cost beside a limit that stays the same without them, to stand below what sets that.
@@ -177,8 +174,7 @@ fn cost_beside(view: &RunView) -> Vec<Text> {
         return verdict::sentences(found);
     }
     let Some(line) = freezes::line(view) else { return Vec::new() };
-    let (tone, costs) = freezes::no_limit(view);
-    vec![line.and(tone, costs)]
+    vec![line.and(Tone::Faint, freezes::no_limit(view))]
 }
 
 /// Why a limit is not green, where what holds does not say it.
@@ -186,7 +182,7 @@ fn less_sure(view: &RunView) -> Option<&'static str> {
     view.limits.first()?.lower?;
     Some(match view.search_ended()? {
         Ended::Noisy => "its capacity varies",
-        Ended::BudgetSpent => "time ran out",
+        Ended::BudgetSpent => "the search ran out of time",
         Ended::NonStationary => "the target kept changing",
         Ended::NotRecovered => "the target did not recover from an overload",
         Ended::Interrupted => "interrupted",
@@ -246,14 +242,14 @@ fn hedge(view: &RunView, said: &mut [Text]) {
     if let Some(line) = line {
         let word = first.confidence.word();
         // That it froze is sure.
-        let (tone, sure) = match first.cause {
-            Cause::Freeze if freezes::beside(view).is_some() => freezes::no_limit(view),
-            Cause::Freeze => (Tone::Faint, format!(" ({word} confidence that this sets the limit)")),
-            _ => (Tone::Faint, format!(" ({word} confidence)")),
+        let sure = match first.cause {
+            Cause::Freeze if freezes::beside(view).is_some() => freezes::no_limit(view).to_owned(),
+            Cause::Freeze => format!(" ({word} confidence that this sets the limit)"),
+            _ => format!(" ({word} confidence)"),
         };
         let reckoned = verdict::reckoned(view, found).filter(|_| !view.is_ours());
         let line_with = reckoned.into_iter().fold(std::mem::take(line), |line, reckoned| line.then(reckoned));
-        *line = line_with.and(tone, sure);
+        *line = line_with.and(Tone::Faint, sure);
     }
 }
 

@@ -14,6 +14,8 @@ const NEAR: RangeInclusive<f64> = 0.97..=1.03;
 const EASY: RangeInclusive<f64> = 0.78..=0.82;
 /// What to plan for, as a share of what holds, whether or not that is the limit: the rest is for what a search does not see.
 const EASILY: f64 = 0.8;
+/// A rate that differs by more than this from the share is about that share.
+const ROUNDED: f64 = 0.01;
 /// A figure of a rate this much lower is told with that rate.
 const THERE: f64 = 0.98;
 
@@ -52,16 +54,18 @@ fn of_load(view: &RunView) -> Option<(&'static str, String)> {
     match (view.goal_met()?, rate) {
         (false, rate) => {
             let rate = rate?;
-            Some(("plan for", format!("less than {rate}; how much it holds: torment find")))
+            Some(("plan for", format!("less than {rate}; torment find shows how much it holds")))
         }
         (true, rate) => {
             let times = load.figures.response()?.quantiles;
             let quick = format!("p50 is {} and p99 {}", times.p50, times.p99);
             Some(match rate {
                 Some(rate) if freezes::recur(view) => {
-                    ("plan for", format!("{rate}, all that was tried: {quick} until the freezes are gone"))
+                    ("tried", format!("{rate} alone: {quick}, with the freezes"))
                 }
-                Some(rate) => ("plan for", format!("{rate}, all that was tried: {quick}")),
+                Some(rate) => {
+                    ("tried", format!("{rate} alone: {quick}; torment find shows how much it holds"))
+                }
                 None => ("response time", quick),
             })
         }
@@ -72,6 +76,8 @@ fn of_load(view: &RunView) -> Option<(&'static str, String)> {
 struct Plan {
     rate: f64,
     why: String,
+    /// It is a share of something, and a rate near to it does as well.
+    is_share: bool,
 }
 
 impl Plan {
@@ -81,14 +87,14 @@ impl Plan {
             Some(rate) => (rate.0, " for longer than a trial"),
             None => (held, ""),
         };
-        let mut plan =
-            Self { rate: holds * EASILY, why: format!("80 % of what holds{longer}, to have room") };
+        let why = format!("80 % of what holds{longer}, to have room");
+        let mut plan = Self { rate: holds * EASILY, why, is_share: true };
         let lower = view.limits.first().and_then(|limit| limit.lower).filter(|lower| *lower < plan.rate);
         if let Some(lower) = lower {
-            plan = Self { rate: lower, why: "the lower end of the interval".to_owned() };
+            plan = Self { rate: lower, why: "the lower end of the interval".to_owned(), is_share: false };
         }
         if let Some(knee) = knee(view).filter(|knee| *knee <= plan.rate) {
-            plan = Self { rate: knee, why: "where the knee is".to_owned() };
+            plan = Self { rate: knee, why: "where the knee is".to_owned(), is_share: false };
         }
         plan
     }
@@ -144,7 +150,8 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
         }
     });
     let near = near.map(|near| format!("; p99 up to {near} near {}/s{in_bad}", number(held)));
-    Some(format!("{rate}, {}{}{}", plan.why, quick.unwrap_or_default(), near.unwrap_or_default()))
+    let about = if plan.is_share && (rate.0 / plan.rate - 1.0).abs() > ROUNDED { "about " } else { "" };
+    Some(format!("{rate}, {about}{}{}{}", plan.why, quick.unwrap_or_default(), near.unwrap_or_default()))
 }
 
 /// Where lateness stands among the times of a load.

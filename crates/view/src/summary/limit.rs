@@ -3,9 +3,9 @@
 use super::LITTLE;
 use crate::strays::{Stood, good_at, measured_well};
 use crate::words::number;
-use crate::{RunView, Text, Tone, Trial, Words};
+use crate::{RunView, Text, Tone, Trial, Words, freezes};
 use record::{Ended, Limit};
-use units::{Nanos, grouped};
+use units::{Nanos, Rate, grouped};
 
 /// Two rates whose quotient is below this are alike to a reader.
 const ALIKE: f64 = 1.01;
@@ -15,7 +15,9 @@ const WIDE: f64 = 0.1;
 /// What holds, from a search that ended so.
 pub(super) fn told(view: &RunView, limit: &Limit, held: f64, ended: &Ended, tone: Tone) -> Text {
     let verb = holds(ended, limit.held, limit.lower, limit.upper);
-    let of = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
+    let nine = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
+    let longer = freezes::in_the_long_run(view).map(|rate| longer(view, rate)).unwrap_or_default();
+    let of = format!("{nine}{longer}");
     let unit = &limit.unit;
     let open = open(ended, Some(held), view.fails_anyway(), Some(view.is_ours()));
     let behind = |mark: &str| open.as_ref().map(|open| format!("{mark} {open}")).unwrap_or_default();
@@ -25,8 +27,9 @@ pub(super) fn told(view: &RunView, limit: &Limit, held: f64, ended: &Ended, tone
                 format!(": only {} at {} {unit}{}", view.words().count(due), number(held), behind(";"));
             return Text::empty().and(Tone::Warn, "too little to say").then(only);
         }
-        Weight::Weak => {
-            Text::empty().and(Tone::Warn, format!("weak: {verb} {} {unit}{of}{}", number(held), behind(";")))
+        Weight::Weak(longest) => {
+            let only = format!("{verb} {} {unit}{of}, for {longest} only{}", number(held), behind(";"));
+            Text::empty().and(Tone::Warn, only)
         }
         Weight::Full => Text::empty().and(tone, format!("{verb} {} {unit}{of}{}", number(held), behind(":"))),
     };
@@ -52,9 +55,11 @@ pub(crate) fn holds(
     }
 }
 
-/// What the eye is to make of what a search came to: on its page, in its picture and in the list of runs.
-pub(crate) fn tone(ended: &Ended) -> Tone {
+/// What the eye is to make of what a search came to: on its page, in its picture and in the list of runs. `freezes`: the target froze now and
+/// then.
+pub(crate) fn tone(ended: &Ended, freezes: bool) -> Tone {
     match ended {
+        Ended::Converged if freezes => Tone::Warn,
         Ended::Converged => Tone::Good,
         // As far as it was asked to look all is well.
         Ended::MaxReached => Tone::Strong,
@@ -95,7 +100,7 @@ pub(crate) fn open(
             _ => format!("{fails}, torment fell behind in between"),
         },
         (Ended::GeneratorLimit, None) => match ours {
-            Some(true) => "torment was the limit, so that of the target is not known".to_owned(),
+            Some(true) => "torment was the limit, and the target's is not known".to_owned(),
             Some(false) => format!("above that {HELD_UP}"),
             None => "above that torment fell behind".to_owned(),
         },
@@ -114,8 +119,8 @@ const MOMENT: Nanos = Nanos::from_secs(5);
 enum Weight {
     /// So few requests that nothing is to be said.
     Little(u64),
-    /// A single short trial.
-    Weak,
+    /// A single short trial, which is so long.
+    Weak(Nanos),
     Full,
 }
 
@@ -124,14 +129,25 @@ fn weight(view: &RunView, limit: &Limit) -> Weight {
     let short = || {
         let good =
             limit.lower.into_iter().flat_map(|lower| measured_well(view).filter(move |t| t.is_at(lower)));
-        good.map(|trial| trial.loaded).max().is_some_and(|longest| longest < MOMENT)
+        good.map(|trial| trial.loaded).max().filter(|longest| *longest < MOMENT)
     };
     match trials {
         0 => Weight::Full,
         _ if due < LITTLE => Weight::Little(due),
-        1 if limit.held.is_none() && short() => Weight::Weak,
+        1 if limit.held.is_none() => short().map_or(Weight::Full, |longest| Weight::Weak(whole(longest))),
         _ => Weight::Full,
     }
+}
+
+/// That what holds in trials is more than what does for longer, of a target that freezes: ` in trials of 10 s, and about 450 for longer`.
+fn longer(view: &RunView, rate: Rate) -> String {
+    let longest = measured_well(view).map(|trial| trial.loaded).max();
+    let trials = longest.map(|longest| format!(" in trials of {}", whole(longest))).unwrap_or_default();
+    format!("{trials}, and about {} for longer", number(rate.0))
+}
+
+fn whole(time: Nanos) -> Nanos {
+    Nanos::from_secs(time.as_secs_f64().round() as u64)
 }
 
 /// Between what and what, from how many trials: ` (between …; 3 trials of 10 s, …)`.

@@ -56,7 +56,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         Some(false) => Text::empty().and(Tone::Bad, "goal not met").then(format!(": {goal}")),
         None => Text::empty()
             .and(Tone::Warn, "not trustworthy")
-            .then(format!(": whether {goal} is met cannot be said")),
+            .then(format!(": it is unknown whether {goal} is met")),
     };
     if let Some(load) = load {
         let at = load.rate.map(|rate| format!("{rate} for ")).unwrap_or_default();
@@ -73,7 +73,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         let counted = match why {
             // Lost is what a queue that grows would come to.
             Some(why) if bad == 0 => {
-                format!("{why}, so that share would be lost in the long run; none of {all} was yet")
+                format!("{why}, so that share would be lost in the long run; none of {all} has been yet")
             }
             Some(why) => format!("{} of {all} bad; {why}", grouped(bad)),
             None => format!("{} of {all} bad", grouped(bad)),

@@ -47,9 +47,15 @@ pub(crate) fn so_far(lead: Text, view: &RunView, making: &Making) -> Text {
         .then(format!(": it fell behind again and again, and sends at most {most} {unit} to this target"))
 }
 
+/// Whether the target is next to its own limit.
+fn is_full(view: &RunView) -> bool {
+    view.diagnosis.as_ref().and_then(Diagnosis::full_too).is_some()
+}
+
 /// What helps.
 pub(super) fn next(view: &RunView, making: Option<&Making>) -> Text {
-    Text::labelled("next", remedy(view, making))
+    let relieve = if is_full(view) { "; and relieve the target, as said above" } else { "" };
+    Text::labelled("next", format!("{}{relieve}", remedy(view, making)))
 }
 
 /// What that should bring: by what a request costs, a processor makes so many.
@@ -59,10 +65,10 @@ pub(super) fn brings(view: &RunView, making: Option<&Making>) -> Text {
     let rate = number(rounded(Rate(1.0 / each.as_secs_f64())).0);
     let (unit, one) = (view.words().unit(), view.words().arrival());
     let more = processors(view);
-    let saturates = match view.diagnosis.as_ref().and_then(Diagnosis::full_too) {
-        Some(_) => "; the target is near its own limit: to see more of it, raise that, too",
-        None => ", unless the target saturates first",
+    let saturates = match is_full(view) {
+        true => "; the target takes little more until it is relieved",
+        false => ", unless the target saturates first",
     };
-    let text = format!("{more} sends about {rate} {unit} ({each} per {one}){saturates}");
+    let text = format!("{more}, if as fast as here, sends about {rate} {unit} ({each} per {one}){saturates}");
     Text::labelled("expect", text)
 }

@@ -32,7 +32,6 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.extend(warm(view.words(), *warmed_up));
         lines.extend(head);
         lines.extend(freezes::line(view));
-        lines.extend(freezes::longer(view));
         lines.push(Text::empty());
         lines.extend(verdict::lines(view));
         lines = indented(lines);
@@ -119,12 +118,12 @@ fn lost_anyway(words: Words, lost: &Background) -> Text {
     let text = format!("1 of {one} fails{how}");
     let rest = if lost.seen {
         format!(
-            " at any rate, also at {} {unit}: the goal is met at none. The limit is that of the others",
+            " at any rate, even at {} {unit}: no rate meets the goal. The limit is for the others",
             number(lost.at)
         )
     } else {
         format!(
-            ", too rarely to tell whether also at {} {unit}. The limit given is that of the others",
+            ", too rarely to tell whether it does so at {} {unit}, too. The limit given is for the others",
             number(lost.at)
         )
     };

@@ -34,8 +34,7 @@ fn blocks(view: &RunView) -> Option<Text> {
     };
     let launched = |name: &str, row: &str| {
         let [alone, joined] = ["0 MiB, launch", JOINED_EMPTY].map(|column| find(row, column));
-        let joined =
-            joined.map(|joined| format!(" ({} until it has ended)", value(joined.unit, joined.median)));
+        let joined = joined.map(|joined| format!(" ({} until joined)", value(joined.unit, joined.median)));
         Some(format!("{name} {}{}", value(alone?.unit, alone?.median), joined.unwrap_or_default()))
     };
     let switched = find("futex, threads", "one processor").and_then(|figure| {
@@ -45,7 +44,7 @@ fn blocks(view: &RunView) -> Option<Text> {
     let said = [launched("a thread", "pthread_create"), launched("a process", "fork"), switched];
     let said: Vec<String> = said.into_iter().flatten().collect();
     let is_doubtful = view.measured.iter().all(|figure| !figure.caveats.is_empty());
-    let (cost, tone) = if is_doubtful { ("doubtful cost", Tone::Warn) } else { ("cost", Tone::Strong) };
+    let (cost, tone) = if is_doubtful { ("cost, in doubt", Tone::Warn) } else { ("cost", Tone::Strong) };
     (!said.is_empty()).then(|| Text::empty().and(tone, format!("{cost}: {}", said.join(", "))))
 }
 
@@ -61,8 +60,7 @@ fn ranges(view: &RunView) -> Option<Text> {
             let is_it = figure.table == range.table && figure.row == range.most && what == JOINED;
             is_it && range.most_at.as_ref().is_none_or(|most_at| most_at == at)
         });
-        let joined =
-            joined.map(|joined| format!(", until it has ended {}", value(joined.unit, joined.median)));
+        let joined = joined.map(|joined| format!(", {} until joined", value(joined.unit, joined.median)));
         format!("{}{}", range_words(range), joined.unwrap_or_default())
     };
     let ranges: Vec<String> = CostRange::of(&view.measured).iter().map(range).collect();

@@ -52,7 +52,7 @@ fn told(reached: u64, gave: &Gave) -> (Text, Vec<(&'static str, String, Tone)>) 
         }
         Gave::Killed { because, .. } => {
             let why = vec![("because", because.clone(), Tone::Plain)];
-            (head(", then the kernel ended the process: memory"), why)
+            (head(", then the kernel killed the process: out of memory"), why)
         }
         Gave::Reserve { room } => {
             let next = room.iter().map(|room| ("next", allows(room), Tone::Plain));

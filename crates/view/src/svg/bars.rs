@@ -96,7 +96,7 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
     let key = [
         (
             rows.iter().any(|row| !row.parts.is_empty()),
-            "thin: what it should come to, its parts full and hollow in turn",
+            "thin: what it should come to, its parts alternately filled and hollow",
         ),
         (rows.iter().any(is_doubtful), "hollow: doubtful"),
     ];

@@ -77,7 +77,7 @@ pub(super) fn slices() -> Columns<SliceOf> {
     let is_told = |row: &LoadRow| !matches!(row.read, LoadReader::Rate(_) | LoadReader::Longest(_));
     counted(columns, |s| &s.figures, is_told).number(
         "silent_seconds",
-        "no answer came for so long although requests were under way, of silences of 100 ms or more that were over by then",
+        "time without an answer although requests were under way, in silences of 100 ms or more that had ended by then",
         |s| Some(seconds(s.silent)),
     )
 }

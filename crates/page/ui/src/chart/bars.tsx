@@ -152,8 +152,8 @@ function Keys({ rows }: { rows: BarRow[] }): JSX.Element {
   const keys: [string, string, string, boolean][] = [
     ['measured', measured, 'none', has(({ value }) => value !== null && value.tone !== 'warn')],
     ['measured, doubtful', colours.ground, toneColour('warn', scheme()), has(({ value }) => value?.tone === 'warn')],
-    ['a part of its sum', colours.neutral, colours.neutral, has(({ parts }) => parts.length > 0)],
-    ['the next part', colours.ground, colours.neutral, has(({ parts }) => parts.length > 1)],
+    ['part of its sum', colours.neutral, colours.neutral, has(({ parts }) => parts.length > 0)],
+    ['next part', colours.ground, colours.neutral, has(({ parts }) => parts.length > 1)],
   ];
   return (
     <div class="legend">

@@ -65,8 +65,8 @@ fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) 
     let (title, id) = (format!("{what} ({direction})"), format!("effects-{nth}"));
     let is_void = drawn.iter().flat_map(|drawn| &drawn.starts).any(|start| start.tone == Tone::Warn);
     let note = format!(
-        "bar: a ratio with its interval; the zone that it lies in entirely is the answer (changes of less than {} do not \
-         matter); points: single starts, each against the baseline of its block, the baseline's own against their mean{}",
+        "bar: a ratio with its interval; the zone that contains all of it is the answer (changes of less than {} do not \
+         matter); points: single starts, as ratios to the baseline of their block{}",
         percent(effect),
         if is_void { "; hollow: void, does not count" } else { "" }
     );
@@ -156,7 +156,7 @@ impl Compared<'_> {
         let side = |placebo, weight| Side { arm: 0, placebo: Some(placebo), weight };
         let note = self.note([Some(format!("{} once more", self.names.arm(0)))]);
         let word = |judged: &Judged| match judged.answer {
-            Answer::Better | Answer::Worse => Piece::of("differs, but is the same", Tone::Bad),
+            Answer::Better | Answer::Worse => Piece::of("differs, though nothing was changed", Tone::Bad),
             // Beside a hypothesis without a difference it would be counted as another one.
             Answer::NoDifference => Piece::of("as it should be", Tone::Faint),
             answer => Piece::of(answer_in_full(answer), answer_word(answer).1),

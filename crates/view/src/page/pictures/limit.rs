@@ -4,10 +4,9 @@ use super::asked;
 use crate::document::{Chart, Form, Point, Role, Unit};
 use crate::strays::{PLACE, Strays, judged};
 use crate::words::number;
-use crate::{RunView, Times, Tone, Trial, TrialState, Words, summary};
+use crate::{RunView, Times, Tone, Trial, TrialState, Words, freezes, summary};
 use plan::Objective;
 use record::Ended;
-use stats::upper_bound;
 use units::Nanos;
 
 /// From the knee on the 99th percentile is more than so many times what it is below half of the limit,
@@ -28,8 +27,6 @@ const FAILS: &str = "fails";
 const OFTEN: &str = "fails too often";
 const FAIL_OFTEN: &str = "more than one trial of ten fails, though some are good";
 const OVERLOAD: &str = "overload";
-/// How sure the ends of a share are: each of the two sides.
-const SIDE: f64 = 0.975;
 
 /// Nothing before a trial tells anything.
 pub(super) fn of(view: &RunView) -> Vec<Chart> {
@@ -106,7 +103,7 @@ fn limit(view: &RunView) -> Chart {
         .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9))
         .bound("goal", deadline(view), Tone::Bad);
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
-    let tone = view.search_ended().map_or(Tone::Strong, summary::tone);
+    let tone = view.search_ended().map_or(Tone::Strong, |ended| summary::tone(ended, freezes::recur(view)));
     shaded(view, chart, beyond).upright(holds, held, tone).upright("knee", knee, Tone::Plain).upright(
         "before the warm-up",
         strays.cold_at,
@@ -142,23 +139,19 @@ fn good(view: &RunView) -> Chart {
             _ => rates.push((rate, 1, good)),
         }
     }
-    // A single trial leaves nearly everything open, which is no news.
-    let several = |all: u64, end: f64| (all > 1).then_some(end);
     let point = |(rate, all, good): (f64, u64, u64)| Point {
         x: rate,
         y: good as f64 / all as f64,
-        low: several(all, 1.0 - upper_bound(all - good, all, SIDE)),
-        high: several(all, upper_bound(good, all, SIDE)),
         label: format!("{good} of {all} good"),
         tone: match good {
             0 => Tone::Bad,
             good if good == all => Tone::Good,
             _ => Tone::Warn,
         },
+        ..Point::default()
     };
     let y = ("share of trials that met the goal", Unit::Share);
     let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
-        .note("bar: what the few trials at that rate leave open by themselves; the limit rests on those at all rates")
         .hollow("some of each")
         .points("good trials", Role::Good, rates.into_iter().map(point));
     shaded(view, chart, "")
@@ -346,7 +339,7 @@ mod tests {
     #[test]
     fn marks_on_the_other_side_are_explained() {
         let mut view = found(&[(900.0, 5), (995.0, 6), (1040.0, 8), (2000.0, 8)]);
-        assert_eq!(Strays::of(&view), Strays { good: 2, ..Strays::default() });
+        assert_eq!(Strays::of(&view), Strays { good: 2, good_for: Nanos::from_secs(1), ..Strays::default() });
         assert!(!limit(&view).note.contains("hollow"));
         let judge = |view: &mut RunView, nth: usize, good: bool, is_void: bool| {
             let judgement = view.trials[nth].judgement.as_mut().expect("it was judged");

@@ -32,7 +32,7 @@ fn limit(view: &RunView, up: &[Ramped]) -> Chart {
         let (x, y) = (pair[1].tasks as f64, took.as_secs_f64() / more as f64);
         Some(Point { x, y, label, tone: Tone::Good, ..Point::default() })
     });
-    let mut note = "each mark: what a thread took since the mark before, the looks at all limits included; \
+    let mut note = "each mark: time per thread since the previous mark, including the checks of all limits; \
                     upright: how many each limit allows"
         .to_owned();
     let title = match beyond(view) {

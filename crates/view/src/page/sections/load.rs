@@ -56,12 +56,12 @@ fn said(words: Words) -> [&'static str; 3] {
     match words {
         Words::Requests | Words::Connections => [
             "offered: requests due; achieved: requests sent; goodput: requests answered as expected, and in time",
-            "from when a request was due to the last byte of its answer; service time begins when it was sent",
-            "due but not yet answered: peak and mean of each second; not sent: still inside torment at its end",
+            "from when a request was due to the last byte of its answer; lateness: until it was sent, with the wait for a connection; service: from then on",
+            "due but not yet answered: peak and mean of each second; not sent: without a connection yet at its end",
         ],
         Words::Processes => [
             "offered: processes due; achieved: processes started; goodput: processes that ended well, and in time",
-            "from when a process was due to its end; service time begins when it was started",
+            "from when a process was due to its end; lateness: until it was started; service: from then on",
             "due but not yet over: peak and mean of each second; not sent: not yet started at its end",
         ],
     }

@@ -18,7 +18,9 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
     let raised = view.words().raised();
     let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
     let holds = || match strict.zip(held) {
-        Some((limit, held)) => limit::told(view, limit, held, ended, limit::tone(ended)),
+        Some((limit, held)) => {
+            limit::told(view, limit, held, ended, limit::tone(ended, freezes::recur(view)))
+        }
         None => {
             let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
             let open = limit::open(ended, None, None, Some(view.is_ours())).map(|open| format!(": {open}"));
@@ -69,7 +71,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
                     .then(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
             ]
         }
-        Ended::Interrupted => known(raised, strict, limit::tone(ended))
+        Ended::Interrupted => known(raised, strict, limit::tone(ended, false))
             .into_iter()
             .chain(ours_so_far(view))
             .chain([Text::empty().and(Tone::Warn, "interrupted").then(": that is what is known so far")])
@@ -79,7 +81,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
             holds(),
             Text::empty()
                 .and(Tone::Bad, "workers of the fleet were lost again and again")
-                .then(": each is told below, with why"),
+                .then(": each is listed below, with the cause"),
         ],
     }
 }
@@ -104,9 +106,7 @@ const RAISED: f64 = 4.0;
 
 /// What that should bring.
 pub(crate) fn raised_brings(view: &RunView) -> Option<Text> {
-    let raised = view.words().raised();
-    let text =
-        format!("no estimate: the target held every {raised} tried; a search with a higher --max shows more");
+    let text = "no estimate: nothing gave, so how much more it takes is unknown";
     (view.search_ended() == Some(&Ended::MaxReached)).then(|| Text::labelled("expect", text))
 }
 

@@ -57,7 +57,11 @@ fn a_limit_that_is_amber_says_why() {
         words(&document(&Pages::of(&run.events)).front).remove(0)
     };
     assert!(first(Ended::Noisy).ends_with("none bad); its capacity varies"), "{}", first(Ended::Noisy));
-    assert!(first(Ended::BudgetSpent).ends_with("none bad); time ran out"), "{}", first(Ended::BudgetSpent));
+    assert!(
+        first(Ended::BudgetSpent).ends_with("none bad); the search ran out of time"),
+        "{}",
+        first(Ended::BudgetSpent)
+    );
     assert!(first(Ended::Converged).ends_with("none bad)"), "{}", first(Ended::Converged));
 }
 

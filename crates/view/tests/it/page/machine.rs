@@ -282,7 +282,7 @@ fn figures_of_a_machine_are_bars() {
     run.events.extend(figures.map(|figure| Event::Measured { figure: Box::new(figure) }));
     let front = document(&Pages::of(&run.events)).front;
     let said = words(&front);
-    assert_eq!(said[0], "cost: a process 48 µs (115 µs until it has ended), a context switch 1.9 µs");
+    assert_eq!(said[0], "cost: a process 48 µs (115 µs until joined), a context switch 1.9 µs");
     assert!(said[1].starts_with("launch: 0.0 ns (nothing) to 1.24 ms (fork, 64 MiB); "), "{said:?}");
     let titles: Vec<&str> = front.pictures.iter().map(|chart| chart.title.as_str()).collect();
     // Of launches with their join and of the worker's pages there is one figure each.
@@ -329,7 +329,7 @@ fn figures_of_a_machine_are_bars() {
         ">9.5 ns (9.1 ns–9.8 ns)<",
         ">2.65 µs (2.54 µs–2.73 µs) · doubtful<",
         ">3.4 GB/s (3.3 GB/s–3.5 GB/s)<",
-        ">thin: what it should come to, its parts full and hollow in turn<",
+        ">thin: what it should come to, its parts alternately filled and hollow<",
         "hollow: doubtful<",
         ">rate (more is better), a second<",
     ] {

@@ -236,7 +236,10 @@ fn a_search_that_was_watched() {
     let doubts: Vec<(&str, Option<&str>)> =
         front.doubts.iter().map(|doubt| (doubt.text.as_str(), doubt.section.as_deref())).collect();
     assert!(
-        doubts.contains(&("the generator was late by 4 ms at p99 (1 trial, void)", Some("load"))),
+        doubts.contains(&(
+            "the generator was late by 4 ms at p99 (1 trial, which does not count)",
+            Some("load")
+        )),
         "{doubts:?}"
     );
     assert!(
@@ -293,9 +296,8 @@ fn a_limit_that_was_not_found_is_open_above() {
     let front = document(&Pages::of(&run.events)).front;
     let words = words(&front);
     assert!(
-        words[0].starts_with(
-            "at least 1,984 requests/s: torment was the limit, so that of the target is not known"
-        ),
+        words[0]
+            .starts_with("at least 1,984 requests/s: torment was the limit, and the target's is not known"),
         "{words:?}"
     );
     assert!(!words[0].contains("4,000"), "{words:?}");
