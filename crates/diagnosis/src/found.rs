@@ -137,8 +137,8 @@ impl Found {
 
     /// Twice as much of what gave: twice what was answered, unless the service's processors are full before that.
     pub fn doubles(self, case: &Case<'_>, change: impl Into<String>, answered: f64, then: &str) -> Self {
-        let full = case.full_at().filter(|full| full.0 > answered);
-        let capacity = full.map_or(2.0 * answered, |full| full.0.min(2.0 * answered));
+        let full = case.full_at().filter(|full| full.0 > answered && full.0 < 2.0 * answered);
+        let capacity = full.map_or(2.0 * answered, |full| full.0);
         let until = full.map(|full| {
             format!(
                 "its processors would be full at about {} ({} of {} used now); ",

@@ -6,7 +6,7 @@ use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
 use crate::experiment::Names;
 use crate::reason::TrialState;
 use crate::summary::{
-    above, below, headline, machine_words, nothing, ours_way_on, raise, raised_brings, sheet_use,
+    above, below, full_too, headline, machine_words, nothing, ours_way_on, raise, raised_brings, sheet_use,
 };
 use crate::words::quoted;
 use crate::{Kind, RunView, Trial, caveats, code, experiment, explain, freezes, sheet, verdict};
@@ -155,14 +155,6 @@ fn both(view: &RunView) -> Vec<Text> {
         .or_else(|| if held_all { None } else { lines.next() })
         .or_else(|| if held_all { None } else { verdict::none(view.diagnosis.as_ref()?) });
     first.into_iter().chain(why).chain(second).chain(full_too(view)).chain(cost_beside(view)).collect()
-}
-
-/// Where torment was the limit, what the target had next to nothing left of: then it may be near its own.
-fn full_too(view: &RunView) -> Option<Text> {
-    let full = view.diagnosis.as_ref().filter(|_| view.is_ours())?.full_too()?;
-    let is = if full.confidence.word() == "high" { "is" } else { "may be" };
-    let said = Text::empty().and(Tone::Strong, format!("the target {is} near its own limit, too"));
-    Some(said.then(format!(": {}", full.sentence)))
 }
 
 /// What freezes cost beside a limit that stays the same without them, to stand below what sets that.

@@ -37,7 +37,8 @@ pub(super) fn lines(view: &RunView, making: &Making, held: Option<f64>) -> Vec<T
         Share(worked),
         Share(waited)
     ));
-    vec![limit, spends, next(view, Some(making)), brings(view, Some(making))]
+    let way_on = [next(view, Some(making)), brings(view, Some(making))];
+    [limit, spends].into_iter().chain(full_too(view)).chain(way_on).collect()
 }
 
 /// The same while the search goes on, after `lead`.
@@ -47,14 +48,17 @@ pub(crate) fn so_far(lead: Text, view: &RunView, making: &Making) -> Text {
         .then(format!(": it fell behind again and again, and sends at most {most} {unit} to this target"))
 }
 
-/// Whether the target is next to its own limit.
-fn is_full(view: &RunView) -> bool {
-    view.diagnosis.as_ref().and_then(Diagnosis::full_too).is_some()
+/// What the target had next to nothing left of, where torment was the limit: then it is near its own.
+pub(crate) fn full_too(view: &RunView) -> Option<Text> {
+    let full = view.diagnosis.as_ref().filter(|_| view.is_ours())?.full_too()?;
+    let is = if full.confidence.word() == "high" { "is" } else { "may be" };
+    let said = Text::empty().and(Tone::Strong, format!("the target {is} near its own limit, too"));
+    Some(said.then(format!(": {}", full.sentence)))
 }
 
 /// What helps.
 pub(super) fn next(view: &RunView, making: Option<&Making>) -> Text {
-    let relieve = if is_full(view) { "; and relieve the target, as said above" } else { "" };
+    let relieve = if full_too(view).is_some() { "; and relieve the target, as said above" } else { "" };
     Text::labelled("next", format!("{}{relieve}", remedy(view, making)))
 }
 
@@ -65,9 +69,9 @@ pub(super) fn brings(view: &RunView, making: Option<&Making>) -> Text {
     let rate = number(rounded(Rate(1.0 / each.as_secs_f64())).0);
     let (unit, one) = (view.words().unit(), view.words().arrival());
     let more = processors(view);
-    let saturates = match is_full(view) {
-        true => "; the target takes little more until it is relieved",
-        false => ", unless the target saturates first",
+    let saturates = match full_too(view) {
+        Some(_) => "; the target takes little more until it is relieved",
+        None => ", unless the target saturates first",
     };
     let text = format!("{more}, if as fast as here, sends about {rate} {unit} ({each} per {one}){saturates}");
     Text::labelled("expect", text)
