@@ -104,12 +104,21 @@ fn head(runs: &[Run]) -> Head {
         id: runs.iter().map(|run| run.line.id.0.as_str()).collect::<Vec<_>>().join(","),
         command: "compare".to_owned(),
         target: targets.join(" · "),
+        goal: common(runs, |head| &head.goal),
+        machine: common(runs, |head| &head.machine),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms: runs.iter().map(|run| run.line.started_unix_ms).min().unwrap_or_default(),
         ended_unix_ms: runs.iter().filter_map(|run| run.line.ended_unix_ms).max().filter(|_| !goes_on),
         state: if goes_on { view::document::State::Running } else { view::document::State::Ended },
         ..Head::default()
     }
+}
+
+/// What is the same of all of them, nothing if they differ.
+fn common(runs: &[Run], of: fn(&Head) -> &String) -> String {
+    let mut all = runs.iter().map(|run| of(&run.document.front.head));
+    let first = all.next().cloned().unwrap_or_default();
+    if all.all(|other| *other == first) { first } else { String::new() }
 }
 
 /// What each came to by itself.

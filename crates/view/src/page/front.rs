@@ -174,7 +174,7 @@ fn less_sure(view: &RunView) -> Option<&'static str> {
     view.limits.first()?.lower?;
     Some(match view.search_ended()? {
         Ended::Noisy => "its capacity varies",
-        Ended::BudgetSpent => "the search ran out of time",
+        Ended::BudgetSpent => "the search ran out of time (--budget)",
         Ended::NonStationary => "the target kept changing",
         Ended::NotRecovered => "the target did not recover from an overload",
         Ended::Interrupted => "interrupted",

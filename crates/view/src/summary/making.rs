@@ -6,7 +6,7 @@ use crate::strays::Strays;
 use crate::verdict::measured;
 use crate::words::{number, rounded};
 use crate::{RunView, Text, Tone};
-use record::{Diagnosis, Making};
+use record::Making;
 use units::{Rate, Share};
 
 /// Where it fell behind, what a request costs it, what helps, and what that should bring.

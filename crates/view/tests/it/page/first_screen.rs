@@ -58,7 +58,7 @@ fn a_limit_that_is_amber_says_why() {
     };
     assert!(first(Ended::Noisy).ends_with("none bad); its capacity varies"), "{}", first(Ended::Noisy));
     assert!(
-        first(Ended::BudgetSpent).ends_with("none bad); the search ran out of time"),
+        first(Ended::BudgetSpent).ends_with("none bad); the search ran out of time (--budget)"),
         "{}",
         first(Ended::BudgetSpent)
     );

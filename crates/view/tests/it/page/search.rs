@@ -313,7 +313,11 @@ fn a_limit_that_was_not_found_is_open_above() {
         "{words:?}"
     );
     // It was "each further processor", of a machine that has no more, and below that another advice.
-    assert!(words[3].starts_with("expect: each processor there sends about 119,000 requests/s"), "{words:?}");
+    assert!(
+        words[3]
+            .starts_with("expect: each processor there, if as fast as here, sends about 119,000 requests/s"),
+        "{words:?}"
+    );
     let again = said(section(&front, "evidence"));
     assert!(!again.contains("next: ") && !again.contains("expect: "), "{again}");
     let limit = &front.pictures[0];
