@@ -178,10 +178,10 @@ impl Freezes {
         most.is_some_and(|most| most.0 <= held.0 * SAME && most.0 * SAME >= held.0)
     }
 
-    /// What it holds for longer than a trial, after which it has the time to catch up: what it answers between freezes, for as much of the time as
-    /// they leave. None if that is no less than what holds in trials, or not known.
+    /// What it holds for longer than a trial, after which it has the time to catch up: what it answers between freezes, or else what holds, where
+    /// little more fails without one, for as much of the time as they leave. None if that is no less than what holds in trials, or not known.
     pub fn in_the_long_run(&self, held: Rate) -> Option<Rate> {
-        let most = self.between.or_else(|| self.fails_without(held))?;
+        let most = self.between.or_else(|| self.fails_without(held).map(|_| held))?;
         let rate = most.0 * (1.0 - self.of_the_time().0);
         (self.each.len() > 1 && rate * PLAINLY < held.0).then_some(Rate(rate))
     }

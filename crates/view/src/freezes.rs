@@ -7,7 +7,7 @@ use crate::{RunView, Text, Tone, Trial, TrialState, Words};
 use diagnosis::{Freezes, shown, times};
 use record::{Cause, Ended};
 use serde_json::{Value, json};
-use units::{Nanos, Rate, Share};
+use units::{Nanos, Rate, Share, grouped};
 
 /// Trials within this factor of a rate are next to it.
 const NEAR: f64 = 1.03;
@@ -30,8 +30,15 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     }
     // Where no limit of the target was found it is a warning.
     let tone = if view.is_ours() { Tone::Warn } else { Tone::Bad };
-    let froze = Text::empty().and(tone, format!("the target {}", times(found.each.len())));
-    Some(froze.then(format!("{}: {}", found.lengths(), cost(view, &found))))
+    let count = found.each.len();
+    let lengths = found.lengths();
+    let (froze, lengths) = match found.period {
+        // Of a search only the trials are counted.
+        Some(_) => ("froze".to_owned(), format!("{lengths}, seen {} times", grouped(count as u64))),
+        None => (times(count), lengths),
+    };
+    let froze = Text::empty().and(tone, format!("the target {froze}"));
+    Some(froze.then(format!("{lengths}: {}", cost(view, &found))))
 }
 
 /// The first half of it, behind a goal that is met: whoever looks for green is to see what the goal does not ask for.
@@ -137,10 +144,15 @@ pub(crate) fn beside(view: &RunView) -> Option<Text> {
 }
 
 /// Behind what they cost, where the limit stays the same without them.
-pub(crate) fn no_limit(view: &RunView) -> &'static str {
-    match in_the_long_run(view) {
-        Some(_) => " (after a trial it has time to catch up; in the long run it does not)",
-        None => " (this costs response time, not the limit)",
+pub(crate) fn no_limit(view: &RunView) -> String {
+    match in_the_long_run(view).and_then(|_| view.freezes()) {
+        Some(found) => {
+            let left = Share(1.0 - found.of_the_time().0);
+            format!(
+                " (after a trial it has time to catch up; in the long run {left} of the time is all it has)"
+            )
+        }
+        None => " (this costs response time, not the limit)".to_owned(),
     }
 }
 

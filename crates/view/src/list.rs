@@ -215,8 +215,9 @@ fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
             let open = ended(run).and_then(|ended| open(&ended, Some(lower), upper, ours));
             let open = open.map(|open| format!(": {open}")).unwrap_or_default();
             let more = if ended(run).is_none() && upper.is_none() { ", perhaps more" } else { "" };
+            let in_trials = if recurs(run) && !is_at_least(run) { " in its trials" } else { "" };
             (
-                format!("{verb} {} {unit}{open}{more}", number(run.held.unwrap_or(lower))),
+                format!("{verb} {} {unit}{in_trials}{open}{more}", number(run.held.unwrap_or(lower))),
                 between.unwrap_or_default(),
             )
         }

@@ -16,7 +16,7 @@ pub use tasks::limits;
 pub(crate) use limit::{between, holds, open, tone};
 pub(crate) use load::figures;
 pub(crate) use making::full_too;
-pub(crate) use search::{above, below, curve_table, ours_way_on, raise, raised_brings, told};
+pub(crate) use search::{above, below, curve_table, ours_way_on, raise, raised_brings, told, why_no_more};
 pub(crate) use sheet::{conditions_words, machine_words, uses as sheet_use};
 pub(crate) use tasks::{moments, near, rooms};
 pub(crate) use working_set::half_as_fast;

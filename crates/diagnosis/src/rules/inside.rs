@@ -200,9 +200,9 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     let found = Found::new(Cause::Inside)
         .says(match &one {
             Some(one) => format!(
-                "{name} serves {} at a time: one alone takes {}, and it answers {}. In overload {outstanding} wait inside it, while it uses {uses}.",
+                "{name} serves {} at a time, {} each, which makes {}. In overload {outstanding} wait inside it, while it uses {uses}.",
                 count(one.served, "request"),
-                time(one.alone),
+                time(one.each),
                 Rate(three_digits(one.measured.0))
             ),
             None => format!(
@@ -278,7 +278,7 @@ impl AtOnce {
     }
 
     fn explains(self, found: Found, case: &Case<'_>) -> Found {
-        let Self { served, each, .. } = self;
+        let Self { served, alone, each, .. } = self;
         let load = &case.bad.load;
         let there = |side: &Condition<'_>| {
             let busy = (side.load.answered * each).min(served);
@@ -292,6 +292,13 @@ impl AtOnce {
         let what = if served > 1.0 { "a pool, permits, workers" } else { "a lock, a single worker" };
         let twice = number(2.0 * served);
         found
+            .evidence(
+                fact(format!(
+                    "one request alone is answered after {}, its way there and back included",
+                    time(alone)
+                ))
+                .seen(alone, each, "seconds", source::LOAD),
+            )
             .chain(["requests".to_owned()])
             .gave(station)
             .next(format!(

@@ -235,7 +235,7 @@ fn hedge(view: &RunView, said: &mut [Text]) {
         let word = first.confidence.word();
         // That it froze is sure.
         let sure = match first.cause {
-            Cause::Freeze if freezes::beside(view).is_some() => freezes::no_limit(view).to_owned(),
+            Cause::Freeze if freezes::beside(view).is_some() => freezes::no_limit(view),
             Cause::Freeze => format!(" ({word} confidence that this sets the limit)"),
             _ => format!(" ({word} confidence)"),
         };

@@ -112,8 +112,10 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
     let plan = Plan::of(view, held);
     if view.is_ours() {
         let rate = rounded(Rate(plan.rate));
+        let tried = good(view).any(|(at, _)| (at / plan.rate - 1.0).abs() <= ROUNDED);
+        let tried = if tried { "" } else { " (that was not tried)" };
         return Some(format!(
-            "{rate}, {}, until the target's own limit is known; response times here are partly torment's own",
+            "{rate}{tried}, {}, until the target's own limit is known; response times here are partly torment's own",
             plan.why
         ));
     }

@@ -70,7 +70,7 @@ pub(super) fn brings(view: &RunView, making: Option<&Making>) -> Text {
     let (unit, one) = (view.words().unit(), view.words().arrival());
     let more = processors(view);
     let saturates = match full_too(view) {
-        Some(_) => "; the target takes little more until it is relieved",
+        Some(_) => "; what relieving the target brings is not known: run this again then",
         None => ", unless the target saturates first",
     };
     let text = format!("{more}, if as fast as here, sends about {rate} {unit} ({each} per {one}){saturates}");

@@ -130,23 +130,26 @@ fn lost_anyway(words: Words, lost: &Background) -> Text {
     Text::empty().and(Tone::Bad, text).then(rest)
 }
 
-/// Why no more: what the last bad trial at the upper bound did wrong, or at the next rate above; or that it is bad where the target froze.
+/// Why no more.
 pub(crate) fn above(view: &RunView) -> Option<Text> {
-    let ended = view.search_ended().unwrap_or(&Ended::Interrupted);
-    if *ended == Ended::TargetFails {
+    let words = if view.search_ended() == Some(&Ended::BelowMin) { "there" } else { "above that" };
+    Some(Text::plain(format!("{words} ")).and(Tone::Strong, why_no_more(view)?))
+}
+
+/// As a clause: what the last bad trial at the upper bound did wrong, or at the next rate above; or that it is bad where the target froze.
+pub(crate) fn why_no_more(view: &RunView) -> Option<String> {
+    if view.search_ended() == Some(&Ended::TargetFails) {
         return None;
     }
     let strict = view.limits.first()?;
     let upper = strict.held.or(strict.upper)?;
-    let words = if *ended == Ended::BelowMin { "there" } else { "above that" };
     if let Some(froze) = freezes::decide(view) {
-        return Some(Text::plain(format!("{words} ")).and(Tone::Strong, froze));
+        return Some(froze);
     }
     let bad = view.trials.iter().rev().filter(|t| TrialState::of(t) == TrialState::Bad);
     let bad = bad.filter(|t| t.is_at(upper) || t.rate.is_some_and(|r| r.0 > upper));
     let rate = |t: &&Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
-    let why = why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)?;
-    Some(Text::plain(format!("{words} ")).and(Tone::Strong, why))
+    why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)
 }
 
 /// What went wrong at what is said to hold or below, where no limit was found: who sees it in the picture is to know whether it was the target.

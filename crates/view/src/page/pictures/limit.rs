@@ -3,6 +3,7 @@
 use super::asked;
 use crate::document::{Chart, Form, Point, Role, Unit};
 use crate::strays::{PLACE, Strays, judged};
+use crate::summary::why_no_more;
 use crate::words::number;
 use crate::{RunView, Times, Tone, Trial, TrialState, Words, freezes, summary};
 use plan::Objective;
@@ -82,10 +83,13 @@ fn limit(view: &RunView) -> Chart {
     let is_all_good = judged(view).all(|(_, trial)| TrialState::of(trial) == TrialState::Good);
     let good = if is_all_good { "" } else { ", good if it met the goal" };
     let mut note = format!("each mark is a percentile of one trial{good}{}", strays.words(view));
+    if let Some(why) = why_no_more(view).filter(|_| view.fails_at().is_some()) {
+        note += &format!("; beyond the line {why}");
+    }
     if knee.is_some() {
         note += "; knee: from there on p99 is more than twice what it is below half of the limit";
     }
-    if let Some((at, p99)) = hiccup(view) {
+    if let Some((at, p99)) = hiccup(view).filter(|_| !freezes::recur(view)) {
         let at = number(at);
         note +=
             &format!("; p99 of {p99} at {at} {unit} is a hiccup of one trial: at higher rates it is lower");
