@@ -101,24 +101,41 @@ mod tests {
     use super::*;
     use crate::freezes::{Freeze, Meanwhile};
 
+    /// So many times, for a second each.
+    fn froze(count: usize, code: &'static str, period: Option<Nanos>) -> Freezes {
+        let freeze = Freeze { trial: 1, from: Nanos::ZERO, to: Nanos::from_secs(1), ended: true };
+        Freezes {
+            each: vec![freeze; count],
+            loaded: Nanos::from_secs(12) * count as u64,
+            frozen: Nanos::from_secs(count as u64),
+            period,
+            meanwhile: Meanwhile { code, text: String::new() },
+            between: None,
+            failed_without: Vec::new(),
+        }
+    }
+
+    /// 456/s, which is 0.9 of the 506/s that failed, was told of a target that held 498/s.
+    #[test]
+    fn in_the_long_run_it_holds_no_more_than_the_rest_of_the_time_allows() {
+        let every = Some(Nanos::from_secs(10));
+        let found = Freezes { failed_without: vec![Rate(506.0)], ..froze(5, "stopped", every) };
+        let held = Rate(498.0);
+        let about = |rate: Option<Rate>| rate.map(|rate| rate.0.round());
+        assert_eq!(about(found.in_the_long_run(held)), Some(448.0), "9 of 10 s");
+        let by_share = Freezes { period: None, ..found.clone() };
+        assert_eq!(about(by_share.in_the_long_run(held)), Some(457.0), "11 of 12 s");
+        let queued = Freezes { between: Some(Rate(510.0)), ..found.clone() };
+        assert_eq!(about(queued.in_the_long_run(held)), Some(459.0), "what it answers between them");
+        assert_eq!(found.in_the_long_run(Rate(600.0)), None, "nothing failed without one");
+        let once = Freezes { failed_without: vec![Rate(506.0)], ..froze(1, "stopped", every) };
+        assert_eq!(once.in_the_long_run(held), None, "once is a hiccup");
+    }
+
     /// A load whose target froze every ten seconds said what a thread waited for then, and nothing of what to do.
     #[test]
     fn whatever_it_did_meanwhile_there_is_something_to_do() {
-        let advice = |code: &'static str, period: Option<Nanos>| {
-            let freeze = Freeze { trial: 1, from: Nanos::ZERO, to: Nanos::from_secs(1), ended: true };
-            let meanwhile = Meanwhile { code, text: String::new() };
-            let (loaded, frozen) = (Nanos::from_secs(10), Nanos::from_secs(1));
-            Freezes {
-                each: vec![freeze],
-                loaded,
-                frozen,
-                period,
-                meanwhile,
-                between: None,
-                failed_without: Vec::new(),
-            }
-            .advice()
-        };
+        let advice = |code, period| froze(1, code, period).advice();
         let every = Some(Nanos::from_secs(10));
         let known = ["stopped", "quota", "collector", "safepoint", "stolen", "disk", "waiting", "busy"];
         for code in known {

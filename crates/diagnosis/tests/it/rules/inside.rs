@@ -80,7 +80,7 @@ fn ten_at_a_time(trials: Vec<Load>) -> Diagnosis {
     let found = diagnose(&recording);
     expect(&found, Cause::Inside);
     assert!(
-        found.sentences[0].contains("10 requests at a time (498/s × 20 ms each"),
+        found.sentences[0].contains("10 requests at a time, 20.1 ms each, which makes 498/s"),
         "{:?}",
         found.sentences
     );

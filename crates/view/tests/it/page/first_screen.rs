@@ -104,7 +104,7 @@ fn every_search_says_what_to_plan_for() {
     );
     assert_eq!(told(Ended::MaxReached, None), [format!("{plan}{asks}")]);
     assert_eq!(told(Ended::Converged, Some(2016.0)), [format!("{plan}{asks}")]);
-    let ours = "plan for: 1,590/s (that was not tried), 80 % of what holds, to have room, until the target's own limit is known; response times here are partly torment's own";
+    let ours = "plan for: 1,590/s, 80 % of what holds, to have room, until the target's own limit is known; response times here are partly torment's own";
     assert_eq!(told(Ended::GeneratorLimit, None), [ours]);
 }
 
