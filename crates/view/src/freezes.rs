@@ -34,7 +34,7 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     let lengths = found.lengths();
     let (froze, lengths) = match found.period {
         // Of a search only the trials are counted.
-        Some(_) => ("froze".to_owned(), format!("{lengths}, seen {} times", grouped(count as u64))),
+        Some(_) => ("froze".to_owned(), format!("{lengths}, seen {} times in trials", grouped(count as u64))),
         None => (times(count), lengths),
     };
     let froze = Text::empty().and(tone, format!("the target {froze}"));

@@ -84,9 +84,12 @@ fn head(view: &RunView) -> Head {
 /// A goal whose name does not say what it asks for is told with that. A search asks it of each trial, and its limit is what most trials meet.
 fn goal(view: &RunView, goal: &str) -> String {
     let name = Objective::ZERO_DROP.to_string();
-    let of = if view.kind() == Kind::Search { "a trial is good if " } else { "" };
+    let (of, queue) = match view.kind() {
+        Kind::Search => ("a trial is good if ", " and no queue grows"),
+        _ => ("", ""),
+    };
     match goal.strip_prefix(&name) {
-        Some(rest) => format!("{name} ({of}no {} fails){rest}", view.words().arrival()),
+        Some(rest) => format!("{name} ({of}no {} fails{queue}){rest}", view.words().arrival()),
         None => goal.to_owned(),
     }
 }
@@ -208,11 +211,16 @@ fn way_on(view: &RunView) -> Vec<Text> {
     };
     // What sets the limit is the first thing to do, and freezes that leave it as it is the second.
     let beside = view.freezes().filter(|_| freezes::recur(view) && freezes::limit_stays(view));
-    let next = explain::next(found).next().map(|next| match beside {
+    let next = explain::next(found).next().map(|next| match &beside {
         Some(froze) => next.then(format!("; then, for the freezes, {}", froze.advice())),
         None => next,
     });
-    next.into_iter().chain([verdict::expected(view, found)]).collect()
+    let brings = verdict::expected(view, found);
+    let brings = match beside.and_then(|_| freezes::in_the_long_run(view)) {
+        Some(_) => brings.then("; without the freezes it holds for longer what it holds in trials"),
+        None => brings,
+    };
+    next.into_iter().chain([brings]).collect()
 }
 
 /// Says of what gave first what it reckons to, and how sure that is.

@@ -5,7 +5,7 @@ use crate::strays::{Stood, good_at, measured_well};
 use crate::words::number;
 use crate::{RunView, Text, Tone, Trial, Words, freezes};
 use record::{Ended, Limit};
-use units::{Nanos, Rate, grouped};
+use units::{Nanos, grouped};
 
 /// Two rates whose quotient is below this are alike to a reader.
 const ALIKE: f64 = 1.01;
@@ -15,9 +15,12 @@ const WIDE: f64 = 0.1;
 /// What holds, from a search that ended so.
 pub(super) fn told(view: &RunView, limit: &Limit, held: f64, ended: &Ended, tone: Tone) -> Text {
     let verb = holds(ended, limit.held, limit.lower, limit.upper);
-    let nine = if moves(&view.limits).is_some() { " in nine of ten trials" } else { "" };
-    let longer = freezes::in_the_long_run(view).map(|rate| longer(view, rate)).unwrap_or_default();
-    let of = format!("{nine}{longer}");
+    let longer = freezes::in_the_long_run(view);
+    let of = match longer {
+        _ if moves(&view.limits).is_some() => " in nine of ten trials".to_owned(),
+        Some(_) => in_trials(view),
+        None => String::new(),
+    };
     let unit = &limit.unit;
     let open = open(ended, Some(held), view.fails_anyway(), Some(view.is_ours()));
     let behind = |mark: &str| open.as_ref().map(|open| format!("{mark} {open}")).unwrap_or_default();
@@ -33,7 +36,11 @@ pub(super) fn told(view: &RunView, limit: &Limit, held: f64, ended: &Ended, tone
         }
         Weight::Full => Text::empty().and(tone, format!("{verb} {} {unit}{of}{}", number(held), behind(":"))),
     };
-    line.then(evidence(view, limit, held, ended))
+    let line = line.then(evidence(view, limit, held, ended));
+    match longer {
+        Some(rate) => line.and(tone, format!("; about {} for longer", number(rate.0))),
+        None => line,
+    }
 }
 
 /// How a limit is told: who reads the number alone must not take it for more than it is.
@@ -139,11 +146,10 @@ fn weight(view: &RunView, limit: &Limit) -> Weight {
     }
 }
 
-/// That what holds in trials is more than what does for longer, of a target that freezes: ` in trials of 10 s, and about 450 for longer`.
-fn longer(view: &RunView, rate: Rate) -> String {
+/// ` in trials of 10 s`, of what holds no longer than that.
+fn in_trials(view: &RunView) -> String {
     let longest = measured_well(view).map(|trial| trial.loaded).max();
-    let trials = longest.map(|longest| format!(" in trials of {}", whole(longest))).unwrap_or_default();
-    format!("{trials}, and about {} for longer", number(rate.0))
+    longest.map(|longest| format!(" in trials of {}", whole(longest))).unwrap_or_default()
 }
 
 fn whole(time: Nanos) -> Nanos {

@@ -156,7 +156,7 @@ impl Compared<'_> {
         let side = |placebo, weight| Side { arm: 0, placebo: Some(placebo), weight };
         let note = self.note([Some(format!("{} once more", self.names.arm(0)))]);
         let word = |judged: &Judged| match judged.answer {
-            Answer::Better | Answer::Worse => Piece::of("differs, though nothing was changed", Tone::Bad),
+            Answer::Better | Answer::Worse => Piece::of("differs, but should not", Tone::Bad),
             // Beside a hypothesis without a difference it would be counted as another one.
             Answer::NoDifference => Piece::of("as it should be", Tone::Faint),
             answer => Piece::of(answer_in_full(answer), answer_word(answer).1),

@@ -152,7 +152,7 @@ fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
         capacity.rows.iter().map(|row| (row.name.as_str(), row.word.text.as_str(), row.word.tone)).collect();
     let expected = [
         ("baseline", "", Tone::Plain),
-        ("placebo", "differs, though nothing was changed", Tone::Bad),
+        ("placebo", "differs, but should not", Tone::Bad),
         ("“virtual threads”", "better", Tone::Good),
         ("“a pool of 50”", "worse", Tone::Bad),
     ];

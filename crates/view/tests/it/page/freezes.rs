@@ -67,7 +67,8 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     let run = run.trial(bad(froze(503.0))).trial(bad(good(572.0)));
     let run = diagnosed(run).found(Ended::Noisy, pair(Some(494.0), Some(503.0)), Vec::new());
     let said = words(&front(&run));
-    assert!(said[0].starts_with("holds 494 requests/s"), "{said:?}");
+    assert!(said[0].starts_with("holds 494 requests/s in trials of 10 s (between 494 and 503; "), "{said:?}");
+    assert!(said[0].ends_with("none bad); about 473 for longer; its capacity varies"), "{said:?}");
     // What freezes cost is not taken for what sets the limit, and what that is, is not known.
     let unknown = "what sets the limit is not known: between freezes it answers no more than that either, however many requests queue";
     assert_eq!(said[1], unknown, "{said:?}");
