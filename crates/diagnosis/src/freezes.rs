@@ -194,7 +194,7 @@ impl Freezes {
     /// As much of the time as they take in the long run: of their period, if they have one, and else what was seen.
     pub fn of_the_time(&self) -> Share {
         match self.period {
-            Some(period) => Share(self.median().as_secs_f64() / period.as_secs_f64()),
+            Some(period) => Share((self.median().as_secs_f64() / period.as_secs_f64()).min(1.0)),
             None => self.share(),
         }
     }

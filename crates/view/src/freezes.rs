@@ -3,11 +3,11 @@
 use crate::strays::judged;
 use crate::values::{rate_value, seconds};
 use crate::words::rounded;
-use crate::{RunView, Text, Tone, Trial, TrialState, Words};
+use crate::{Kind, RunView, Text, Tone, Trial, TrialState, Words};
 use diagnosis::{Freezes, shown, times};
 use record::{Cause, Ended};
 use serde_json::{Value, json};
-use units::{Nanos, Rate, Share, grouped};
+use units::{Nanos, Rate, Share};
 
 /// Trials within this factor of a rate are next to it.
 const NEAR: f64 = 1.03;
@@ -30,11 +30,10 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     }
     // Where no limit of the target was found it is a warning.
     let tone = if view.is_ours() { Tone::Warn } else { Tone::Bad };
-    let count = found.each.len();
-    let lengths = found.lengths();
-    let (froze, lengths) = match found.period {
-        // Of a search only the trials are counted.
-        Some(_) => ("froze".to_owned(), format!("{lengths}, seen {} times in trials", grouped(count as u64))),
+    let (count, lengths) = (found.each.len(), found.lengths());
+    // A search sees those in its trials, which are fewer than its length and their period come to.
+    let (froze, lengths) = match found.period.filter(|_| view.kind() == Kind::Search) {
+        Some(_) => ("froze".to_owned(), format!("{lengths}, seen {count} times in trials")),
         None => (times(count), lengths),
     };
     let froze = Text::empty().and(tone, format!("the target {froze}"));

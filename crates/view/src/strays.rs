@@ -8,7 +8,7 @@ use record::{Ended, Limit, Purpose};
 use units::Nanos;
 
 /// A trial that is shorter than this may end before a queue shows.
-const BRIEF: Nanos = Nanos::from_secs(5);
+pub(crate) const BRIEF: Nanos = Nanos::from_secs(5);
 /// Rates are the same to a reader if they differ by less than this share.
 const ALIKE: f64 = 0.0005;
 

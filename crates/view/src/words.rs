@@ -2,7 +2,7 @@
 
 use record::{LimitUnit, RunKind};
 use std::fmt::Write;
-use units::{Rate, grouped};
+use units::{Nanos, Rate, grouped};
 
 /// What arrives at the target, and what is raised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -126,6 +126,11 @@ pub(crate) fn on(place: &str) -> String {
 pub(crate) fn rounded(Rate(rate): Rate) -> Rate {
     let last = 10_f64.powi((rate.log10().floor() as i32 - 2).max(0));
     Rate((rate / last).round() * last)
+}
+
+/// To whole seconds, from one second on.
+pub(crate) fn whole_seconds(time: Nanos) -> Nanos {
+    if time < Nanos::from_secs(1) { time } else { Nanos::from_secs(time.as_secs_f64().round() as u64) }
 }
 
 #[cfg(test)]

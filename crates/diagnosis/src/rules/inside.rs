@@ -200,10 +200,11 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     let found = Found::new(Cause::Inside)
         .says(match &one {
             Some(one) => format!(
-                "{name} serves {} at a time, {} each, which makes {}. In overload {outstanding} wait inside it, while it uses {uses}.",
+                "{name} serves {} at a time: {} is {} each, and one alone takes {} with its way there and back. In overload {outstanding} wait inside it, while it uses {uses}.",
                 count(one.served, "request"),
+                Rate(three_digits(one.measured.0)),
                 time(one.each),
-                Rate(three_digits(one.measured.0))
+                time(one.alone)
             ),
             None => format!(
                 "{outstanding} requests wait inside {name}, which uses {uses}; its threads do not show what they wait for."
@@ -278,7 +279,7 @@ impl AtOnce {
     }
 
     fn explains(self, found: Found, case: &Case<'_>) -> Found {
-        let Self { served, alone, each, .. } = self;
+        let Self { served, each, .. } = self;
         let load = &case.bad.load;
         let there = |side: &Condition<'_>| {
             let busy = (side.load.answered * each).min(served);
@@ -292,13 +293,6 @@ impl AtOnce {
         let what = if served > 1.0 { "a pool, permits, workers" } else { "a lock, a single worker" };
         let twice = number(2.0 * served);
         found
-            .evidence(
-                fact(format!(
-                    "one request alone is answered after {}, its way there and back included",
-                    time(alone)
-                ))
-                .seen(alone, each, "seconds", source::LOAD),
-            )
             .chain(["requests".to_owned()])
             .gave(station)
             .next(format!(

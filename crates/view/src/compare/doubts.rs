@@ -96,7 +96,7 @@ pub fn differing_ends(first: &str, other: &str) -> (String, String) {
     }
 }
 
-/// So many letters are worth leaving out.
+/// Leaving out so many letters is worth it.
 const WORTH: usize = 12;
 
 /// What differs between two machines; none if nothing does.
@@ -137,5 +137,24 @@ mod tests {
         assert_eq!(machines(&hill, &hill), None);
         let other = Machine { cpus: 4, memory_bytes: (8 << 30) - (1 << 20), ..hill.clone() };
         assert_eq!(machines(&hill, &other).as_deref(), Some("4 processors instead of 2 processors"));
+    }
+
+    #[test]
+    fn what_addresses_begin_with_alike_is_left_out() {
+        let ends = |first: &str, other: &str| {
+            let (first, other) = differing_ends(first, other);
+            format!("{first} {other}")
+        };
+        let host = "http://127.0.0.1:8281";
+        for (path, other, said) in [
+            ("/pool?size=10&ms=20", "/pool?size=10&ms=25", "…&ms=20 …&ms=25"),
+            ("/pool?ms=20", "/pool?ms=20&size=9", "…?ms=20 …?ms=20&size=9"),
+            ("/ä/é", "/ä/è", "…/é …/è"),
+        ] {
+            assert_eq!(ends(&format!("{host}{path}"), &format!("{host}{other}")), said);
+        }
+        assert_eq!(ends("http://a:1/x", "http://b:1/x"), "http://a:1/x http://b:1/x", "another host");
+        assert_eq!(ends("demo/a", "demo/b"), "demo/a demo/b", "that is short");
+        assert_eq!(ends("", "demo"), " demo");
     }
 }

@@ -8,7 +8,7 @@ use crate::reason::TrialState;
 use crate::summary::{
     above, below, full_too, headline, machine_words, nothing, ours_way_on, raise, raised_brings, sheet_use,
 };
-use crate::words::quoted;
+use crate::words::{quoted, whole_seconds};
 use crate::{Kind, RunView, Trial, caveats, code, experiment, explain, freezes, sheet, verdict};
 use plan::Objective;
 use record::{Cause, Ended, Purpose, Standing};
@@ -102,7 +102,7 @@ fn now(view: &RunView) -> Option<String> {
     if let Some(current) = &view.current {
         let seconds = current.total.elapsed.as_secs_f64().round() as u64;
         let so_far = match current.planned {
-            Some(planned) => format!("{} of {}", Nanos::from_secs(seconds), whole(planned)),
+            Some(planned) => format!("{} of {}", Nanos::from_secs(seconds), whole_seconds(planned)),
             None => Nanos::from_secs(seconds).to_string(),
         };
         return Some(format!("{}, {so_far}", name(current.number, current.purpose, current.rate)));
@@ -113,10 +113,6 @@ fn now(view: &RunView) -> Option<String> {
     let figure =
         view.measured.last().map(|figure| format!("{}: {}, {}", figure.table, figure.row, figure.column));
     figure.or_else(|| Some(if view.trials.is_empty() { "starting" } else { "between trials" }.to_owned()))
-}
-
-fn whole(time: Nanos) -> Nanos {
-    if time.0 < 1_000_000_000 { time } else { Nanos::from_secs(time.as_secs_f64().round() as u64) }
 }
 
 /// `trial 4: 1,200/s`.
@@ -155,8 +151,10 @@ fn both(view: &RunView) -> Vec<Text> {
             if found.findings.is_empty() { None } else { verdict::sentences(found).into_iter().next() }
         })
         .or_else(|| if is_found { lines.next() } else { None })
-        .or_else(|| if held_all { None } else { lines.next() })
-        .or_else(|| if held_all { None } else { verdict::none(view.diagnosis.as_ref()?) });
+        .or_else(|| {
+            let none = || verdict::none(view.diagnosis.as_ref()?);
+            if held_all { None } else { lines.next().or_else(none) }
+        });
     first.into_iter().chain(why).chain(second).chain(full_too(view)).chain(cost_beside(view)).collect()
 }
 
@@ -217,7 +215,7 @@ fn way_on(view: &RunView) -> Vec<Text> {
     });
     let brings = verdict::expected(view, found);
     let brings = match beside.and_then(|_| freezes::in_the_long_run(view)) {
-        Some(_) => brings.then("; without the freezes it holds for longer what it holds in trials"),
+        Some(_) => brings.then("; without the freezes it holds for longer, too, what it holds in trials"),
         None => brings,
     };
     next.into_iter().chain([brings]).collect()

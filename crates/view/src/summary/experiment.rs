@@ -1,6 +1,7 @@
 use super::unfinished;
 use crate::document::indented;
 use crate::experiment::{Names, certainty, counted, designed, number_of, sentences, tables, void};
+use crate::words::whole_seconds;
 use crate::{RunView, Text, Tone, fleet};
 use record::{Answer, ExperimentEnd, RunId, Spent, Standing, Visit};
 use units::Nanos;
@@ -88,7 +89,7 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text>
 /// How many starts in what time, and in what order.
 fn spent(names: &Names<'_>, standing: &Standing) -> Text {
     let time = names.visits.iter().fold(Nanos::ZERO, |sum, visit| sum + visit.took);
-    let time = Nanos::from_secs(time.as_secs_f64().round() as u64);
+    let time = whole_seconds(time);
     let pilot = names.visits.iter().filter(|visit| visit.block == 0).count();
     let made = number_of(names.visits.len(), "start");
     let alone = if standing.blocks == 0 || pilot == 0 {

@@ -1,8 +1,8 @@
 //! How a limit is told: who reads the number alone must not take it for more than it is.
 
 use super::LITTLE;
-use crate::strays::{Stood, good_at, measured_well};
-use crate::words::number;
+use crate::strays::{BRIEF, Stood, good_at, measured_well};
+use crate::words::{number, whole_seconds};
 use crate::{RunView, Text, Tone, Trial, Words, freezes};
 use record::{Ended, Limit};
 use units::{Nanos, grouped};
@@ -119,9 +119,6 @@ pub(crate) fn open(
 /// Where it was not torment's own fault.
 const HELD_UP: &str = "torment fell behind whenever the target froze";
 
-/// One trial that is shorter than this is a moment, and no load.
-const MOMENT: Nanos = Nanos::from_secs(5);
-
 /// How much stands behind what holds.
 enum Weight {
     /// So few requests that nothing is to be said.
@@ -136,12 +133,14 @@ fn weight(view: &RunView, limit: &Limit) -> Weight {
     let short = || {
         let good =
             limit.lower.into_iter().flat_map(|lower| measured_well(view).filter(move |t| t.is_at(lower)));
-        good.map(|trial| trial.loaded).max().filter(|longest| *longest < MOMENT)
+        good.map(|trial| trial.loaded).max().filter(|longest| *longest < BRIEF)
     };
     match trials {
         0 => Weight::Full,
         _ if due < LITTLE => Weight::Little(due),
-        1 if limit.held.is_none() => short().map_or(Weight::Full, |longest| Weight::Weak(whole(longest))),
+        1 if limit.held.is_none() => {
+            short().map_or(Weight::Full, |longest| Weight::Weak(whole_seconds(longest)))
+        }
         _ => Weight::Full,
     }
 }
@@ -149,11 +148,7 @@ fn weight(view: &RunView, limit: &Limit) -> Weight {
 /// ` in trials of 10 s`, of what holds no longer than that.
 fn in_trials(view: &RunView) -> String {
     let longest = measured_well(view).map(|trial| trial.loaded).max();
-    longest.map(|longest| format!(" in trials of {}", whole(longest))).unwrap_or_default()
-}
-
-fn whole(time: Nanos) -> Nanos {
-    Nanos::from_secs(time.as_secs_f64().round() as u64)
+    longest.map(|longest| format!(" in trials of {}", whole_seconds(longest))).unwrap_or_default()
 }
 
 /// Between what and what, from how many trials: ` (between …; 3 trials of 10 s, …)`.

@@ -8,7 +8,7 @@ use super::limit::{at_bound, moves};
 use super::{how_sure, unfinished};
 use crate::document::{Table, indented};
 use crate::strays::{Stood, failed_below, fell_behind_at};
-use crate::words::number;
+use crate::words::{number, whole_seconds};
 use crate::{RunView, Text, Tone, Trial, TrialState, Words, fleet, freezes, hiccups, verdict, why_bad};
 use headline::{headline, known};
 use record::{Background, CurvePoint, Ended, Limit, Verdict, WarmedUp};
@@ -291,7 +291,6 @@ fn spent(trials: u64, loaded: Nanos) -> Option<Text> {
         return None;
     }
     let s = if trials == 1 { "" } else { "s" };
-    let seconds = Nanos::from_secs(loaded.as_secs_f64().round() as u64);
-    let text = format!("{} trial{s}, {seconds} of load", grouped(trials));
+    let text = format!("{} trial{s}, {} of load", grouped(trials), whole_seconds(loaded));
     Some(Text::labelled("time", text))
 }

@@ -21,12 +21,12 @@ fn how_many_are_served_at_a_time_is_reckoned() {
         (
             at(250.0, 250.0, 5.0, 20),
             at(520.0, 495.0, 120.0, 240),
-            "serves 10 requests at a time, 20.2 ms each, which makes 495/s",
+            "serves 10 requests at a time: 495/s is 20.2 ms each, and one alone takes 20 ms with its way there and back",
         ),
         (
             at(50.0, 50.0, 0.5, 10),
             at(104.0, 99.0, 120.0, 1_200),
-            "serves 1 request at a time, 10.1 ms each, which makes 99/s",
+            "serves 1 request at a time: 99/s is 10.1 ms each, and one alone takes 10 ms with its way there and back",
         ),
         // Neither one nor two: each takes longer when there are more, or the rate is limited.
         (at(70.0, 70.0, 0.7, 10), at(160.0, 140.0, 120.0, 900), "threads do not show"),
@@ -80,7 +80,8 @@ fn ten_at_a_time(trials: Vec<Load>) -> Diagnosis {
     let found = diagnose(&recording);
     expect(&found, Cause::Inside);
     assert!(
-        found.sentences[0].contains("10 requests at a time, 20.1 ms each, which makes 498/s"),
+        found.sentences[0]
+            .contains("10 requests at a time: 498/s is 20.1 ms each, and one alone takes 20 ms "),
         "{:?}",
         found.sentences
     );

@@ -66,7 +66,7 @@ fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) 
     let is_void = drawn.iter().flat_map(|drawn| &drawn.starts).any(|start| start.tone == Tone::Warn);
     let note = format!(
         "bar: a ratio with its interval; the zone that contains all of it is the answer (changes of less than {} do not \
-         matter); points: single starts, as ratios to the baseline of their block{}",
+         matter); points: single starts, as ratios to the baseline of their block, the baseline's own to their mean{}",
         percent(effect),
         if is_void { "; hollow: void, does not count" } else { "" }
     );

@@ -83,7 +83,10 @@ fn limit(view: &RunView) -> Chart {
     let is_all_good = judged(view).all(|(_, trial)| TrialState::of(trial) == TrialState::Good);
     let good = if is_all_good { "" } else { ", good if it met the goal" };
     let mut note = format!("each mark is a percentile of one trial{good}{}", strays.words(view));
-    if let Some(why) = why_no_more(view).filter(|_| view.fails_at().is_some()) {
+    // Where they fail because it froze the verdict says so.
+    if let Some(why) =
+        why_no_more(view).filter(|_| view.fails_at().is_some() && freezes::decide(view).is_none())
+    {
         note += &format!("; beyond the line {why}");
     }
     if knee.is_some() {

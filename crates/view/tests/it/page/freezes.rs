@@ -1,9 +1,9 @@
 //! A search whose target froze.
 
-use crate::hand::{Load, Run, pair};
+use crate::hand::{Load, Run, load, pair};
 use crate::page::kit::{document, good, words};
 use diagnosis::{Recording, diagnose};
-use record::{Ended, Making, Outcome};
+use record::{Ended, Making, Outcome, Purpose};
 use torment_view::document::Front;
 use torment_view::page::Pages;
 use torment_view::{RunView, Tone, explain, run_json, summary};
@@ -118,4 +118,29 @@ fn what_fails_all_the_same_is_told_and_drawn() {
     );
     let bands: Vec<_> = front.pictures[0].bands.iter().map(|band| (band.from, band.to, band.tone)).collect();
     assert_eq!(bands, [(Some(1984.0), Some(4000.0), Tone::Faint), (Some(4000.0), None, Tone::Bad)]);
+}
+
+/// "Seen 5 times in trials" was said of a load, too, which has none.
+#[test]
+fn how_often_it_froze_is_told_of_what_there_was() {
+    let beat = |load: Load| (1..6).fold(load, |load, nth| load.still(10_000 * nth - 980, 980));
+    let said = |run: Run| {
+        let lines = summary(&RunView::of(&run.events)).into_iter().map(|line| line.to_string());
+        lines.filter(|line| line.contains("froze")).collect::<Vec<_>>().join("; ")
+    };
+    let fails = beat(load(Purpose::Load, 1_000.0, 60)).bad(Outcome::Timeout, 9);
+    let of_load = said(Run::start("run").trial(fails).judged(Some(false)));
+    assert!(
+        of_load.contains("the target froze 5 times for 980 ms each, every 10 s: 9.8 % of the time;"),
+        "{of_load}"
+    );
+    let holds = beat(load(Purpose::Measure, 1_000.0, 60));
+    let search = Run::start("find").trial(holds);
+    let of_search = said(search.found(Ended::Interrupted, pair(Some(1_000.0), None), Vec::new()));
+    assert!(
+        of_search.contains(
+            "the target froze for 980 ms each, every 10 s, seen 5 times in trials: 9.8 % of the time;"
+        ),
+        "{of_search}"
+    );
 }
