@@ -73,9 +73,13 @@ fn were_waiting(case: &Case<'_>, group: &Group, threads: f64) -> bool {
         before.is_some_and(|before| {
             // How often a thread is seen running says little: who is looked at as regularly as requests come is always seen alike.
             let else_where = |g: &Group| g.threads - of(g, &Wait::Running) - of(g, &Wait::Events);
+            let elsewhere = (else_where(before) - else_where(group)).abs();
             let waited = of(before, &Wait::Events) - of(group, &Wait::Events);
-            (else_where(before) - else_where(group)).abs() <= 0.1 * threads
-                && (waited >= 0.1 * threads || more_of(case).is_some())
+            // Near its limit it rests for moments that are seldom seen: then its processor time tells that it did.
+            let rested = threads - before.on_cpu_ns as f64 / 1e9 / side.seen();
+            let tenth = 0.1 * threads;
+            let waits = waited >= tenth || rested >= tenth && waited > elsewhere;
+            elsewhere <= tenth && (waits || more_of(case).is_some())
         })
     };
     case.when_well(is_loop).unwrap_or_else(|| more_of(case).is_some())

@@ -1,16 +1,18 @@
 //! What processors do: what counts as full, how many are idle, and what a request costs of them.
 
 use crate::case::Case;
-use crate::condition::cpu as cpu_of;
+use crate::condition::{cpu as cpu_of, runnable as runnable_of};
 use crate::words::{count, factor, number, time};
 use record::Arithmetic;
-use record::watch::Window;
+use record::watch::{SubjectWindow, Window};
 use units::Rate;
 
 /// So much of what it may use has a saturated service in use.
 pub(crate) const FULL: f64 = 0.85;
 /// A machine is full with no more than this share idle.
 pub(crate) const HOST_IDLE: f64 = 0.07;
+/// Threads that are ready for a processor from which on they wait for one.
+pub(crate) const LINED_UP: f64 = 0.5;
 /// Periods in which a quota is used up, from which on it counts.
 pub(crate) const THROTTLED: f64 = 0.10;
 /// A reckoned ceiling below this share of what was measured explains nothing.
@@ -22,6 +24,21 @@ pub(crate) fn idle(window: &Window) -> f64 {
         .host
         .as_ref()
         .map_or(0.0, |host| (host.idle_ns + host.iowait_ns) as f64 / window.length().0.max(1) as f64)
+}
+
+/// Whether the machine has no processor to spare.
+pub(crate) fn machine_full(window: &Window) -> bool {
+    window.host.is_some() && idle(window) <= HOST_IDLE * host_cpus(window)
+}
+
+/// Whether a service that may use so many processors has too few because others on the machine, torment among them, use the rest: it would use
+/// all if it had them. A runtime with a scheduler of its own, such as Go's, has no more threads ready than it may use processors, however much waits.
+pub(crate) fn crowded_out(window: &Window, cpus: f64) -> bool {
+    let wants = |service: &SubjectWindow| {
+        let (used, ready) = (cpu_of(service, window.length()), runnable_of(service, window.length()));
+        ready >= LINED_UP && used + ready >= FULL * cpus
+    };
+    machine_full(window) && window.subjects.first().is_some_and(wants)
 }
 
 pub(crate) fn host_cpus(window: &Window) -> f64 {

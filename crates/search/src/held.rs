@@ -105,11 +105,15 @@ impl CapacityTrials {
         if trial.good() { trial.said } else { Observation::Between(self.sunk(), trial.rate) }
     }
 
-    /// What a target that sinks did while much waited: the middle of its overloads.
+    /// What a target that sinks did while much waited: the middle of its overloads. None if that is no less than it holds: then it does more only
+    /// over few connections.
     pub fn overloaded(&self) -> Option<f64> {
         let mut crowded = self.crowded();
         crowded.sort_by(f64::total_cmp);
-        crowded.get(crowded.len() / 2).filter(|_| self.sinks).map(|did| rounded(*did))
+        crowded
+            .get(crowded.len() / 2)
+            .filter(|did| self.sinks && **did < self.most())
+            .map(|did| rounded(*did))
     }
 
     /// What it did in each overload while much waited.

@@ -4,6 +4,7 @@ use crate::carriers::restless;
 use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of};
 use crate::found::{Contrast, fact, source};
+use crate::processors::crowded_out;
 use crate::way::used;
 use crate::words::{count, number};
 use crate::workers::Workers;
@@ -12,7 +13,7 @@ use record::{Place, Station};
 
 /// Of the workers engaged this share waits for each other, or for one thing.
 pub(super) const MOST: f64 = 0.5;
-/// With more processor than this share in use, waits are symptoms of that.
+/// With more processor than this share in use, or none to be had, waits are symptoms of that.
 pub(super) const CALM: f64 = 0.7;
 /// A lock has one holder; a pool has more.
 pub(super) const ONE: f64 = 1.5;
@@ -63,7 +64,7 @@ pub(super) fn crowded(case: &Case<'_>, moment: &Moment<'_>) -> Option<Crowd> {
         moment.outstanding,
         case.well.as_ref().and_then(|well| well.workers.as_ref()),
     );
-    let calm = cpu_of(subject, moment.length()) < CALM * case.cpus();
+    let calm = cpu_of(subject, moment.length()) < CALM * case.cpus() && !crowded_out(moment, case.cpus());
     // Where a thread has no rest the others wait for that one, or for nothing.
     let group = subject.groups.iter().find(|group| group.name == crowd.workers.name)?;
     if restless(group, moment.length().as_secs_f64()).is_some() {

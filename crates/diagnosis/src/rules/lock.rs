@@ -5,7 +5,8 @@ use super::crowd::{
     waits_in_application, well_crowd,
 };
 use crate::case::Case;
-use crate::found::{Found, fact, source};
+use crate::condition::cpu as cpu_of;
+use crate::found::{Contrast, Found, fact, source};
 use crate::way::used;
 use crate::words::{number, time};
 use record::{Arithmetic, Cause, Place, Station, Use};
@@ -15,8 +16,22 @@ use units::{Nanos, Rate};
 const SEEN: f64 = 0.1;
 /// A lock that is the limit is held nearly all the time.
 const HELD: f64 = 0.7;
+/// A process whose interpreter is the limit uses so much of one processor, and no more, but for what its system calls take beside it.
+const COMPUTES: f64 = 0.7;
+const COMPUTES_MOST: f64 = 1.3;
 /// As many wait as where it was well, give or take a look.
 const AS_MANY: f64 = 0.95;
+
+/// Whether it is an interpreter's lock that they wait for. Who holds that computes, so that each of its processes uses one processor; others may be
+/// in a system call meanwhile, without it, or ready to be.
+pub(super) fn computes(case: &Case<'_>, crowd: &Crowd) -> bool {
+    crowd.workers.interpreted && (COMPUTES..=COMPUTES_MOST).contains(&each(case))
+}
+
+/// Processors that each process uses.
+fn each(case: &Case<'_>) -> f64 {
+    case.cpu() / f64::from(case.bad.service().processes.max(1))
+}
 
 pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     // Who waits as where it was well, while most of the time nobody does anything, waits for work: requests do not come this far.
@@ -25,8 +40,8 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     if crowd.holding < HELD && before.is_some_and(|w| w.queues.get(&crowd.within).is_some_and(as_many)) {
         return None;
     }
-    // An interpreter's lock is waited for by milliseconds at a time, and who holds it computes.
-    let interpreter = crowd.workers.interpreted && crowd.within == Some(1);
+    let computes = computes(case, crowd);
+    let interpreter = computes || crowd.workers.interpreted && crowd.within == Some(1);
     let hold = case.well.as_ref().and_then(|well| well.load.response_p50);
     let arithmetic = hold.filter(|hold| *hold > 0.0).map(|hold| Arithmetic {
         formula: format!("1 / {} held per request", time(hold)),
@@ -46,12 +61,17 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             }
         ))
         .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
-        .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding <= ONE))
+        .holding(case, |window| crowded(case, window).is_some_and(|crowd| computes || crowd.holding <= ONE))
         .sources(2 + u32::from(stacks.is_some()))
         .seen_by_sweeps(case)
         .evidence(waiting_fact(case, crowd))
         .evidences(stacks)
-        .evidence(fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP))
+        .evidence(match computes {
+            true => fact(format!("{} of a processor used by each of its interpreters", number(each(case))))
+                .seen(each(case), COMPUTES, "processors", source::SCHEDSTAT)
+                .well(case.when_well(|side| cpu_of(side.service(), side.all.length()))),
+            false => fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP),
+        })
         .evidence(outstanding_fact(case));
     if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);

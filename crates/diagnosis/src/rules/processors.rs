@@ -6,7 +6,8 @@ use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::processors::{
-    FULL, HOST_IDLE, THROTTLED, by_cost, fewer_connections, host_cpus, idle, then_the_machine,
+    FULL, LINED_UP, THROTTLED, by_cost, crowded_out, fewer_connections, host_cpus, idle, machine_full,
+    then_the_machine,
 };
 use crate::way::used as used_there;
 use crate::words::{count, number};
@@ -16,8 +17,6 @@ use units::{Rate, Share};
 
 /// Context switches that take less than this share of what the service uses explain nothing.
 const SWITCHING: f64 = 0.03;
-/// Threads that are ready for a processor from which on they wait for one.
-const LINED_UP: f64 = 0.5;
 /// Who uses this share of what it may use has none left, though no thread is ready: a runtime with a scheduler of its own, such as Go's, has as
 /// many threads as processors, and lines up the work by itself.
 const EXHAUSTED: f64 = 0.95;
@@ -141,15 +140,14 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
     let downstream: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, case.bad.all.length())).sum();
     let own = case.bad.per_second(case.bad.all.own.cpu_ns) / 1e9;
     let host = host_cpus(&case.bad.all);
-    let machine_full =
-        |window: &Window| idle(window) <= HOST_IDLE * host_cpus(window) && window.host.is_some();
     let shared = beside(case, &case.bad.all);
     let full = |window: &Moment<'_>| {
         let used = service_cpu(window);
         let wants = used >= 0.25 * cpus && service_runnable(window) >= 1.0;
-        used >= most * cpus || wants && (machine_full(window) || used + beside(case, window) >= FULL * cpus)
+        let taken = machine_full(window) || used + beside(case, window) >= FULL * cpus;
+        used >= most * cpus || wants && taken || crowded_out(window, cpus)
     };
-    let lacks = used + shared >= FULL * cpus || starved(case);
+    let lacks = used + shared >= FULL * cpus || starved(case) || crowded_out(&case.bad.all, cpus);
     if !full(&case.bad.whole()) || runnable < ready || downstream > used || !lacks {
         return None;
     }

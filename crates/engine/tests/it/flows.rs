@@ -75,9 +75,3 @@ fn counts(total: &Slice) -> Vec<(u64, u64, u64)> {
 fn failures(total: &Slice) -> Vec<(String, u64)> {
     total.failures.iter().map(|(why, count)| (why.to_string(), *count)).collect()
 }
-
-/// The machine's own hiccups only add to what is measured: one quiet try of three is enough.
-fn once_quiet(measure: impl Fn() -> Result<(), String>) {
-    let off: Vec<String> = (0..3).map_while(|_| measure().err()).collect();
-    assert!(off.len() < 3, "{off:?}");
-}

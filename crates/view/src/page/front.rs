@@ -215,7 +215,7 @@ fn way_on(view: &RunView) -> Vec<Text> {
     });
     let brings = verdict::expected(view, found);
     let brings = match beside.and_then(|_| freezes::in_the_long_run(view)) {
-        Some(_) => brings.then("; without the freezes it holds for longer, too, what it holds in trials"),
+        Some(_) => brings.then("; without the freezes it holds as much for longer than a trial"),
         None => brings,
     };
     next.into_iter().chain([brings]).collect()

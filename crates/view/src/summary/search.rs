@@ -173,7 +173,8 @@ pub(crate) fn below(view: &RunView) -> Option<Text> {
 /// What a target does once a queue has formed, if that is less than it holds.
 fn sinks(strict: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
     let (limit, did) = strict.zip(overloaded)?;
-    let share = percent(1.0 - did / limit.held?);
+    // Earlier versions also told it where it was no less.
+    let share = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005).map(percent)?;
     let sinks =
         format!("once a queue has formed it does only about {} {}, {share} less", number(did), limit.unit);
     Some(

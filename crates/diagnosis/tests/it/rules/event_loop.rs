@@ -178,3 +178,38 @@ fn what_is_no_loop_is_not_called_one() {
     assert!(diagnosis.sentences[0].contains("interpreter's lock"), "{:?}", diagnosis.sentences);
     assert!(diagnosis.next[0].contains("more processes"), "{:?}", diagnosis.next);
 }
+
+/// Near its limit aiohttp rests for moments that nobody sees, which made it a thread that is running all the time.
+#[test]
+fn a_loop_that_is_hardly_ever_seen_at_rest_is_one() {
+    let aiohttp = |run: f64, full: f64, events: f64| {
+        let states = [(futex(None), 1.0), (Wait::Events, events), (Wait::Running, 1.0 - events)];
+        second(vec![threads("pythonN", run, full, &states)])
+    };
+    let about = || service("python3.11", "/usr/bin/python3 aio.py", 2.0);
+    let diagnosis = judged(about(), aiohttp(0.82, 0.0, 0.06), aiohttp(0.998, 1.0, 0.0));
+    expect(&diagnosis, Cause::Cpu);
+    assert!(diagnosis.sentences[0].contains("one event loop of python3.11"), "{:?}", diagnosis.sentences);
+    assert!(diagnosis.next[0].contains("more processes"), "{:?}", diagnosis.next);
+}
+
+/// Puma's threads wait for Ruby's interpreter without a deadline; one computes, and another is in a system call or ready to compute. They were said to
+/// wait for one of two permits.
+#[test]
+fn threads_of_ruby_wait_for_its_interpreter() {
+    let puma = |run: f64, ready: f64, states: &[(Wait, f64)]| {
+        let mut group = threads("puma srv tp N", run, 0.0, states);
+        group.run_delay_ns = ns(ready);
+        second(vec![group])
+    };
+    let well = puma(0.4, 0.1, &[(Wait::Client, 4.3), (Wait::Running, 0.7)]);
+    let bad = puma(0.97, 0.9, &[(futex(None), 3.1), (Wait::Running, 1.9)]);
+    let about = || service("ruby3.1", "puma 5.6.5 (tcp://127.0.0.1:9103) [app]", 2.0);
+    let diagnosis = judged(about(), well.clone(), bad);
+    expect(&diagnosis, Cause::Lock);
+    assert!(diagnosis.sentences[0].contains("the interpreter's lock"), "{:?}", diagnosis.sentences);
+    assert!(diagnosis.next[0].contains("more processes instead of threads"), "{:?}", diagnosis.next);
+    // Where nobody computes they wait for something else.
+    let pool = puma(0.1, 0.0, &[(futex(None), 3.1), (peer(), 1.9)]);
+    expect(&judged(about(), well, pool), Cause::Pool);
+}

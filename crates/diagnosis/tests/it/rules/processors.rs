@@ -1,7 +1,7 @@
 //! Processors: too few of them, a quota, a neighbour.
 
 use crate::hand::*;
-use record::watch::{Cgroup, CpuQuota, Neighbour, Wait};
+use record::watch::{Cgroup, CpuQuota, Neighbour, Subject, Wait};
 use record::{Cause, Costs, Diagnosis, Failure, RunId};
 use units::{Bytes, Nanos};
 
@@ -89,6 +89,31 @@ fn a_runtime_that_queues_by_itself() {
     let fewer = diagnosis.next.iter().any(|next| next.contains("--max-connections 64; this load had 7,000"));
     assert!(fewer, "thousands of connections are work of their own: {diagnosis:#?}");
     assert_ne!(judged(0.9).cause(), Some(Cause::Cpu), "a tenth of it is left");
+}
+
+/// Caddy beside torment on two processors: of Go's threads two at most run or are ready to, and those that have nothing to do were said to wait for one of
+/// three permits.
+#[test]
+fn a_runtime_that_torment_leaves_too_few_processors() {
+    let caddy = |on_cpu: f64, ready: f64, idle: f64| {
+        let states = [(futex(None), 16.0), (Wait::Running, on_cpu + ready), (Wait::Sleep, 0.9)];
+        let mut window = second(vec![workers(on_cpu, ready, &states)]);
+        window.own.cpu_ns = ns(2.0 - on_cpu - idle);
+        window.host.as_mut().expect("it is there").idle_ns = ns(idle);
+        window
+    };
+    let mut watched = watched();
+    watched.subjects[0] = Subject { name: "caddy".to_owned(), java: None, ..watched.subjects[0].clone() };
+    let judged = |bad| {
+        let well = load(14_000.0, 14_000.0, 11.3, 1, caddy(1.0, 0.7, 0.3));
+        judge(watched.clone(), vec![well, load(32_000.0, 23_000.0, 16_000.0, 700, bad)])
+    };
+    let diagnosis = judged(caddy(1.3, 0.9, 0.0));
+    expect(&diagnosis, Cause::Cpu);
+    assert!(diagnosis.findings.iter().all(|found| found.cause != Cause::Pool), "{diagnosis:#?}");
+    assert!(diagnosis.next.iter().any(|next| next.contains("a machine of its own")), "{:?}", diagnosis.next);
+    // Where processors are left it is not that.
+    assert_ne!(judged(caddy(0.6, 0.1, 0.7)).cause(), Some(Cause::Cpu));
 }
 
 #[test]

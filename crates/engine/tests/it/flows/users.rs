@@ -1,7 +1,8 @@
 //! What one user is given and sends back.
 
-use super::{MS, counts, failures, job, offer, once_quiet};
+use super::{MS, counts, failures, job, offer};
 use crate::flows::server::{Heard, Reply, Server};
+use crate::once_quiet;
 use record::Failure;
 use reference::{Config, Listen, Model, Service};
 use std::collections::{BTreeMap, BTreeSet};

@@ -87,6 +87,19 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     assert_eq!(run_json(&RunView::of(&run.events))["diagnosis"]["findings"][0]["cause"], "freeze");
 }
 
+/// Where something else sets the limit, what it would bring to be rid of the freezes comes after that.
+#[test]
+fn freezes_beside_what_sets_the_limit_come_second() {
+    let run = Run::start("find").trial(froze(good(1984.0))).trial(froze(good(1984.0)));
+    let run = run.trial(good(2022.0).grows(30.0)).diagnosed(crate::hand::watched::diagnosis());
+    let said = words(&front(&run.found(Ended::Converged, pair(Some(1984.0), Some(2022.0)), Vec::new())));
+    let line = |label: &str| said.iter().find(|line| line.starts_with(label)).cloned().unwrap_or_default();
+    let (next, expect) = (line("next: "), line("expect: "));
+    assert!(next.contains("; then, for the freezes, look into the target's log"), "{said:#?}");
+    let longer = "; without the freezes it holds as much for longer than a trial";
+    assert!(expect.ends_with(longer), "{said:#?}");
+}
+
 /// Where the target froze in each trial in which torment was late, torment is not the limit.
 #[test]
 fn who_falls_behind_only_in_freezes_is_not_the_limit() {
