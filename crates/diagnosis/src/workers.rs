@@ -73,8 +73,7 @@ impl Workers {
         let group = candidates()
             .filter(|group| group.on_cpu_ns as f64 >= WORK * work as f64)
             .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
-        let interpreted = about
-            .is_some_and(|subject| subject.name.starts_with("python") || subject.name.starts_with("ruby"));
+        let interpreted = about.is_some_and(interpreted);
         let (name, all) = (group.name.clone(), group.threads);
         let mut workers = Self { name, all, mixed: java, interpreted, ..Self::default() };
         for state in &group.states {
@@ -138,6 +137,11 @@ impl Workers {
     pub fn reading(&self) -> f64 {
         self.peers.iter().map(|(_, count)| count).sum()
     }
+}
+
+/// Whether one of its threads at a time computes.
+pub(crate) fn interpreted(subject: &Subject) -> bool {
+    subject.name.starts_with("python") || subject.name.starts_with("ruby")
 }
 
 /// Threads of a group that could be busy with a request.

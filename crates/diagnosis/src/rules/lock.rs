@@ -9,6 +9,7 @@ use crate::condition::cpu as cpu_of;
 use crate::found::{Contrast, Found, fact, source};
 use crate::way::used;
 use crate::words::{number, time};
+use crate::workers::interpreted;
 use record::{Arithmetic, Cause, Place, Station, Use};
 use units::{Nanos, Rate};
 
@@ -22,10 +23,22 @@ const COMPUTES_MOST: f64 = 1.3;
 /// As many wait as where it was well, give or take a look.
 const AS_MANY: f64 = 0.95;
 
-/// Whether it is an interpreter's lock that they wait for. Who holds that computes, so that each of its processes uses one processor; others may be
-/// in a system call meanwhile, without it, or ready to be.
+/// Whether it is an interpreter's lock that they wait for. Who holds that computes; others may be in a system call meanwhile, without it, or ready
+/// to be.
 pub(super) fn computes(case: &Case<'_>, crowd: &Crowd) -> bool {
-    crowd.workers.interpreted && (COMPUTES..=COMPUTES_MOST).contains(&each(case))
+    crowd.workers.interpreted && interpreter_is_full(case)
+}
+
+/// Whether its interpreters compute all the time: each of its processes uses one processor, and no more.
+pub(super) fn interpreter_is_full(case: &Case<'_>) -> bool {
+    case.about().is_some_and(interpreted) && (COMPUTES..=COMPUTES_MOST).contains(&each(case))
+}
+
+/// What each of its interpreters uses.
+pub(super) fn interpreter_fact(case: &Case<'_>) -> record::Evidence {
+    fact(format!("{} of a processor used by each of its interpreters", number(each(case))))
+        .seen(each(case), COMPUTES, "processors", source::SCHEDSTAT)
+        .well(case.when_well(|side| cpu_of(side.service(), side.all.length())))
 }
 
 /// Processors that each process uses.
@@ -67,9 +80,7 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         .evidence(waiting_fact(case, crowd))
         .evidences(stacks)
         .evidence(match computes {
-            true => fact(format!("{} of a processor used by each of its interpreters", number(each(case))))
-                .seen(each(case), COMPUTES, "processors", source::SCHEDSTAT)
-                .well(case.when_well(|side| cpu_of(side.service(), side.all.length()))),
+            true => interpreter_fact(case),
             false => fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP),
         })
         .evidence(outstanding_fact(case));

@@ -2,7 +2,7 @@
 
 use crate::hand::*;
 use record::Cause;
-use record::watch::{Cgroup, Listener, MemoryLimit, TaskLimit, Wait};
+use record::watch::{Cgroup, Listener, MemoryLimit, Subject, TaskLimit, Wait};
 
 #[test]
 fn refusals() {
@@ -37,4 +37,28 @@ fn refusals() {
     let mut open = quiet();
     open.subjects[0].descriptors = Some(record::watch::Usage { used: 1024, limit: 1024 });
     expect(&judge(watched(), vec![well(), load(100.0, 10.0, 60.0, 900, open)]), Cause::Descriptors);
+}
+
+/// Flask's own server makes a thread for each connection, and closes it behind the answer: more threads that accept would wait for the interpreter, too.
+#[test]
+fn who_accepts_waits_for_the_interpreter() {
+    let flask = |run: f64, accept: f64| {
+        let states = [(Wait::Accept, accept), (Wait::Running, 1.0 - accept), (futex(Some(1)), 1.0)];
+        second(vec![workers(run, 0.2, &states)])
+    };
+    let mut full = flask(0.9, 0.0);
+    full.subjects[0].listeners =
+        vec![Listener { address: "127.0.0.1:9106".to_owned(), queued: 129, backlog: 128 }];
+    full.network = Some(record::watch::Network { listen_overflows: 1089, ..Default::default() });
+    let judged = |name: &str| {
+        let mut watched = watched();
+        watched.subjects[0] = Subject { name: name.to_owned(), java: None, ..watched.subjects[0].clone() };
+        let well = load(1_000.0, 1_000.0, 1.8, 1, flask(0.5, 0.5));
+        judge(watched, vec![well, load(1_860.0, 1_700.0, 1_200.0, 200, full.clone())])
+    };
+    let python = judged("python3.11");
+    expect(&python, Cause::AcceptQueue);
+    assert!(python.next[0].starts_with("more processes: each has an interpreter"), "{:?}", python.next);
+    let other = judged("served");
+    assert!(other.next.iter().all(|next| !next.contains("interpreter")), "{:?}", other.next);
 }
