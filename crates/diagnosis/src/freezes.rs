@@ -347,7 +347,9 @@ impl Trial {
             let (from, to) = (SLICE * place as u64, SLICE * (place as u64 + 1));
             let is_whole = second.elapsed == SLICE && to <= self.load;
             let busy = second.answers as f64 * quickest.as_secs_f64();
-            let queued = second.outstanding >= QUEUED * busy.max(1.0);
+            // A few that are stuck, in a connection that the kernel tries to make again, are no queue that others stand in.
+            let waited = second.p50.is_some_and(|p50| p50.as_secs_f64() >= QUEUED * quickest.as_secs_f64());
+            let queued = waited && second.outstanding >= QUEUED * busy.max(1.0);
             (is_whole && queued && !frozen(from, to)).then_some(second.answers as f64)
         };
         let seconds = if self.closed { &[] } else { self.seconds.as_slice() };

@@ -65,19 +65,38 @@ impl Connections {
     }
 
     /// Closes those that have been idle since `before_ns` of the monotonic clock, but for `least`, and of the others all above `most`: those that have been
-    /// idle for longest, and at once, so that none of their ports waits for a minute (TIME-WAIT).
+    /// idle for longest, and at once.
     pub fn leave(&mut self, most: usize, least: usize, before_ns: u64) {
         let mut all: Vec<(u64, Key)> =
             self.slots.iter_mut().map(|(key, connection)| (connection.idle_since_ns, key)).collect();
         all.sort_unstable_by_key(|(since, key)| (*since, key.number));
         let unneeded = all.iter().filter(|(since, _)| *since < before_ns).count();
         let surplus = unneeded.min(all.len().saturating_sub(least)).max(all.len().saturating_sub(most));
-        for (_, key) in &all[..surplus] {
-            if let Some(connection) = self.slots.get(*key) {
-                connection.stream.reset_at_close();
-            }
-            self.close(key.number);
+        all.into_iter().take(surplus).for_each(|(_, key)| self.close_at_once(key.number));
+    }
+
+    /// Closes those on which nothing is asked, at once.
+    pub fn close_idle(&mut self) {
+        let all: Vec<Key> = self.slots.iter_mut().map(|(key, _)| key).collect();
+        all.into_iter().for_each(|key| self.close_if_idle(key.number));
+    }
+
+    /// The same of one.
+    pub fn close_if_idle(&mut self, slot: u32) {
+        if let Some(connection) = self.slots.get_mut(slot)
+            && !connection.is_being_made()
+            && connection.protocol.is_idle()
+        {
+            self.close_at_once(slot);
         }
+    }
+
+    /// None of their ports waits for a minute (TIME-WAIT).
+    fn close_at_once(&mut self, slot: u32) {
+        if let Some(connection) = self.slots.get_mut(slot) {
+            connection.stream.reset_at_close();
+        }
+        self.close(slot);
     }
 
     /// Closes those that are being made.

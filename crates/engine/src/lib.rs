@@ -265,8 +265,9 @@ impl Carrier for Engine {
 
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
         let Self { loops, crew, .. } = self;
+        let give_way = || loops.iter().for_each(|each| each.tell(Command::GiveWay));
         let abandon = || loops.iter().for_each(|each| each.tell(Command::Abandon));
-        crew.settle(limit, interrupted, abandon, drop)
+        crew.settle(limit, interrupted, give_way, abandon, drop)
     }
 }
 

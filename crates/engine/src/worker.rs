@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Begin(Box<Trial>),
     /// The load ends at this moment of the trial.
     Stop(Nanos),
+    /// Closes connections on which nothing is asked, and each as soon as its answer has come.
+    GiveWay,
     /// Closes connections that still wait for an answer nobody counts any more.
     Abandon,
     /// So many connections are to stand open.
@@ -283,6 +285,7 @@ impl Worker {
                     self.unsettled = true;
                 }
                 Ok(Command::Stop(at)) => self.stop(at),
+                Ok(Command::GiveWay) => self.give_way(),
                 Ok(Command::Abandon) => {
                     self.abandon_orphans();
                     self.tell_if_settled();
@@ -369,6 +372,7 @@ impl Worker {
     fn tell_if_settled(&mut self) {
         if self.unsettled && self.present.is_none() && self.orphans == 0 {
             self.unsettled = false;
+            self.pool.gives_way = false;
             self.leave_pool();
             self.teller.tell(Report::Settled);
         }

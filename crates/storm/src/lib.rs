@@ -243,7 +243,7 @@ impl Carrier for Storm {
         };
         let Self { accounts, fault, .. } = self;
         let kill = || control.kill.store(true, Ordering::Relaxed);
-        let took = crew.settle(limit, interrupted, kill, |told| keep(told, accounts, fault));
+        let took = crew.settle(limit, interrupted, || {}, kill, |told| keep(told, accounts, fault));
         threads.into_iter().for_each(|thread| thread.join().expect("it has told that nothing is left"));
         if let Some(account) = accounts.last_mut() {
             account.started = control.started.load(Ordering::Relaxed);

@@ -38,6 +38,7 @@ impl Worker {
         told.drain(..).for_each(|told| self.told(told));
         self.told = told;
         match result {
+            Ok(()) if self.pool.gives_way => self.connections.close_if_idle(slot),
             Ok(()) => self.connections.list(slot),
             Err(why) => {
                 if !answered {

@@ -19,11 +19,13 @@ pub(super) struct Pool {
     pub bad: bool,
     /// When its load was over, on the monotonic clock, of an open loop.
     pub load_ended_ns: Option<u64>,
+    /// Whether it closes what nobody asks anything on, for the sake of those that still wait.
+    pub gives_way: bool,
 }
 
 impl Pool {
     pub fn new(began_with: usize) -> Self {
-        Self { began_with, bad: false, load_ended_ns: None }
+        Self { began_with, ..Self::default() }
     }
 }
 
@@ -36,5 +38,13 @@ impl Worker {
         }
         let most = if self.pool.bad { self.pool.began_with.max(KEPT) } else { usize::MAX };
         self.connections.leave(most, KEPT, ended_ns.saturating_sub(UNNEEDED_NS));
+    }
+    /// A target may have places for so many connections, and keep each open for minutes after its answer: who came after those is served once one of them
+    /// ends. Nobody would, for those that are done stay open for the next trial, and the target never recovered.
+    pub(super) fn give_way(&mut self) {
+        if self.unsettled && self.present.is_none() && self.hold.is_none() {
+            self.pool.gives_way = true;
+            self.connections.close_idle();
+        }
     }
 }

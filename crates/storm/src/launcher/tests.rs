@@ -59,7 +59,7 @@ fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
         |_, _| panic!("nothing is wished"),
         &mut own,
     );
-    crew.settle(Nanos::from_secs(1), &|| false, || panic!("nothing is left"), &mut own)
+    crew.settle(Nanos::from_secs(1), &|| false, || {}, || panic!("nothing is left"), &mut own)
         .expect("nothing runs");
     let (sent, failed) = (counted.total.sent, counted.total.outcomes.failed);
     assert!(
