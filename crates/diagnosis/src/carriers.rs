@@ -91,19 +91,20 @@ pub(crate) fn of(group: &Group, wait: &Wait) -> f64 {
 }
 
 /// What has to be said to a service to have so many of a thing.
-type More = fn(u32) -> String;
+pub(crate) type More = fn(u32) -> String;
 
-/// How a service that is known to be an event loop is given more of them: so many.
-fn more_of(case: &Case<'_>) -> Option<More> {
+/// How a service is given more processes, if that is known: so many.
+pub(crate) fn more_of(case: &Case<'_>) -> Option<More> {
     let about = case.about()?;
     let runs = |program: &str| {
         let words = || about.command.split([' ', '/']);
         about.name == program || words().any(|word| word == program)
     };
-    let known: [(&str, More); 7] = [
+    let known: [(&str, More); 8] = [
         ("uvicorn", |n| format!("uvicorn --workers {n}")),
         ("hypercorn", |n| format!("hypercorn --workers {n}")),
         ("gunicorn", |n| format!("gunicorn --workers {n}")),
+        ("puma", |n| format!("puma --workers {n}")),
         ("nginx", |n| format!("worker_processes {n} in nginx.conf, or auto")),
         ("node", |n| format!("node:cluster, or {n} processes behind a balancer")),
         ("haproxy", |n| format!("nbthread {n} in haproxy.cfg")),

@@ -5,11 +5,9 @@ use super::crowd::{
     waits_in_application, well_crowd,
 };
 use crate::case::Case;
-use crate::condition::cpu as cpu_of;
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Found, fact, source};
 use crate::way::used;
 use crate::words::{number, time};
-use crate::workers::interpreted;
 use record::{Arithmetic, Cause, Place, Station, Use};
 use units::{Nanos, Rate};
 
@@ -17,34 +15,8 @@ use units::{Nanos, Rate};
 const SEEN: f64 = 0.1;
 /// A lock that is the limit is held nearly all the time.
 const HELD: f64 = 0.7;
-/// A process whose interpreter is the limit uses so much of one processor, and no more, but for what its system calls take beside it.
-const COMPUTES: f64 = 0.7;
-const COMPUTES_MOST: f64 = 1.3;
 /// As many wait as where it was well, give or take a look.
 const AS_MANY: f64 = 0.95;
-
-/// Whether it is an interpreter's lock that they wait for. Who holds that computes; others may be in a system call meanwhile, without it, or ready
-/// to be.
-pub(super) fn computes(case: &Case<'_>, crowd: &Crowd) -> bool {
-    crowd.workers.interpreted && interpreter_is_full(case)
-}
-
-/// Whether its interpreters compute all the time: each of its processes uses one processor, and no more.
-pub(super) fn interpreter_is_full(case: &Case<'_>) -> bool {
-    case.about().is_some_and(interpreted) && (COMPUTES..=COMPUTES_MOST).contains(&each(case))
-}
-
-/// What each of its interpreters uses.
-pub(super) fn interpreter_fact(case: &Case<'_>) -> record::Evidence {
-    fact(format!("{} of a processor used by each of its interpreters", number(each(case))))
-        .seen(each(case), COMPUTES, "processors", source::SCHEDSTAT)
-        .well(case.when_well(|side| cpu_of(side.service(), side.all.length())))
-}
-
-/// Processors that each process uses.
-fn each(case: &Case<'_>) -> f64 {
-    case.cpu() / f64::from(case.bad.service().processes.max(1))
-}
 
 pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     // Who waits as where it was well, while most of the time nobody does anything, waits for work: requests do not come this far.
@@ -53,8 +25,6 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     if crowd.holding < HELD && before.is_some_and(|w| w.queues.get(&crowd.within).is_some_and(as_many)) {
         return None;
     }
-    let computes = computes(case, crowd);
-    let interpreter = computes || crowd.workers.interpreted && crowd.within == Some(1);
     let hold = case.well.as_ref().and_then(|well| well.load.response_p50);
     let arithmetic = hold.filter(|hold| *hold > 0.0).map(|hold| Arithmetic {
         formula: format!("1 / {} held per request", time(hold)),
@@ -64,25 +34,18 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     let stacks = stacked(case, &crowd.workers, waits_for_a_thread);
     let mut found = Found::new(Cause::Lock)
         .says(format!(
-            "{} of {}'s {} workers wait for {}.",
+            "{} of {}'s {} workers wait for one lock: one request at a time gets through.",
             number(crowd.waiting),
             case.name(),
-            number(crowd.workers.all),
-            match interpreter {
-                true => "the interpreter's lock: only one thread computes at a time",
-                false => "one lock: one request at a time gets through",
-            }
+            number(crowd.workers.all)
         ))
         .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
-        .holding(case, |window| crowded(case, window).is_some_and(|crowd| computes || crowd.holding <= ONE))
+        .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding <= ONE))
         .sources(2 + u32::from(stacks.is_some()))
         .seen_by_sweeps(case)
         .evidence(waiting_fact(case, crowd))
         .evidences(stacks)
-        .evidence(match computes {
-            true => interpreter_fact(case),
-            false => fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP),
-        })
+        .evidence(fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP))
         .evidence(outstanding_fact(case));
     if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
@@ -108,14 +71,8 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             .chain(station(case))
             .gave(lock)
             .chain(["its holder".to_owned()])
-            .next(match interpreter {
-                true => "more processes instead of threads: each has an interpreter of its own",
-                false => "do less while it is held, or hold one lock for each key instead of one for all",
-            })
-            .next(match interpreter {
-                true => "more threads will not help, nor will more processors alone",
-                false => "more workers or processors will not help",
-            })
+            .next("do less while it is held, or hold one lock for each key instead of one for all")
+            .next("more workers or processors will not help")
             .doubles(
                 case,
                 "half the time under the lock",

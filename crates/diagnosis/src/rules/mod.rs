@@ -7,6 +7,7 @@ mod event_loop;
 mod freeze;
 mod inside;
 mod instrument;
+mod interpreter;
 mod java;
 mod lock;
 mod neighbour;
@@ -35,6 +36,7 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
     java::gc,
     java::safepoint,
     java::cold,
+    interpreter::interpreter,
     pool::pool,
     outside::workers,
     outside::downstream,

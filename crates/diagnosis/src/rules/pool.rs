@@ -5,7 +5,8 @@ use super::crowd::{
     waits_for_a_thread, waits_in_application, well_crowd,
 };
 use super::inside;
-use super::lock::{computes, lock};
+use super::interpreter::waits_for_it;
+use super::lock::lock;
 use crate::case::Case;
 use crate::condition::Condition;
 use crate::found::{Contrast, Found, fact, source};
@@ -79,8 +80,8 @@ fn larger(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
 
 /// A pool of connections or permits; a lock is a pool of one.
 pub(crate) fn pool(case: &Case<'_>) -> Option<Found> {
-    let crowd = crowded(case, &case.bad.whole())?;
-    if crowd.holding <= ONE || computes(case, &crowd) { lock(case, &crowd) } else { of_several(case, &crowd) }
+    let crowd = crowded(case, &case.bad.whole()).filter(|crowd| !waits_for_it(case, crowd))?;
+    if crowd.holding <= ONE { lock(case, &crowd) } else { of_several(case, &crowd) }
 }
 
 fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {

@@ -1,5 +1,6 @@
 //! Processors: a quota before the processors themselves, for the threads look the same.
 
+use super::interpreter;
 use super::neighbour::others;
 use crate::carriers::{Carriers, carriers, few, starved};
 use crate::case::Case;
@@ -141,13 +142,15 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
     let own = case.bad.per_second(case.bad.all.own.cpu_ns) / 1e9;
     let host = host_cpus(&case.bad.all);
     let shared = beside(case, &case.bad.all);
+    // An interpreter could not use them.
+    let crowded_out = |window: &Window| crowded_out(window, cpus) && !interpreter::is_full(case);
     let full = |window: &Moment<'_>| {
         let used = service_cpu(window);
         let wants = used >= 0.25 * cpus && service_runnable(window) >= 1.0;
         let taken = machine_full(window) || used + beside(case, window) >= FULL * cpus;
-        used >= most * cpus || wants && taken || crowded_out(window, cpus)
+        used >= most * cpus || wants && taken || crowded_out(window)
     };
-    let lacks = used + shared >= FULL * cpus || starved(case) || crowded_out(&case.bad.all, cpus);
+    let lacks = used + shared >= FULL * cpus || starved(case) || crowded_out(&case.bad.all);
     if !full(&case.bad.whole()) || runnable < ready || downstream > used || !lacks {
         return None;
     }

@@ -1,6 +1,5 @@
 //! Something said no: a queue, a limit of threads, of memory, of descriptors.
 
-use super::lock::{interpreter_fact, interpreter_is_full};
 use crate::case::Case;
 use crate::found::{Contrast, Found, fact, source};
 use crate::way;
@@ -32,19 +31,12 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
     let accept = "find what holds up the accepting threads; have more of them, or an event loop for \
                   connections";
     // Who is turned away comes back after a second: so few places are too few for a service that is idle meanwhile.
-    let bursts = "raise the backlog (and net.core.somaxconn) only if connections come in bursts";
-    let computes = interpreter_is_full(case);
     let [first, then] = match listener.backlog < SHORT && case.cpu() < 0.5 {
         true => [
             "listen with a longer backlog, 128 or more: the service is idle while connections are turned away",
             accept,
         ],
-        // Whatever accepts waits for the interpreter, too.
-        false if computes => [
-            "more processes: each has an interpreter of its own, and that of this one computes all the time",
-            bursts,
-        ],
-        false => [accept, bursts],
+        false => [accept, "raise the backlog (and net.core.somaxconn) only if connections come in bursts"],
     };
     Some(
         Found::new(Cause::AcceptQueue)
@@ -85,7 +77,6 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
                 "requests",
                 source::LOAD,
             ))
-            .evidences(computes.then(|| interpreter_fact(case)))
             .chain(["connections".to_owned()])
             .gave(way::limit(
                 format!("accept queue of {}", listener.backlog),

@@ -148,3 +148,39 @@ fn making_them_ends_when_it_is_interrupted() {
     assert_eq!(held.refused, None);
     assert_eq!(engine.hold(2, &|| false).open, 2, "and it can be asked again");
 }
+
+/// Serves two connections at a time, each until its client closes it; who comes after those waits in the queue of new ones, as with waitress beyond its
+/// hundred.
+fn serve_two() -> u16 {
+    let listener = Arc::new(TcpListener::bind("127.0.0.1:0").expect("a port is free"));
+    let port = listener.local_addr().expect("it is bound").port();
+    for _ in 0..2 {
+        let listener = Arc::clone(&listener);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                let lines = BufReader::new(stream.try_clone().expect("a descriptor is free")).lines();
+                for _ in lines.map_while(Result::ok).filter(String::is_empty) {
+                    std::thread::sleep(Duration::from_millis(50));
+                    if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+    }
+    port
+}
+
+/// Those that were answered stayed open for the next trial, so that nobody came after them: the target was said not to recover, within half a minute.
+#[test]
+fn those_that_are_done_give_way_to_those_that_wait() {
+    let mut engine = engine(serve_two());
+    let load = Offer::Open(Schedule::constant(Rate(2_000.0), Nanos::from_millis(4)));
+    let drain = Nanos::from_millis(10);
+    let total = engine.trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    assert_eq!((total.due, total.outcomes.unfinished), (8, 8));
+    let took = engine.settle(Nanos::from_secs(5), &|| false).expect("all are served, two by two");
+    assert!(took > Nanos::from_secs(1), "{took}: before that they might have ended by themselves");
+    assert_eq!(offer(&mut engine, 20.0, Nanos::from_millis(500)).outcomes.ok, 10, "it goes on");
+}

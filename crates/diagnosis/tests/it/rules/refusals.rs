@@ -57,8 +57,10 @@ fn who_accepts_waits_for_the_interpreter() {
         judge(watched, vec![well, load(1_860.0, 1_700.0, 1_200.0, 200, full.clone())])
     };
     let python = judged("python3.11");
-    expect(&python, Cause::AcceptQueue);
-    assert!(python.next[0].starts_with("more processes: each has an interpreter"), "{:?}", python.next);
-    let other = judged("served");
-    assert!(other.next.iter().all(|next| !next.contains("interpreter")), "{:?}", other.next);
+    expect(&python, Cause::Lock);
+    assert!(python.sentences[0].ends_with("the others wait for the interpreter's lock."), "{python:#?}");
+    assert!(python.next[0].starts_with("more processes instead of threads"), "{:?}", python.next);
+    let queue = python.findings.iter().find(|found| found.cause == Cause::AcceptQueue);
+    assert_eq!(queue.and_then(|found| found.follows_from), Some(Cause::Lock), "{python:#?}");
+    assert_ne!(judged("served").cause(), Some(Cause::Lock));
 }
