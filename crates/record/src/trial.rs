@@ -47,6 +47,16 @@ pub enum Recovery {
     Not(Nanos),
 }
 
+impl Recovery {
+    /// After how long requests were left that it had not answered; none if there were none.
+    pub fn lost(self) -> Option<Nanos> {
+        match self {
+            Self::Not(limit) => Some(limit),
+            Self::NotNeeded | Self::After(_) => None,
+        }
+    }
+}
+
 /// What one trial measured. Raw: what it means is derived by `search`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialResult {

@@ -346,11 +346,17 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         });
     }
 
+    /// Whether the target has been seen while calm.
+    pub fn knows_calm(&self) -> bool {
+        self.baseline.is_some()
+    }
+
     /// After an overload: looks with a few requests at a time until the target is as quick as it was
     /// while calm. False if it is not within the limit: the target is metastable. A look that is slow because torment
     /// itself was late tells nothing of the target.
     pub fn recovers(&mut self) -> bool {
         let Some(baseline) = self.baseline else { return true };
+        let since = self.now();
         let band = Nanos::from_secs_f64(baseline.as_secs_f64() * BASELINE_BAND) + BASELINE_FLOOR;
         let looks = (RECOVERY_LIMIT.0 / (PROBE_TIME + self.pauses).0).max(1);
         let mut slow = false;
@@ -385,6 +391,10 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             self.judged(done, &judgement);
             if back || self.stop.asked() {
                 return true;
+            }
+            // What a look asks may be left unanswered for as long as the limit.
+            if self.now() - since > RECOVERY_LIMIT * 2 {
+                break;
             }
         }
         !slow

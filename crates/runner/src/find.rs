@@ -41,6 +41,7 @@ pub(crate) fn find<C: Carrier>(
         unit,
     });
     let mut lost = 0;
+    let bounds = |search: &Search| Event::Bounds { limits: search.limits(), making: search.making() };
     let verdict = loop {
         let proposal = match search.next() {
             Step::Try(proposal) => proposal,
@@ -93,12 +94,26 @@ pub(crate) fn find<C: Carrier>(
             conductor.judged(done, &judgement);
             continue;
         }
+        let lost = done.result.recovery.lost().filter(|_| conductor.knows_calm());
+        if let Some(after) = lost {
+            // What it never answers may be lost, and the target there all the same: asked anew it tells.
+            let mut result = done.result.clone();
+            conductor.judged(done, &judgement);
+            conductor.emit(&bounds(&search));
+            let since = conductor.now();
+            if conductor.recovers() {
+                result.recovery = Recovery::After(after);
+            }
+            search.take(&result);
+            conductor.emit(&bounds(&search));
+            search.also_loaded(conductor.now() - since);
+            continue;
+        }
         let judgement = search.take(&done.result);
-        let overloaded = !judgement.good;
-        let came_back = !matches!(done.result.recovery, Recovery::Not(_));
+        let overloaded = !judgement.good && done.result.recovery.lost().is_none();
         conductor.judged(done, &judgement);
-        conductor.emit(&Event::Bounds { limits: search.limits(), making: search.making() });
-        if overloaded && came_back {
+        conductor.emit(&bounds(&search));
+        if overloaded {
             let since = conductor.now();
             if !conductor.recovers() {
                 break search.interrupt(Ended::NotRecovered);

@@ -235,12 +235,21 @@ fn a_target_that_does_not_come_back_is_left_alone() {
     assert_eq!(found.trials().iter().filter(|(trial, _)| trial.purpose == Purpose::Recovery).count(), 60);
     assert!(lower(&found) <= 2_000.0);
     // So slow that what it has left is not answered at all.
-    let breaks = Some(Breaks { beyond: 200, times: 1000, lasts: Nanos::from_secs(100_000) });
-    let found = search(Simulated { breaks, ..Simulated::queue() }, |_, _| {});
+    let breaks = |lasts| Some(Breaks { beyond: 200, times: 1000, lasts: Nanos::from_secs(lasts) });
+    let found = search(Simulated { breaks: breaks(100_000), ..Simulated::queue() }, |_, _| {});
     assert_eq!((&found.ended, found.code), (&Ended::NotRecovered, exit::NOT_RECOVERED));
-    let (last, _) = *found.trials().last().expect("a trial");
-    assert_eq!(last.recovery, Recovery::Not(Nanos::from_secs(30)));
-    assert!(found.trials().iter().all(|(trial, _)| trial.purpose != Purpose::Recovery), "nor looked at");
+    let last = found.trials().into_iter().rfind(|(trial, _)| trial.purpose != Purpose::Recovery);
+    assert_eq!(last.expect("a trial").0.recovery, Recovery::Not(Nanos::from_secs(30)));
+}
+
+/// Requests may be lost in an overload, in a queue of new connections for one, while the target is there again: CherryPy was said to need a restart.
+#[test]
+fn a_target_that_lost_requests_and_answers_others_has_come_back() {
+    let breaks = Some(Breaks { beyond: 500, times: 1000, lasts: Nanos::from_millis(200) });
+    let found = search(Simulated { breaks, ..Simulated::queue() }, |_, _| {});
+    let lost = found.trials().iter().filter(|(trial, _)| trial.recovery.lost().is_some()).count();
+    assert!(lost > 0 && found.ended != Ended::NotRecovered, "{lost}, {:?}", found.ended);
+    assert!((1_700.0..=2_000.0).contains(&lower(&found)), "{}", lower(&found));
 }
 
 #[test]

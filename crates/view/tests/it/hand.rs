@@ -125,6 +125,8 @@ impl Load {
             // One in a hundred is slower, one in a thousand much slower.
             let us =
                 500 + i % 100 + if i % 100 == 99 { 200 } else { 0 } + if i % 1000 == 999 { 3000 } else { 0 };
+            // Who comes after the first second waits for those that are left.
+            let us = us + if index > 0 { self.left * 1_000_000 / slice.due } else { 0 };
             slice.response.record(Nanos::from_micros(us));
             slice.service.record(Nanos::from_micros(us - 20));
             slice.lateness.record(Nanos::from_micros(20));
