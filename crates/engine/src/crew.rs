@@ -12,8 +12,8 @@ pub const THREADS_MOST: u32 = 64;
 pub const LEAD: Nanos = Nanos::from_millis(2);
 /// How often the caller is asked what it wishes.
 const ASK: Duration = Duration::from_millis(50);
-/// Whoever still waits after this long may wait for the places of those that are done.
-const PATIENCE: Nanos = Nanos::from_secs(1);
+/// How often threads are asked to give way to those that still wait.
+const GIVE_WAY: Nanos = Nanos::from_secs(1);
 /// Reports that wait to be heard; each thread makes one a second, some 20 KiB. Whoever is told must not take long, so that
 /// there are few. Should that hang all the same, a minute at the least, then the threads wait for it: nothing they counted is
 /// lost, and what came due meanwhile is `unsent`, which voids the trial.
@@ -136,8 +136,8 @@ impl<T> Crew<T> {
         gather.end()
     }
 
-    /// Waits until no thread has anything open, at most for `limit`, and has what is left `cut_off` then; where it takes more than a second, the
-    /// threads `give_way`. Gives how long it took, or none if it was over the limit.
+    /// Waits until no thread has anything open, at most for `limit`, and has what is left `cut_off` then; each second that it takes, the
+    /// threads are asked to `give_way`. Gives how long it took, or none if it was over the limit.
     ///
     /// # Panics
     /// If a thread has panicked.
@@ -151,10 +151,10 @@ impl<T> Crew<T> {
     ) -> Option<Nanos> {
         let began = sys::monotonic_ns();
         let passed = || Nanos(sys::monotonic_ns() - began);
-        let (mut in_time, mut gave_way) = (true, false);
+        let (mut in_time, mut next) = (true, GIVE_WAY);
         while self.settled.contains(&false) {
-            if !gave_way && passed() > PATIENCE {
-                gave_way = true;
+            if passed() > next {
+                next = passed() + GIVE_WAY;
                 give_way();
             }
             match self.next() {

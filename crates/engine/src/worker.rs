@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Begin(Box<Trial>),
     /// The load ends at this moment of the trial.
     Stop(Nanos),
-    /// Closes connections on which nothing is asked, and each as soon as its answer has come.
+    /// If nobody is answered any more, closes connections on which nothing is asked, and each as soon as its answer has come.
     GiveWay,
     /// Closes connections that still wait for an answer nobody counts any more.
     Abandon,
@@ -363,6 +363,7 @@ impl Worker {
         self.expiry = Lanes::default();
         let slice = recorder.finish(now, open);
         self.pool.bad |= slice.outcomes.bad() > 0;
+        self.pool.answered_ns = sys::monotonic_ns();
         self.pool.load_ended_ns = (!trial.source.is_closed()).then_some(trial.start_ns + ends.0);
         self.teller.tell(Report::Slice(Box::new(slice)));
         self.teller.tell(Report::Over(ends));

@@ -57,6 +57,7 @@ impl Worker {
         self.heard(told.received_ns, (!orphan).then_some([request.due, sent]));
         if orphan {
             self.orphans -= 1;
+            self.pool.answered_ns = sys::monotonic_ns();
             return self.tell_if_settled();
         }
         match told.result {

@@ -9,6 +9,8 @@ use super::Worker;
 const KEPT: usize = 100;
 /// One that the last second of a load did not need is not needed.
 const UNNEEDED_NS: u64 = 1_000_000_000;
+/// If nobody was answered for so long, those that wait may wait for the places of others. Who is merely slow answers one after the other.
+const HUSHED_NS: u64 = 900_000_000;
 
 /// What is known of them.
 #[derive(Debug, Default)]
@@ -19,6 +21,8 @@ pub(super) struct Pool {
     pub bad: bool,
     /// When its load was over, on the monotonic clock, of an open loop.
     pub load_ended_ns: Option<u64>,
+    /// When its load was over, or an answer came after that, on the monotonic clock.
+    pub answered_ns: u64,
     /// Whether it closes what nobody asks anything on, for the sake of those that still wait.
     pub gives_way: bool,
 }
@@ -42,7 +46,8 @@ impl Worker {
     /// A target may have places for so many connections, and keep each open for minutes after its answer: who came after those is served once one of them
     /// ends. Nobody would, for those that are done stay open for the next trial, and the target never recovered.
     pub(super) fn give_way(&mut self) {
-        if self.unsettled && self.present.is_none() && self.hold.is_none() {
+        let hushed = sys::monotonic_ns().saturating_sub(self.pool.answered_ns) >= HUSHED_NS;
+        if hushed && self.unsettled && self.present.is_none() && self.hold.is_none() {
             self.pool.gives_way = true;
             self.connections.close_idle();
         }
