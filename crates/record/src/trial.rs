@@ -43,7 +43,7 @@ pub enum Recovery {
     NotNeeded,
     /// In flight back to zero and response time back within its baseline after this long.
     After(Nanos),
-    /// Not within this limit: the target is metastable.
+    /// Not within this limit: what it had not answered by then was given up.
     Not(Nanos),
 }
 

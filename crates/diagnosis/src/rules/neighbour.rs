@@ -4,7 +4,7 @@ use crate::carriers::{carriers, starved};
 use crate::case::Case;
 use crate::condition::{cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
-use crate::processors::{HOST_IDLE, THROTTLED, host_cpus, idle};
+use crate::processors::{HOST_IDLE, THROTTLED, host_cpus, idle, machine_full};
 use crate::words::{count, number};
 use record::Cause;
 use units::Share;
@@ -26,7 +26,7 @@ pub(super) fn others(case: &Case<'_>) -> Option<f64> {
     let held_back = throttled.is_some_and(|q| q.throttled as f64 >= THROTTLED * q.periods.max(1) as f64);
     // Where it may use all processors and some are idle, others do not take them from it.
     let all_of_them = case.cpus() >= host_cpus(all);
-    let full = idle(all) <= HOST_IDLE * host_cpus(all) || !all_of_them;
+    let full = machine_full(all) || !all_of_them;
     // A few threads can use no more than a processor each, whatever else there is.
     let wants = carriers(case).map_or(case.cpus(), |carriers| carriers.threads.min(case.cpus()));
     let lacks = wants - case.cpu() - behind;

@@ -292,7 +292,8 @@ impl Search {
             None => Observation::Below(rate),
         };
         self.held.push(FullTrial::new(rate, said, result), self.shown.max(self.bounds.most()));
-        if let Some(faster) = self.held.rises(self.config.width.0).filter(|_| self.changes < LOOKED_MOST) {
+        let looked_enough = self.held.moves() && self.changes >= LOOKED_MOST;
+        if let Some(faster) = self.held.rises(self.config.width.0).filter(|_| !looked_enough) {
             if self.held.moves() {
                 // It may rise by chance: if it then does no more, these trials count again.
                 self.cold = std::mem::take(&mut self.held);
