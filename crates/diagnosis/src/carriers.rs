@@ -82,7 +82,8 @@ fn were_waiting(case: &Case<'_>, group: &Group, threads: f64) -> bool {
             elsewhere <= tenth && (waits || more_of(case).is_some())
         })
     };
-    case.when_well(is_loop).unwrap_or_else(|| more_of(case).is_some())
+    let known = known(case);
+    known.is_some_and(|known| known.loops) || case.when_well(is_loop).unwrap_or(known.is_some())
 }
 
 /// How many of its threads wait so.
@@ -93,24 +94,47 @@ pub(crate) fn of(group: &Group, wait: &Wait) -> f64 {
 /// What has to be said to a service to have so many of a thing.
 pub(crate) type More = fn(u32) -> String;
 
-/// How a service is given more processes, if that is known: so many.
-pub(crate) fn more_of(case: &Case<'_>) -> Option<More> {
+/// A program whose requests are served by processes of one loop, or of one interpreter, each.
+struct Known {
+    name: &'static str,
+    /// Whatever its other threads do, those that carry it are event loops.
+    loops: bool,
+    more: More,
+}
+
+const KNOWN: [Known; 10] = [
+    Known { name: "uvicorn", loops: true, more: |n| format!("uvicorn --workers {n}") },
+    Known { name: "hypercorn", loops: true, more: |n| format!("hypercorn --workers {n}") },
+    Known { name: "daphne", loops: true, more: |n| format!("{n} of it behind a balancer") },
+    Known { name: "gunicorn", loops: false, more: |n| format!("gunicorn --workers {n}") },
+    Known {
+        name: "unicorn",
+        loops: false,
+        more: |n| format!("worker_processes {n} in unicorn's configuration"),
+    },
+    Known { name: "puma", loops: false, more: |n| format!("puma --workers {n}") },
+    Known { name: "nginx", loops: true, more: |n| format!("worker_processes {n} in nginx.conf, or auto") },
+    Known {
+        name: "node",
+        loops: true,
+        more: |n| format!("node:cluster, or {n} processes behind a balancer"),
+    },
+    Known { name: "haproxy", loops: true, more: |n| format!("nbthread {n} in haproxy.cfg") },
+    Known { name: "redis-server", loops: true, more: |n| format!("{n} of it, as a cluster") },
+];
+
+fn known(case: &Case<'_>) -> Option<&'static Known> {
     let about = case.about()?;
     let runs = |program: &str| {
         let words = || about.command.split([' ', '/']);
         about.name == program || words().any(|word| word == program)
     };
-    let known: [(&str, More); 8] = [
-        ("uvicorn", |n| format!("uvicorn --workers {n}")),
-        ("hypercorn", |n| format!("hypercorn --workers {n}")),
-        ("gunicorn", |n| format!("gunicorn --workers {n}")),
-        ("puma", |n| format!("puma --workers {n}")),
-        ("nginx", |n| format!("worker_processes {n} in nginx.conf, or auto")),
-        ("node", |n| format!("node:cluster, or {n} processes behind a balancer")),
-        ("haproxy", |n| format!("nbthread {n} in haproxy.cfg")),
-        ("redis-server", |n| format!("{n} of it, as a cluster")),
-    ];
-    known.into_iter().find(|(program, _)| runs(program)).map(|(_, more)| more)
+    KNOWN.iter().find(|known| runs(known.name))
+}
+
+/// How a service is given more processes, if that is known: so many.
+pub(crate) fn more_of(case: &Case<'_>) -> Option<More> {
+    known(case).map(|known| known.more)
 }
 
 impl Carriers<'_> {

@@ -6,7 +6,7 @@ use crate::found::{Contrast, Found, fact, source};
 use crate::processors::{by_cost, fewer_connections, host_cpus, idle, then_the_machine};
 use crate::way;
 use crate::words::{count, number};
-use record::watch::{SubjectWindow, Wait};
+use record::watch::{Group, SubjectWindow, Wait};
 use record::{Cause, Place, Station};
 use units::Rate;
 
@@ -46,10 +46,11 @@ impl Carriers<'_> {
             let there = subject.groups.iter().find(|there| there.name == *name);
             there.and_then(|there| restless(there, seconds)).map_or(0.0, |(threads, _)| threads)
         };
-        let used_when_well = case.when_well(|side| {
-            let before = side.service().groups.iter().find(|before| before.name == *name);
-            before.map_or(0.0, |b| b.on_cpu_ns as f64 / 1e9 / side.seen())
-        });
+        let of_same = |side: &SubjectWindow| side.groups.iter().find(|there| there.name == *name).cloned();
+        let when_well = |of: &dyn Fn(&Group, f64) -> f64| {
+            case.when_well(|side| of_same(side.service()).map_or(0.0, |group| of(&group, side.seen())))
+        };
+        let used_when_well = when_well(&|group, seconds| group.on_cpu_ns as f64 / 1e9 / seconds);
         let station = Station {
             size: Some(threads.round()),
             well: used_when_well
@@ -76,13 +77,10 @@ impl Carriers<'_> {
             let text = format!("{} of {} processors are idle meanwhile", number(idle), number(host));
             found = found.evidence(fact(text).seen(idle, 0.0, "processors", source::HOST));
         }
-        if *loops {
-            let there = of(group, &Wait::Events);
+        let there = of(group, &Wait::Events);
+        let before = when_well(&|group, _| of(group, &Wait::Events));
+        if *loops && before.is_some_and(|before| before >= there + 0.1 * threads) {
             let text = format!("{} waiting for events", count(there, "thread"));
-            let before = case.when_well(|side| {
-                let before = side.service().groups.iter().find(|before| before.name == *name);
-                before.map_or(0.0, |before| of(before, &Wait::Events))
-            });
             found = found.evidence(fact(text).seen(there, 0.0, "threads", source::SWEEP).well(before));
         }
         let found = found

@@ -18,6 +18,8 @@ use record::{Cause, Evidence, Place, Station};
 const COMPUTES: f64 = 0.7;
 /// and no more, but for what its system calls take beside it.
 const COMPUTES_MOST: f64 = 1.3;
+/// Where one process only looks after the others, these use so much each.
+const COMPUTES_UNDER_A_MASTER: f64 = 1.1;
 /// So many of its threads, at least, would do something.
 const SEVERAL: f64 = 1.5;
 
@@ -38,8 +40,14 @@ fn full_fact(case: &Case<'_>) -> Evidence {
         .well(case.when_well(|side| cpu_of(side.service(), side.all.length()) / processes(case)))
 }
 
+/// Those whose interpreters compute: all of them, or all but a master, such as gunicorn's and Puma's.
 fn processes(case: &Case<'_>) -> f64 {
-    f64::from(case.bad.service().processes.max(1))
+    let all = f64::from(case.bad.service().processes.max(1));
+    let under_a_master = COMPUTES..=COMPUTES_UNDER_A_MASTER;
+    match case.cpu() < COMPUTES * all && under_a_master.contains(&(case.cpu() / (all - 1.0))) {
+        true => all - 1.0,
+        false => all,
+    }
 }
 
 /// Processors that each process uses.

@@ -7,8 +7,8 @@ use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::processors::{
-    FULL, LINED_UP, THROTTLED, by_cost, crowded_out, fewer_connections, host_cpus, idle, machine_full,
-    then_the_machine,
+    FULL, HOST_IDLE, LINED_UP, THROTTLED, by_cost, crowded_out, fewer_connections, host_cpus, idle,
+    machine_full, then_the_machine,
 };
 use crate::way::used as used_there;
 use crate::words::{count, number};
@@ -162,26 +162,32 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
     users.push(format!("torment {}", number(own)));
     let available = (cpus - shared).min(host - own - downstream).max(0.05);
     let sharing = own > 0.15 * host;
+    // It would use them if others did not.
+    let crowded = sharing && used + shared < FULL * cpus;
+    let is = if number(runnable) == "1" { "is" } else { "are" };
+    let more_ready = format!("{} {is} ready to run", count(runnable, "more thread"));
     let mut found = Found::new(Cause::Cpu)
         .says(if used < FULL * cpus && shared > 0.0 {
             let others: Vec<&str> =
                 case.downstreams().filter(|(s, _)| shares(case, s)).map(|(s, _)| s.name.as_str()).collect();
             format!(
-                "{} needs more processor time: it shares {} with {}; together they use {}, and {} more \
-                 threads are ready to run.",
+                "{} needs more processor time: it shares {} with {}; together they use {}, and {more_ready}.",
                 case.name(),
                 count(cpus, "processor"),
                 others.join(" and "),
                 number(used + shared),
-                number(runnable)
             )
         } else {
             let rest = match lined_up {
-                true => format!("{} more threads are ready to run", number(runnable)),
+                true => more_ready,
                 false => "queues the rest by itself, since no thread is ready to run".to_owned(),
             };
+            let beside = if crowded { format!(" while torment uses {}", number(own)) } else { String::new() };
             let (used, cpus) = (number(used), number(cpus));
-            format!("{} needs more processor time: it uses {used} of {cpus}, and {rest}.", case.name())
+            format!(
+                "{} needs more processor time: it uses {used} of {cpus}{beside}, and {rest}.",
+                case.name()
+            )
         })
         .margin((used + shared).max(host - idle(&case.bad.all)) / cpus, FULL, 0.95)
         .holding(case, full)
@@ -245,7 +251,15 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
                         .to_owned(),
                 },
             )
-            .unless(format!("the service uses less than {} of its processors and is just as slow", Share(FULL))),
+            .unless(match crowded {
+                true => format!(
+                    "the machine has more than {} of a processor to spare and the service is just as slow",
+                    number(HOST_IDLE * host)
+                ),
+                false => {
+                    format!("the service uses less than {} of its processors and is just as slow", Share(FULL))
+                }
+            }),
     )
 }
 

@@ -193,6 +193,40 @@ fn a_loop_that_is_hardly_ever_seen_at_rest_is_one() {
     assert!(diagnosis.next[0].contains("more processes"), "{:?}", diagnosis.next);
 }
 
+/// Fastify's Node keeps a processor busy from half its limit on, and its collector's threads are seen now and then: it was said to be one thread that
+/// is running all the time.
+#[test]
+fn what_is_known_to_be_a_loop_is_one_whatever_its_helpers_do() {
+    let node = |helpers: f64, run: f64| {
+        let states = [(futex(None), helpers), (Wait::Running, 10.0 - helpers)];
+        second(vec![threads("node", run, 1.0, &states)])
+    };
+    let diagnosis = judged(service("node", "node fastify.js", 2.0), node(8.4, 1.01), node(8.8, 0.96));
+    expect(&diagnosis, Cause::Cpu);
+    assert!(diagnosis.sentences[0].contains("one event loop of node"), "{:?}", diagnosis.sentences);
+    let evidence: Vec<&str> = diagnosis.findings[0].evidence.iter().map(|fact| fact.text.as_str()).collect();
+    assert!(evidence.iter().all(|text| !text.contains("waiting for events")), "{evidence:?}");
+}
+
+/// A process that only looks after others computes nothing: gunicorn's one worker with threads used half a processor "each", and nothing was said.
+#[test]
+fn a_master_is_no_interpreter() {
+    let gunicorn = |run: f64, waiting: f64| {
+        let states = [(futex(Some(1)), waiting), (Wait::Running, 1.5), (Wait::Events, 8.5 - waiting)];
+        let mut window = second(vec![threads("gunicorn", run, 0.0, &states)]);
+        window.subjects[0].processes = 2;
+        window
+    };
+    let about = || service("python3.11", "python3 /usr/bin/gunicorn --threads 8 app:app", 2.0);
+    let diagnosis = judged(about(), gunicorn(0.5, 0.2), gunicorn(1.02, 6.0));
+    expect(&diagnosis, Cause::Lock);
+    assert!(diagnosis.sentences[0].contains("Only one of"), "{:?}", diagnosis.sentences);
+    let evidence = &diagnosis.findings[0].evidence;
+    let computes = "1 of a processor used by each of its interpreters";
+    assert!(evidence.iter().any(|fact| fact.text == computes), "{evidence:#?}");
+    assert!(diagnosis.next[0].contains("gunicorn --workers 2"), "{:?}", diagnosis.next);
+}
+
 /// Puma's threads wait for Ruby's interpreter without a deadline; one computes, and another is in a system call or ready to compute. They were said to
 /// wait for one of two permits.
 #[test]

@@ -112,6 +112,9 @@ fn a_runtime_that_torment_leaves_too_few_processors() {
     expect(&diagnosis, Cause::Cpu);
     assert!(diagnosis.findings.iter().all(|found| found.cause != Cause::Pool), "{diagnosis:#?}");
     assert!(diagnosis.next.iter().any(|next| next.contains("a machine of its own")), "{:?}", diagnosis.next);
+    assert!(diagnosis.sentences[0].contains("uses 1.3 of 2 while torment uses 0.7"), "{diagnosis:#?}");
+    let unless = &diagnosis.unless[0];
+    assert!(unless.starts_with("the machine has more than 0.14 of a processor to spare"), "{unless}");
     // Where processors are left it is not that.
     assert_ne!(judged(caddy(0.6, 0.1, 0.7)).cause(), Some(Cause::Cpu));
 }
