@@ -1,6 +1,7 @@
 //! Carries single trials out: load, drain, recovery; and notices what voids them.
 
 mod noticed;
+mod recovery;
 
 use crate::{After, Circumstances, Error, Profiling, Reset, Sink, Stop, Witness, preflight};
 use engine::{Carrier, Endpoint, Engine, HeldConnections, Holder, Job, Moment, Offer, Wish};
@@ -10,9 +11,9 @@ use record::{
     CatchUp, Cause, Caveat, Doubt, Event, Grounds, Judgement, LoadSide, ProfiledLoad, Purpose, Recovery,
     Slice, SteadyResponse, TrialResult, Verdict,
 };
-use schedule::Schedule;
+use recovery::Calm;
 use std::cell::RefCell;
-use units::{Nanos, Rate, Share};
+use units::{Nanos, Rate};
 
 /// So long before its planned end a load is looked at more closely, if it looks bad.
 const LOOK_BEFORE: Nanos = Nanos::from_millis(500);
@@ -20,12 +21,6 @@ const LOOK_BEFORE: Nanos = Nanos::from_millis(500);
 /// A target that has not answered everything this long after its load was taken away does not
 /// come back by itself in any time a user would wait.
 const RECOVERY_LIMIT: Nanos = Nanos::from_secs(30);
-/// Rate and length of one look at a target after an overload.
-const PROBE_RATE: Rate = Rate(20.0);
-const PROBE_TIME: Nanos = Nanos::from_millis(500);
-/// A target is back once its median is below so many baseline medians, and this much.
-const BASELINE_BAND: f64 = 3.0;
-const BASELINE_FLOOR: Nanos = Nanos::from_millis(2);
 /// Samples a second at each processor, not in step with what happens a hundred times a second; and of a load that is only made for them,
 /// and short.
 const HZ: u32 = 99;
@@ -60,8 +55,7 @@ pub(crate) struct Conductor<'a, C = Engine> {
     pauses: Nanos,
     after: After,
     trials: u32,
-    /// Median response time while the target was calm.
-    baseline: Option<Nanos>,
+    calm: Calm,
 }
 
 /// Who makes the loads, ready to begin.
@@ -147,7 +141,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             pauses: Nanos::ZERO,
             after: After::default(),
             trials: 0,
-            baseline: None,
+            calm: Calm::default(),
         }
     }
 
@@ -334,7 +328,7 @@ impl<'a, C: Carrier> Conductor<'a, C> {
     pub fn judged_on(&mut self, side: LoadSide, done: Done, judgement: &Judgement) {
         let calm = judgement.good && judgement.invalid.is_empty() && done.result.purpose != Purpose::Recovery;
         if calm && let Some(median) = done.result.total.response.quantile(0.5) {
-            self.baseline = Some(self.baseline.map_or(median, |b| b.min(median)));
+            self.calm.saw(done.result.rate, median);
         }
         self.witness.hear_out();
         let rate = Some(done.result.rate);
@@ -344,60 +338,6 @@ impl<'a, C: Carrier> Conductor<'a, C> {
             result: Box::new(done.result),
             judgement: judgement.clone(),
         });
-    }
-
-    /// Whether the target has been seen while calm.
-    pub fn knows_calm(&self) -> bool {
-        self.baseline.is_some()
-    }
-
-    /// After an overload: looks with a few requests at a time until the target is as quick as it was
-    /// while calm. False if it is not within the limit: the target is metastable. A look that is slow because torment
-    /// itself was late tells nothing of the target.
-    pub fn recovers(&mut self) -> bool {
-        let Some(baseline) = self.baseline else { return true };
-        let since = self.now();
-        let band = Nanos::from_secs_f64(baseline.as_secs_f64() * BASELINE_BAND) + BASELINE_FLOOR;
-        let looks = (RECOVERY_LIMIT.0 / (PROBE_TIME + self.pauses).0).max(1);
-        let mut slow = false;
-        for _ in 0..looks {
-            let load = Load {
-                purpose: Purpose::Recovery,
-                offer: Offer::Open(Schedule::constant(PROBE_RATE, PROBE_TIME)),
-                rate: Some(PROBE_RATE),
-                duration: Some(PROBE_TIME),
-                drain: band + PROBE_TIME,
-            };
-            let done = self.trial(&load, &|_| false);
-            let total = &done.result.total;
-            let median = total.response.quantile(0.5);
-            let none_bad = total.outcomes.bad() == 0;
-            let back = none_bad && median.is_some_and(|median| median <= band);
-            let own = total.pacing.quantile(0.5).unwrap_or_default();
-            let in_time = none_bad && median.is_some_and(|median| median <= band + own);
-            let mut invalid: Vec<Caveat> = done.result.of_the_fleet().cloned().collect();
-            let in_time = in_time || !invalid.is_empty();
-            if in_time && !back && invalid.is_empty() {
-                let p99 = total.pacing.quantile(0.99).unwrap_or_default();
-                invalid.push(Caveat::on(Doubt::GeneratorLate, Grounds::Late { p99, most: band }));
-            }
-            slow |= !in_time;
-            let judgement = Judgement {
-                loss: Share::of(total.outcomes.bad(), total.due).0,
-                good: back,
-                growth_per_second: None,
-                invalid,
-            };
-            self.judged(done, &judgement);
-            if back || self.stop.asked() {
-                return true;
-            }
-            // What a look asks may be left unanswered for as long as the limit.
-            if self.now() - since > RECOVERY_LIMIT * 2 {
-                break;
-            }
-        }
-        !slow
     }
 }
 

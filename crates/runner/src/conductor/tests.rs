@@ -3,6 +3,7 @@
 use super::*;
 use crate::simulated::{Breaks, Simulated, Told};
 use record::{Failure, Lack};
+use schedule::Schedule;
 use std::cell::Cell;
 
 fn open(rate: f64, seconds: u64, drain: Nanos) -> Load {
@@ -197,6 +198,34 @@ fn a_target_is_not_blamed_for_looks_that_were_late() {
     });
     assert!(looks.clone().count() > 1);
     assert!(looks.into_iter().all(|look| !look.good && look.invalid[0].doubt == Doubt::GeneratorLate));
+}
+
+/// Once its new connections were used ones, Django's server took 43 ms instead of 2 (Nagle's algorithm, and an acknowledgement that is delayed by
+/// 40 ms): at every rate, and after an overload. It was said not to recover.
+#[test]
+fn a_target_is_back_once_it_is_as_quick_as_it_was_at_other_rates() {
+    let recovers = |slow_before: bool| {
+        let (mut told, target) = (Told::default(), Simulated::delay(Nanos::from_millis(2)));
+        let stop = target.stop();
+        let mut conductor = Conductor::around(target, &mut told, &stop);
+        let judged = |conductor: &mut Conductor<'_, Simulated>, rate: f64, good: bool| {
+            let done = conductor.trial(&open(rate, 1, SHORT), &|_| false);
+            let invalid = Vec::new();
+            conductor.judged(done, &Judgement { loss: 0.0, good, growth_per_second: None, invalid });
+        };
+        judged(&mut conductor, 20.0, true);
+        if slow_before {
+            conductor.engine.service = Nanos::from_millis(43);
+        }
+        judged(&mut conductor, 100.0, true);
+        judged(&mut conductor, 300.0, true);
+        judged(&mut conductor, 1000.0, false);
+        conductor.engine.service = Nanos::from_millis(43);
+        let back = conductor.recovers();
+        (back, conductor.trials() - 4)
+    };
+    assert_eq!(recovers(true), (true, 4), "it is level, and no slower than at 100/s");
+    assert_eq!(recovers(false), (false, 60), "it was never as slow before");
 }
 
 #[test]
