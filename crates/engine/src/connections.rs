@@ -36,6 +36,8 @@ pub(crate) struct Connections {
     /// be closed.
     roomy: Vec<u32>,
     connecting: usize,
+    /// How many have carried an answer.
+    used: usize,
     /// Those being made, oldest first; those made or closed meanwhile are passed over.
     made_next: VecDeque<Key>,
     /// Serial number of the next connection, and the step to the one after it.
@@ -223,9 +225,21 @@ impl Connections {
     /// Answers came on the connection, at this moment of the monotonic clock.
     pub fn answered(&mut self, slot: u32, answers: usize, received_ns: u64) {
         self.growth.answered(answers, received_ns, self.slots.len());
-        if let Some(connection) = self.get(slot) {
+        if let Some(connection) = self.slots.get_mut(slot) {
+            self.used += usize::from(!connection.used);
             (connection.used, connection.idle_since_ns) = (true, received_ns);
+            self.growth.used(self.used);
         }
+    }
+
+    /// Others wait for the places of those that have carried answers.
+    pub fn are_all_places(&mut self) {
+        self.growth.has_places(self.used);
+    }
+
+    /// How many the target has places for, if others had to wait for them.
+    pub fn places(&self) -> Option<usize> {
+        self.growth.places()
     }
 
     /// The server has closed the connection, on which nothing had been asked up to this moment of the monotonic clock.
@@ -268,6 +282,7 @@ impl Connections {
     pub fn close(&mut self, slot: u32) {
         let Some(connection) = self.slots.remove(slot) else { return };
         self.connecting -= usize::from(connection.begun_ns.is_some());
+        self.used -= usize::from(connection.used);
         if let Some(place) = connection.listed {
             self.unlist(place);
         }

@@ -13,6 +13,8 @@ const STEP: usize = 8;
 const HELPED: f64 = 0.5;
 /// After a step that did not help the next one waits for so many times longer.
 const RARER: u32 = 4;
+/// Where a target was taken to have places for so many connections, more than so many others that have carried answers at once say that it has more.
+const OTHERS: usize = 1;
 /// What earlier trials brought counts for this much in the next: a target may have become slower.
 const FADES: f64 = 0.98;
 
@@ -31,6 +33,8 @@ pub(crate) struct Growth {
     best: f64,
     /// and how many connections there were when more of them last helped.
     helpful: usize,
+    /// How many the target has places for, if others had to wait until one of those ended.
+    places: Option<usize>,
     /// After a step that did not help so many stretches pass before the next,
     pause: u32,
     /// of which so many are left.
@@ -40,10 +44,28 @@ pub(crate) struct Growth {
 impl Growth {
     /// A trial begins, with so many connections, at this moment of the monotonic clock.
     pub fn begin(&mut self, now_ns: u64, len: usize) {
-        let Self { best, helpful, .. } = *self;
-        let ceiling = len.max(helpful).max(LEAST);
-        let ceiling = ceiling + ceiling / STEP;
-        *self = Self { ceiling, since_ns: now_ns, best: best * FADES, helpful, pause: 1, ..Self::default() };
+        let Self { best, helpful, places, .. } = *self;
+        let ceiling = places.unwrap_or_else(|| risen(len.max(helpful).max(LEAST)));
+        let best = best * FADES;
+        *self = Self { ceiling, since_ns: now_ns, best, helpful, places, pause: 1, ..Self::default() };
+    }
+
+    /// Others wait until one of these connections ends: nobody is helped by more.
+    pub fn has_places(&mut self, places: usize) {
+        (self.places, self.ceiling, self.helpful) = (Some(places), places, self.helpful.min(places));
+        (self.met, self.pause, self.left) = (false, 1, 0);
+    }
+
+    /// So many connections that stand open have carried answers.
+    pub fn used(&mut self, used: usize) {
+        if self.places.is_some_and(|places| used > places + OTHERS) {
+            (self.places, self.ceiling) = (None, self.ceiling.max(risen(used.max(LEAST))));
+        }
+    }
+
+    /// How many the target has places for, if that is known.
+    pub fn places(&self) -> Option<usize> {
+        self.places
     }
 
     /// So many answers came, on one of `len` connections.
@@ -86,12 +108,17 @@ impl Growth {
             }
             (true, false) if self.left > 0 => self.left -= 1,
             (true, false) => {
-                self.ceiling += self.ceiling / STEP;
+                self.ceiling = risen(self.ceiling);
                 self.left = self.pause;
                 self.pause = self.pause.saturating_mul(RARER);
             }
         }
     }
+}
+
+/// By one step.
+fn risen(ceiling: usize) -> usize {
+    ceiling + (ceiling / STEP).max(1)
 }
 
 #[cfg(test)]
@@ -140,6 +167,24 @@ mod tests {
         growth.answered(5_000, STRETCH_NS, 800);
         growth.begin(2 * STRETCH_NS, 100);
         assert!(growth.allows(2 * STRETCH_NS, 899) && !growth.allows(2 * STRETCH_NS, 900));
+    }
+
+    #[test]
+    fn where_others_wait_for_its_places_there_are_no_more() {
+        let mut growth = Growth::default();
+        growth.begin(0, 0);
+        growth.answered(900, STRETCH_NS, 40);
+        growth.has_places(5);
+        assert!(growth.allows(STRETCH_NS, 4) && !growth.allows(STRETCH_NS, 5));
+        growth.begin(2 * STRETCH_NS, 40);
+        assert!(!growth.allows(2 * STRETCH_NS, 5), "in later trials, too");
+        growth.answered(500, 3 * STRETCH_NS, 5);
+        assert!(growth.allows(3 * STRETCH_NS, 5), "one is tried");
+        growth.used(6);
+        assert_eq!(growth.places(), Some(5));
+        growth.used(7);
+        assert_eq!(growth.places(), None, "it has more places than that");
+        assert!(growth.allows(3 * STRETCH_NS, 111) && !growth.allows(3 * STRETCH_NS, 112));
     }
 
     #[test]

@@ -38,7 +38,9 @@ impl Worker {
         told.drain(..).for_each(|told| self.told(told));
         self.told = told;
         match result {
-            Ok(()) if self.pool.gives_way => self.connections.close_if_idle(slot),
+            Ok(()) if self.pool.gives_way || answered && self.place_is_wanted() => {
+                self.connections.close_if_idle(slot);
+            }
             Ok(()) => self.connections.list(slot),
             Err(why) => {
                 if !answered {
@@ -63,6 +65,9 @@ impl Worker {
         match told.result {
             Ok(answer) => {
                 let received = self.moment(told.received_ns).max(sent);
+                if used {
+                    self.pool.served(sent, received - sent);
+                }
                 self.answered(&request, sent, received, answer);
             }
             Err(why) => {

@@ -4,6 +4,9 @@
 //! once, in the middle of the next trial: it stood still for a second, and the limit was its own doing in the report and ours in truth.
 
 use super::Worker;
+use crate::slots::Key;
+use std::collections::VecDeque;
+use units::Nanos;
 
 /// So many are kept whatever they did.
 const KEPT: usize = 100;
@@ -11,6 +14,13 @@ const KEPT: usize = 100;
 const UNNEEDED_NS: u64 = 1_000_000_000;
 /// If nobody was answered for so long, those that wait may wait for the places of others. Who is merely slow answers one after the other.
 const HUSHED_NS: u64 = 900_000_000;
+
+/// A request that waits for so long on a connection that nothing was answered on yet, and for so many times as long as any on a used one took, one of
+/// which was sent later, waits for a place.
+const WANTS_A_PLACE: Nanos = Nanos::from_millis(100);
+const WANTS_A_PLACE_TIMES: u64 = 2;
+/// One may be slow for other reasons; so many at once wait because the target serves no more connections than those that have carried answers.
+const CROWD: usize = 3;
 
 /// What is known of them.
 #[derive(Debug, Default)]
@@ -25,11 +35,21 @@ pub(super) struct Pool {
     pub answered_ns: u64,
     /// Whether it closes what nobody asks anything on, for the sake of those that still wait.
     pub gives_way: bool,
+    /// Requests of an open loop that are the first on their connection, and when they were sent; those answered meanwhile are passed over.
+    first: VecDeque<(Key, Nanos)>,
+    /// The longest that one on a used connection took, and when the last that was answered there was sent.
+    longest: Nanos,
+    last: Nanos,
 }
 
 impl Pool {
     pub fn new(began_with: usize) -> Self {
         Self { began_with, ..Self::default() }
+    }
+
+    /// On a connection that had carried an answer, what was sent at this moment was answered after so long.
+    pub fn served(&mut self, sent: Nanos, within: Nanos) {
+        (self.longest, self.last) = (self.longest.max(within), sent);
     }
 }
 
@@ -41,10 +61,46 @@ impl Worker {
             return;
         }
         let most = if self.pool.bad { self.pool.began_with.max(KEPT) } else { usize::MAX };
+        let most = self.connections.places().unwrap_or(most);
         self.connections.leave(most, KEPT, ended_ns.saturating_sub(UNNEEDED_NS));
     }
-    /// A target may have places for so many connections, and keep each open for minutes after its answer: who came after those is served once one of them
-    /// ends. Nobody would, for those that are done stay open for the next trial, and the target never recovered.
+
+    /// The first request on a connection was sent.
+    pub(super) fn came_first(&mut self, request: Key, sent: Nanos) {
+        if !self.is_closed_loop() && self.hold.is_none() && self.setup.script.session.is_none() {
+            self.pool.first.push_back((request, sent));
+        }
+    }
+
+    /// Whether somebody waits for the place of a connection that has just answered, while nobody waits for the connection itself. A target may have places
+    /// for so many, and keep each open: one process a connection, and who came after those is served once one of them ends. Users go away; connections that are
+    /// used in turn for ever would be our doing. Each that waits is made room for once.
+    pub(super) fn place_is_wanted(&mut self) -> bool {
+        if self.pool.first.is_empty() || !self.backlog.is_empty() || self.present.is_none() {
+            return false;
+        }
+        let now = self.now();
+        let most = WANTS_A_PLACE.max(self.pool.longest * WANTS_A_PLACE_TIMES);
+        while let Some((request, sent)) = self.pool.first.front() {
+            let waits = self.exchanges.get(*request).is_some();
+            if waits && (now - *sent <= most || *sent > self.pool.last) {
+                return false;
+            }
+            self.pool.first.pop_front();
+            if waits {
+                let waits = |(request, sent): &&(Key, Nanos)| {
+                    now - *sent > most && self.exchanges.get(*request).is_some()
+                };
+                if self.pool.first.iter().filter(waits).take(CROWD - 1).count() == CROWD - 1 {
+                    self.connections.are_all_places();
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The same once the load is over: nobody would end, for those that are done stay open for the next trial, and the target never recovered.
     pub(super) fn give_way(&mut self) {
         let hushed = sys::monotonic_ns().saturating_sub(self.pool.answered_ns) >= HUSHED_NS;
         if hushed && self.unsettled && self.present.is_none() && self.hold.is_none() {

@@ -179,7 +179,7 @@ impl Worker {
         }
     }
 
-    fn is_closed_loop(&self) -> bool {
+    pub(super) fn is_closed_loop(&self) -> bool {
         self.present.as_ref().is_some_and(|present| present.trial.source.is_closed())
     }
 
@@ -223,6 +223,9 @@ impl Worker {
             if is_first {
                 present.recorder.sent(&request.arrival, sent);
             }
+        }
+        if !used {
+            self.came_first(key, sent);
         }
         match result {
             Ok(()) if at_once => self.receive(slot, News::Bytes),

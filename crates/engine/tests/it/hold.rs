@@ -1,6 +1,6 @@
 //! Connections that are held, against a server that counts what comes on each.
 
-use plan::{Origin, Target};
+use plan::{Arrivals, Origin, Stage, Target};
 use schedule::Schedule;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -183,4 +183,19 @@ fn those_that_are_done_give_way_to_those_that_wait() {
     let took = engine.settle(Nanos::from_secs(5), &|| false).expect("all are served, two by two");
     assert!(took > Nanos::from_secs(1), "{took}: before that they might have ended by themselves");
     assert_eq!(offer(&mut engine, 20.0, Nanos::from_millis(500)).outcomes.ok, 10, "it goes on");
+}
+
+/// Starman serves five connections, each for as long as it is used: the sixth was made in a hiccup, and what was asked on it waited for the end of the load,
+/// while the five were idle most of the time. The target was said to lose requests at a fifth of what it can do.
+#[test]
+fn who_waits_for_a_place_has_it_while_the_load_lasts() {
+    let mut engine = engine(serve_two());
+    let stage =
+        |millis, rate| Stage { duration: Nanos::from_millis(millis), from: Rate(rate), to: Rate(rate) };
+    let load = Offer::Open(Schedule::new(&[stage(10, 400.0), stage(2_000, 10.0)], Arrivals::Even, 1));
+    let drain = Nanos::from_millis(10);
+    let total = engine.trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    assert_eq!((total.due, total.outcomes.ok), (24, 24), "{:?}", total.outcomes);
+    let longest = total.response.max().expect("all were answered");
+    assert!((Nanos::from_millis(100)..Nanos::from_secs(1)).contains(&longest), "{longest}");
 }
