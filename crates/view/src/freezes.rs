@@ -72,9 +72,9 @@ pub(crate) fn held_up(view: &RunView) -> bool {
 }
 
 /// What makes trials next to the limit bad, if it is that the target froze in them: in all of these, and in few of the good ones there. Nothing
-/// where the verdict on what gave first says it.
+/// where the verdict on what gave first says it, or where the limit is no higher without them.
 pub(crate) fn decide(view: &RunView) -> Option<String> {
-    let found = view.freezes().filter(|_| cause(view) != Some(Cause::Freeze))?;
+    let found = view.freezes().filter(|_| cause(view) != Some(Cause::Freeze) && !limit_stays(view))?;
     let limit = view.limits.first()?;
     let held = limit.held.or(limit.lower)?;
     let of = |state| judged(view).filter(move |(_, trial)| TrialState::of(trial) == state);

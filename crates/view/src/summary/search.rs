@@ -274,6 +274,9 @@ fn doubt(view: &RunView, strict: Option<&Limit>, detection_limit: f64) -> Option
     (!text.is_empty()).then(|| Text::labelled("how sure", format!("{}.", text.join("; "))))
 }
 
+/// From this share on it is no race with a server's idle limit any more.
+const OFTEN_RESENT: f64 = 0.1;
+
 /// Requests of all trials that were sent twice.
 fn resent(view: &RunView) -> Option<Text> {
     let (resent, due) = view
@@ -282,7 +285,11 @@ fn resent(view: &RunView) -> Option<Text> {
         .fold((0, 0), |(resent, due), trial| (resent + trial.figures.resent, due + trial.figures.due));
     let text = || {
         let of = view.words().count(due);
-        format!("{} of {of} hit a connection that the server was closing", grouped(resent))
+        let often = match resent as f64 >= OFTEN_RESENT * due as f64 {
+            true => ": it often closes one right after an answer, without announcing it (Connection: close)",
+            false => "",
+        };
+        format!("{} of {of} hit a connection that the server was closing{often}", grouped(resent))
     };
     (resent > 0).then(|| Text::labelled("resent", text()))
 }
