@@ -54,6 +54,7 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use units::Nanos;
@@ -95,6 +96,8 @@ pub struct Engine {
 
 struct Loop {
     commands: Sender<Command>,
+    /// How many connections the target has places for, as this loop knows it; zero if it does not.
+    places: Arc<AtomicU64>,
     /// Also the loop's, which has a table of descriptors of its own: this one is closed last.
     wake: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
@@ -147,6 +150,7 @@ impl Engine {
             let theirs = Arc::clone(&wake);
             let (commands, inbox) = channel();
             let setup = Setup::new(job, index, count, &last_word)?;
+            let places = Arc::clone(&setup.places);
             let core = cores.get(index as usize % cores.len().max(1)).copied();
             let (started, has_started) = channel();
             let thread = std::thread::Builder::new()
@@ -157,6 +161,8 @@ impl Engine {
                     // On a machine that it shares with a busy target the load is still sent when it is due.
                     // Where that is refused, how late it was is measured as ever.
                     let _ = rustix::process::setpriority_process(None, WEIGHT);
+                    let nice = rustix::process::getpriority_process(None).unwrap_or(0);
+                    let _ = sys::short_slice(nice);
                     if let Some(core) = core {
                         // It was there a moment ago; if it is no longer, any other does.
                         let _ = sys::run_on(&[core]);
@@ -172,7 +178,7 @@ impl Engine {
                     }
                 })
                 .map_err(Error::Start)?;
-            loops.push(Loop { commands, wake, thread: Some(thread) });
+            loops.push(Loop { commands, places, wake, thread: Some(thread) });
             let result = has_started.recv().map_err(|_| Error::Start(io::ErrorKind::Interrupted.into()))?;
             result.map_err(Error::Start)?;
         }
@@ -235,7 +241,9 @@ impl Engine {
         // What stands was told to whoever asked before.
         let mut counted = crew.gather(start_ns, &mut on_slice, wish, stop, drop);
         let stolen = Moment::now().stolen_since(&began);
-        counted.members.push(Worked::of(&counted.total, stolen, crowded.then_some(limit)));
+        let places = loops.iter().map(|each| each.places.load(Ordering::Relaxed)).sum();
+        let worked = Worked::of(&counted.total, stolen, crowded.then_some(limit));
+        counted.members.push(Worked { places: Some(places).filter(|places| *places > 0), ..worked });
         counted
     }
 }
@@ -365,6 +373,7 @@ impl Setup {
             arrivals_limit: job.arrivals_limit.unwrap_or(u64::MAX),
             serial: (u64::from(index), u64::from(count)),
             last_word: LastWord::clone(last_word),
+            places: Arc::default(),
             resend: job.generator.resend,
         })
     }
