@@ -36,8 +36,9 @@ pub(crate) struct Connections {
     /// be closed.
     roomy: Vec<u32>,
     connecting: usize,
-    /// How many have carried an answer.
+    /// How many have carried an answer, and the most in this trial.
     used: usize,
+    most_used: usize,
     /// Those being made, oldest first; those made or closed meanwhile are passed over.
     made_next: VecDeque<Key>,
     /// Serial number of the next connection, and the step to the one after it.
@@ -118,6 +119,7 @@ impl Connections {
 
     /// A trial begins: what earlier ones were answered says nothing of it.
     pub fn trial_begins(&mut self) {
+        self.most_used = self.used;
         self.growth.begin(sys::monotonic_ns(), self.slots.len());
     }
 
@@ -227,6 +229,7 @@ impl Connections {
         self.growth.answered(answers, received_ns, self.slots.len());
         if let Some(connection) = self.slots.get_mut(slot) {
             self.used += usize::from(!connection.used);
+            self.most_used = self.most_used.max(self.used);
             (connection.used, connection.idle_since_ns) = (true, received_ns);
             self.growth.used(self.used);
         }
@@ -234,7 +237,7 @@ impl Connections {
 
     /// Others wait for the places of those that have carried answers.
     pub fn are_all_places(&mut self) {
-        self.growth.has_places(self.used);
+        self.growth.has_places(self.most_used);
     }
 
     /// How many the target has places for, if others had to wait for them.

@@ -36,6 +36,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use units::Nanos;
 
@@ -89,6 +90,8 @@ pub(crate) struct Setup {
     /// Serial number of this loop's first connection, and the step to its next.
     pub serial: (u64, u64),
     pub last_word: LastWord,
+    /// How many connections the target has places for; zero if that is not known.
+    pub places: Arc<AtomicU64>,
     /// Whether a request may be sent once more.
     pub resend: bool,
 }
@@ -359,6 +362,7 @@ impl Worker {
         {
             recorder.not_started(Outcome::Unsent);
         }
+        self.setup.places.store(self.connections.places().unwrap_or(0) as u64, Ordering::Relaxed);
         self.users = Slots::default();
         self.expiry = Lanes::default();
         let slice = recorder.finish(now, open);

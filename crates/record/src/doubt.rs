@@ -42,6 +42,8 @@ named! {
         NoMoreWorkers = "no-more-workers",
         /// All connections were busy, and arrivals waited for one.
         ConnectionsLimit = "connections-limit",
+        /// The target serves few connections at a time, and others waited until one of these ended.
+        FewPlaces = "few-places",
         /// Connections could not be made for a reason on this side.
         ConnectionsOurs = "connections-ours",
         /// Connections that were held went away.

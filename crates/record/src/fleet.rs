@@ -44,6 +44,9 @@ pub struct Worked {
     /// How many connections it has, if all of them were busy while arrivals waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowded: Option<u64>,
+    /// How many connections its target serves at a time, if others had to wait until one of these ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<u64>,
     /// Taken up − due, its own delay alone: 99 % are below. None of nothing, as below.
     pub pacing_p99: Option<Nanos>,
     /// Sent − due.
@@ -85,6 +88,7 @@ impl Worked {
             run_delay: total.run_delay,
             stolen,
             crowded,
+            places: None,
             pacing_p99: total.pacing.quantile(0.99),
             lateness_p99: total.lateness.quantile(0.99),
             response_p50: total.response.quantile(0.5),

@@ -110,6 +110,7 @@ fn of_grounds(grounds: &mut Grounds, with: With<'_>) {
         | Grounds::Busy { .. }
         | Grounds::Stolen { .. }
         | Grounds::Crowded { .. }
+        | Grounds::Places { .. }
         | Grounds::NoMore { .. }
         | Grounds::FewFiles { .. }
         | Grounds::FewPorts { .. }

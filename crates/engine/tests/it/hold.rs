@@ -192,10 +192,12 @@ fn who_waits_for_a_place_has_it_while_the_load_lasts() {
     let mut engine = engine(serve_two());
     let stage =
         |millis, rate| Stage { duration: Nanos::from_millis(millis), from: Rate(rate), to: Rate(rate) };
-    let load = Offer::Open(Schedule::new(&[stage(10, 400.0), stage(2_000, 10.0)], Arrivals::Even, 1));
+    let load = Offer::Open(Schedule::new(&[stage(20, 400.0), stage(2_000, 10.0)], Arrivals::Even, 1));
     let drain = Nanos::from_millis(10);
-    let total = engine.trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
-    assert_eq!((total.due, total.outcomes.ok), (24, 24), "{:?}", total.outcomes);
+    let counted = engine.trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let total = counted.total;
+    assert_eq!((total.due, total.outcomes.ok), (28, 28), "{:?}", total.outcomes);
+    assert_eq!(counted.members[0].places, Some(2));
     let longest = total.response.max().expect("all were answered");
     assert!((Nanos::from_millis(100)..Nanos::from_secs(1)).contains(&longest), "{longest}");
 }

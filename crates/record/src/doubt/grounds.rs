@@ -32,6 +32,8 @@ pub enum Grounds {
     Stolen { share: Share },
     /// All of them.
     Crowded { connections: u64 },
+    /// Connections that the target serves at a time.
+    Places { places: u64 },
     /// Connections that are held, so many before torment lacked something.
     NoMore { lack: Lack, open: u64 },
     /// Connections that were asked for, that were made, and that stood at the end.
@@ -113,6 +115,14 @@ impl Grounds {
                  does not see them",
                 grouped(*connections)
             ),
+            Self::Places { places } => {
+                let connections = if *places == 1 { "connection" } else { "connections" };
+                format!(
+                    "the target serves {} {connections} at a time, and whoever connects beyond these waits until one ends: torment resets \
+                     idle ones for them, clients may keep theirs; give it more workers, a proxy in front, or a shorter keep-alive",
+                    grouped(*places)
+                )
+            }
             Self::NoMore { lack, open } => {
                 format!("torment has no {lack} left for more than {open} connections")
             }

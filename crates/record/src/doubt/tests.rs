@@ -60,6 +60,12 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             "torment itself worked 99 % of the time and waited 1 % for a processor",
         ),
         (
+            Doubt::FewPlaces,
+            Grounds::Places { places: 5 },
+            r#""places":{"places":5}"#,
+            "the target serves 5 connections at a time, and whoever connects beyond these waits until one ends: torment resets idle ones for them, clients may keep theirs; give it more workers, a proxy in front, or a shorter keep-alive",
+        ),
+        (
             Doubt::ConnectionsLost,
             held(40, 40, Some(Failure::Connect(why()))),
             r#""held":{"asked":100,"made":40,"stood":40,"refused":{"connect":"connection refused"}}"#,

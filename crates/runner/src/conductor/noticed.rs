@@ -55,6 +55,10 @@ pub(super) fn noticed(counted: &Counted) -> Vec<Caveat> {
         let connections = worked.crowded?;
         Some((connections as f64, Grounds::Crowded { connections }))
     });
+    worst(Doubt::FewPlaces, &|worked| {
+        let places = worked.places?;
+        Some((places as f64, Grounds::Places { places }))
+    });
     let median = median_p99(members);
     worst(Doubt::Uneven, &|worked| {
         let (p99, median) = (worked.response_p99?, median?);
