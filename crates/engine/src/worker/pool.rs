@@ -35,7 +35,7 @@ pub(super) struct Pool {
     pub answered_ns: u64,
     /// Whether it closes what nobody asks anything on, for the sake of those that still wait.
     pub gives_way: bool,
-    /// Requests of an open loop that are the first on their connection, and when they were sent; those answered meanwhile are passed over.
+    /// Requests of an open loop that are the first on their connection, and when they were sent; some were answered meanwhile.
     first: VecDeque<(Key, Nanos)>,
     /// The longest that one on a used connection took, and when the last that was answered there was sent.
     longest: Nanos,
@@ -68,7 +68,16 @@ impl Worker {
     /// The first request on a connection was sent.
     pub(super) fn came_first(&mut self, request: Key, sent: Nanos) {
         if !self.is_closed_loop() && self.hold.is_none() && self.setup.script.session.is_none() {
+            self.forget_answered();
             self.pool.first.push_back((request, sent));
+        }
+    }
+
+    fn forget_answered(&mut self) {
+        while let Some((request, _)) = self.pool.first.front()
+            && self.exchanges.get(*request).is_none()
+        {
+            self.pool.first.pop_front();
         }
     }
 
@@ -79,25 +88,20 @@ impl Worker {
         if self.pool.first.is_empty() || !self.backlog.is_empty() || self.present.is_none() {
             return false;
         }
-        let now = self.now();
-        let most = WANTS_A_PLACE.max(self.pool.longest * WANTS_A_PLACE_TIMES);
-        while let Some((request, sent)) = self.pool.first.front() {
-            let waits = self.exchanges.get(*request).is_some();
-            if waits && (now - *sent <= most || *sent > self.pool.last) {
-                return false;
-            }
-            self.pool.first.pop_front();
-            if waits {
-                let waits = |(request, sent): &&(Key, Nanos)| {
-                    now - *sent > most && self.exchanges.get(*request).is_some()
-                };
-                if self.pool.first.iter().filter(waits).take(CROWD - 1).count() == CROWD - 1 {
-                    self.connections.are_all_places();
-                }
-                return true;
-            }
+        self.forget_answered();
+        let Some((_, sent)) = self.pool.first.front().copied() else { return false };
+        let (now, Pool { longest, last, .. }) = (self.now(), &self.pool);
+        let most = WANTS_A_PLACE.max(*longest * WANTS_A_PLACE_TIMES);
+        if now - sent <= most || sent > *last {
+            return false;
         }
-        false
+        let waits =
+            |(request, sent): &&(Key, Nanos)| now - *sent > most && self.exchanges.get(*request).is_some();
+        if self.pool.first.iter().filter(waits).take(CROWD).count() == CROWD {
+            self.connections.are_all_places();
+        }
+        self.pool.first.pop_front();
+        true
     }
 
     /// The same once the load is over: nobody would end, for those that are done stay open for the next trial, and the target never recovered.
