@@ -65,8 +65,9 @@ impl Worker {
         match told.result {
             Ok(answer) => {
                 let received = self.moment(told.received_ns).max(sent);
-                if used {
-                    self.pool.served(sent, received - sent);
+                match used {
+                    true => self.pool.served(sent, received - sent),
+                    false => self.pool.served_first(received),
                 }
                 self.answered(&request, sent, received, answer);
             }

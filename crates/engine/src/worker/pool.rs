@@ -40,6 +40,8 @@ pub(super) struct Pool {
     /// The longest that one on a used connection took, and when the last that was answered there was sent.
     longest: Nanos,
     last: Nanos,
+    /// When the last answer came that was the first on its connection.
+    first_answered: Nanos,
 }
 
 impl Pool {
@@ -50,6 +52,11 @@ impl Pool {
     /// On a connection that had carried an answer, what was sent at this moment was answered after so long.
     pub fn served(&mut self, sent: Nanos, within: Nanos) {
         (self.longest, self.last) = (self.longest.max(within), sent);
+    }
+
+    /// On a new one an answer came at this moment.
+    pub fn served_first(&mut self, received: Nanos) {
+        self.first_answered = received;
     }
 }
 
@@ -95,6 +102,9 @@ impl Worker {
         if now - sent <= most || sent > *last {
             return false;
         }
+        if self.connections.places().is_none() && !self.starves_new_ones(now) {
+            return false;
+        }
         let waits =
             |(request, sent): &&(Key, Nanos)| now - *sent > most && self.exchanges.get(*request).is_some();
         if self.pool.first.iter().filter(waits).take(CROWD).count() == CROWD {
@@ -102,6 +112,15 @@ impl Worker {
         }
         self.pool.first.pop_front();
         true
+    }
+
+    /// Whether nothing was answered on new connections of late, and everything on used ones: a target that is late with all of them has places for more, and
+    /// so has one that accepts them one by one.
+    fn starves_new_ones(&mut self, now: Nanos) -> bool {
+        now - self.pool.first_answered > WANTS_A_PLACE
+            && self.exchanges.iter_mut().all(|(_, exchange)| {
+                !exchange.used || exchange.orphan || now - exchange.sent <= WANTS_A_PLACE
+            })
     }
 
     /// The same once the load is over: nobody would end, for those that are done stay open for the next trial, and the target never recovered.
