@@ -349,6 +349,9 @@ impl Worker {
         }
         let ends = present.trial.load_ends;
         if now < ends || !idle {
+            if now >= ends {
+                self.make_way();
+            }
             return;
         }
         self.silent_to_the_end(now);

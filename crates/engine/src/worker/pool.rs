@@ -114,6 +114,18 @@ impl Worker {
         true
     }
 
+    /// The load is over, so that no connection becomes idle for somebody's sake any more: of a target that serves few, all make way that are.
+    pub(super) fn make_way(&mut self) {
+        if self.connections.places().is_none() || self.pool.gives_way {
+            return;
+        }
+        self.forget_answered();
+        if !self.pool.first.is_empty() {
+            self.pool.gives_way = true;
+            self.connections.close_idle();
+        }
+    }
+
     /// Whether nothing was answered on new connections of late, and everything on used ones: a target that is late with all of them has places for more, and
     /// so has one that accepts them one by one.
     fn starves_new_ones(&mut self, now: Nanos) -> bool {
