@@ -68,6 +68,7 @@ pub(crate) fn few<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
 
 /// Whether they waited for nothing but events where the service was well.
 fn were_waiting(case: &Case<'_>, group: &Group, threads: f64) -> bool {
+    let known = known(case);
     let is_loop = |side: &Condition<'_>| {
         let before = side.service().groups.iter().find(|before| before.name == group.name);
         before.is_some_and(|before| {
@@ -79,10 +80,9 @@ fn were_waiting(case: &Case<'_>, group: &Group, threads: f64) -> bool {
             let rested = threads - before.on_cpu_ns as f64 / 1e9 / side.seen();
             let tenth = 0.1 * threads;
             let waits = waited >= tenth || rested >= tenth && waited > elsewhere;
-            elsewhere <= tenth && (waits || more_of(case).is_some())
+            elsewhere <= tenth && (waits || known.is_some())
         })
     };
-    let known = known(case);
     known.is_some_and(|known| known.loops) || case.when_well(is_loop).unwrap_or(known.is_some())
 }
 

@@ -161,8 +161,7 @@ impl Engine {
                     // On a machine that it shares with a busy target the load is still sent when it is due.
                     // Where that is refused, how late it was is measured as ever.
                     let _ = rustix::process::setpriority_process(None, WEIGHT);
-                    let nice = rustix::process::getpriority_process(None).unwrap_or(0);
-                    let _ = sys::short_slice(nice);
+                    let _ = sys::short_slice();
                     if let Some(core) = core {
                         // It was there a moment ago; if it is no longer, any other does.
                         let _ = sys::run_on(&[core]);
@@ -241,9 +240,11 @@ impl Engine {
         // What stands was told to whoever asked before.
         let mut counted = crew.gather(start_ns, &mut on_slice, wish, stop, drop);
         let stolen = Moment::now().stolen_since(&began);
-        let places = loops.iter().map(|each| each.places.load(Ordering::Relaxed)).sum();
+        // What one loop knows is its own part.
+        let known = |each: &Loop| Some(each.places.load(Ordering::Relaxed)).filter(|places| *places > 0);
+        let places = loops.iter().map(known).sum();
         let worked = Worked::of(&counted.total, stolen, crowded.then_some(limit));
-        counted.members.push(Worked { places: Some(places).filter(|places| *places > 0), ..worked });
+        counted.members.push(Worked { places, ..worked });
         counted
     }
 }

@@ -10,6 +10,10 @@ use record::watch::{Group, SubjectWindow, Wait};
 use record::{Cause, Place, Station};
 use units::Rate;
 
+fn same<'s>(subject: &'s SubjectWindow, name: &str) -> Option<&'s Group> {
+    subject.groups.iter().find(|group| group.name == name)
+}
+
 impl Carriers<'_> {
     pub fn found(&self, case: &Case<'_>) -> Found {
         let Self { group, threads, used, loops } = self;
@@ -43,12 +47,10 @@ impl Carriers<'_> {
         let idle = idle(&case.bad.all);
         let gain = if held { 2.0 } else { ((threads + idle) / threads).clamp(1.0, 2.0) };
         let restless_there = |subject: &SubjectWindow, seconds: f64| {
-            let there = subject.groups.iter().find(|there| there.name == *name);
-            there.and_then(|there| restless(there, seconds)).map_or(0.0, |(threads, _)| threads)
+            same(subject, name).and_then(|there| restless(there, seconds)).map_or(0.0, |(threads, _)| threads)
         };
-        let of_same = |side: &SubjectWindow| side.groups.iter().find(|there| there.name == *name).cloned();
         let when_well = |of: &dyn Fn(&Group, f64) -> f64| {
-            case.when_well(|side| of_same(side.service()).map_or(0.0, |group| of(&group, side.seen())))
+            case.when_well(|side| same(side.service(), name).map_or(0.0, |group| of(group, side.seen())))
         };
         let used_when_well = when_well(&|group, seconds| group.on_cpu_ns as f64 / 1e9 / seconds);
         let station = Station {

@@ -3,7 +3,7 @@
 use plan::{Arrivals, Origin, Stage, Target};
 use schedule::Schedule;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -149,6 +149,17 @@ fn making_them_ends_when_it_is_interrupted() {
     assert_eq!(engine.hold(2, &|| false).open, 2, "and it can be asked again");
 }
 
+/// Answers all that is asked on a connection, each after so long.
+fn answer_all(mut stream: TcpStream, after: Duration) {
+    let lines = BufReader::new(stream.try_clone().expect("a descriptor is free")).lines();
+    for _ in lines.map_while(Result::ok).filter(String::is_empty) {
+        std::thread::sleep(after);
+        if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
+            break;
+        }
+    }
+}
+
 /// Serves two connections at a time, each until its client closes it; who comes after those waits in the queue of new ones, as with waitress beyond its
 /// hundred.
 fn serve_two() -> u16 {
@@ -157,16 +168,8 @@ fn serve_two() -> u16 {
     for _ in 0..2 {
         let listener = Arc::clone(&listener);
         std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let Ok(mut stream) = stream else { return };
-                let lines = BufReader::new(stream.try_clone().expect("a descriptor is free")).lines();
-                for _ in lines.map_while(Result::ok).filter(String::is_empty) {
-                    std::thread::sleep(Duration::from_millis(50));
-                    if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
-                        break;
-                    }
-                }
-            }
+            let streams = listener.incoming().map_while(Result::ok);
+            streams.for_each(|stream| answer_all(stream, Duration::from_millis(50)));
         });
     }
     port
@@ -200,4 +203,25 @@ fn who_waits_for_a_place_has_it_while_the_load_lasts() {
     assert_eq!(counted.members[0].places, Some(2));
     let longest = total.response.max().expect("all were answered");
     assert!((Nanos::from_millis(100)..Nanos::from_secs(1)).contains(&longest), "{longest}");
+}
+
+/// Beyond their limits nginx and Node accept connections late, one by one, and were taken for targets that serve few.
+#[test]
+fn who_accepts_late_has_places_for_all() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || answer_all(stream, Duration::ZERO));
+            std::thread::sleep(Duration::from_millis(40));
+        }
+    });
+    let mut engine = engine(port);
+    let stage =
+        |millis, rate| Stage { duration: Nanos::from_millis(millis), from: Rate(rate), to: Rate(rate) };
+    let load = Offer::Open(Schedule::new(&[stage(20, 400.0), stage(1_000, 100.0)], Arrivals::Even, 1));
+    let drain = Nanos::from_millis(100);
+    let counted = engine.trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    assert_eq!((counted.total.due, counted.total.outcomes.ok), (108, 108), "{:?}", counted.total.outcomes);
+    assert_eq!(counted.members[0].places, None);
 }

@@ -55,10 +55,6 @@ pub(super) fn noticed(counted: &Counted) -> Vec<Caveat> {
         let connections = worked.crowded?;
         Some((connections as f64, Grounds::Crowded { connections }))
     });
-    worst(Doubt::FewPlaces, &|worked| {
-        let places = worked.places?;
-        Some((places as f64, Grounds::Places { places }))
-    });
     let median = median_p99(members);
     worst(Doubt::Uneven, &|worked| {
         let (p99, median) = (worked.response_p99?, median?);
@@ -67,6 +63,10 @@ pub(super) fn noticed(counted: &Counted) -> Vec<Caveat> {
         let is_uneven = in_time && far && worked.sent >= UNEVEN_SENT;
         is_uneven.then_some((p99.as_secs_f64(), Grounds::Uneven { p99, median }))
     });
+    // Each has its part of them.
+    if let Some(places @ 1..) = members.iter().map(|worked| worked.places).sum() {
+        caveats.push(Caveat::on(Doubt::FewPlaces, Grounds::Places { places }));
+    }
     caveats
 }
 
@@ -126,5 +126,17 @@ mod tests {
         let slow = |member| Worked { response_p99: Some(ms(30)), ..calm(member) };
         assert_eq!(fleet(vec![calm(0), slow(1), slow(2)]), [], "most are");
         assert_eq!(fleet(vec![calm(0), slow(1)]), [], "of two neither is the other's measure");
+    }
+
+    #[test]
+    fn places_are_those_of_all_who_know_theirs() {
+        let places = |of: &[Option<u64>]| {
+            let members = of.iter().map(|places| Worked { places: *places, ..calm(0) }).collect();
+            fleet(members).into_iter().find(|(doubt, _)| doubt == "few-places").map(|(_, said)| said)
+        };
+        let said = places(&[Some(2), Some(3)]).expect("both know");
+        assert!(said.starts_with("the target serves 5 connections at a time"), "{said}");
+        assert_eq!(places(&[Some(2), None]), None, "the other may have any number");
+        assert_eq!(places(&[]), None);
     }
 }

@@ -13,7 +13,7 @@ const PROBE_TIME: Nanos = Nanos::from_millis(500);
 const BAND: f64 = 3.0;
 const FLOOR: Nanos = Nanos::from_millis(2);
 /// Or once so many looks in a row differ by no more than this factor, and are no slower than it was, while calm, at another rate: what few requests
-/// meet may be slower than what many do, or than what new connections do (an acknowledgement that the kernel delays by 40 ms).
+/// meet may be slower than what many do, or than what connections do that were hardly used (an acknowledgement that the kernel delays by 40 ms).
 const LEVEL: usize = 4;
 const LEVEL_FACTOR: f64 = 1.25;
 /// Up to this share of the highest rate that was good a target is taken to be calm.
@@ -53,7 +53,7 @@ fn level(medians: &[Option<Nanos>], band: Nanos) -> bool {
 impl<C: Carrier> Conductor<'_, C> {
     /// Whether the target has been seen while calm.
     pub fn knows_calm(&self) -> bool {
-        self.calm.bands().is_some()
+        !self.calm.seen.is_empty()
     }
 
     /// After an overload: looks with a few requests at a time until the target is as quick as it was

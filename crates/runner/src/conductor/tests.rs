@@ -200,8 +200,8 @@ fn a_target_is_not_blamed_for_looks_that_were_late() {
     assert!(looks.into_iter().all(|look| !look.good && look.invalid[0].doubt == Doubt::GeneratorLate));
 }
 
-/// Once its new connections were used ones, Django's server took 43 ms instead of 2 (Nagle's algorithm, and an acknowledgement that is delayed by
-/// 40 ms): at every rate, and after an overload. It was said not to recover.
+/// Once its connections were used often, Django's server took 43 ms instead of 2 (Nagle's algorithm, and an acknowledgement that is delayed by 40 ms):
+/// from 80/s on, and after an overload. It was said not to recover.
 #[test]
 fn a_target_is_back_once_it_is_as_quick_as_it_was_at_other_rates() {
     let recovers = |slow_before: bool| {
