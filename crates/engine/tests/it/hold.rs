@@ -210,18 +210,25 @@ fn who_waits_for_a_place_has_it_while_the_load_lasts() {
 fn who_accepts_late_has_places_for_all() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
+    let ended = Arc::new(AtomicUsize::new(0));
+    let ends = Arc::clone(&ended);
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            std::thread::spawn(move || answer_all(stream, Duration::ZERO));
+            let ends = Arc::clone(&ends);
+            std::thread::spawn(move || {
+                answer_all(stream, Duration::from_millis(20));
+                ends.fetch_add(1, Ordering::SeqCst);
+            });
             std::thread::sleep(Duration::from_millis(40));
         }
     });
     let mut engine = engine(port);
     let stage =
         |millis, rate| Stage { duration: Nanos::from_millis(millis), from: Rate(rate), to: Rate(rate) };
-    let load = Offer::Open(Schedule::new(&[stage(20, 400.0), stage(1_000, 100.0)], Arrivals::Even, 1));
+    let load = Offer::Open(Schedule::new(&[stage(20, 400.0), stage(1_000, 50.0)], Arrivals::Even, 1));
     let drain = Nanos::from_millis(100);
     let counted = engine.trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
-    assert_eq!((counted.total.due, counted.total.outcomes.ok), (108, 108), "{:?}", counted.total.outcomes);
+    assert_eq!((counted.total.due, counted.total.outcomes.ok), (58, 58), "{:?}", counted.total.outcomes);
     assert_eq!(counted.members[0].places, None);
+    assert_eq!(ended.load(Ordering::SeqCst), 0, "nobody gave way");
 }
