@@ -1,9 +1,12 @@
 #!/bin/sh
 # All tests, side by side; those that fail run once more, one at a time. What fails only beside others is told at the end and is no
-# failure of the product: a load is timed on processors that other tests share. More than a few, or a program that died, is.
+# failure of the product: a load is timed on processors that other tests share. More than a few is one, and a program that died, did not end, or
+# left a process behind.
 # Usage: tests/run.sh THREADS [CRATE…]      of these crates the integration tests make no load
 set -eu
 few=5
+# Three times what the longest takes on two processors.
+longest=20m
 threads=$1
 shift
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
@@ -20,6 +23,17 @@ loads() {
 }
 unloaded=$*
 
+# Says who writes to this log still, a second after the end, and is true if nobody does: left LOG
+left() {
+    for try in 1 2 3 4 5; do
+        holders=$(find /proc/[0-9]*/fd -lname "$1" 2>/dev/null | sed 's|/proc/\([0-9]*\)/.*|\1|' | sort -u)
+        [ -n "$holders" ] || return 0
+        sleep 0.2
+    done
+    for pid in $holders; do echo "LEFT BEHIND: process $pid, $(tr '\0' ' ' <"/proc/$pid/cmdline")"; done
+    return 1
+}
+
 # One after another, of those that make loads or of the others: all WHETHER [BEFORE EACH…].
 all() {
     which=$1
@@ -30,7 +44,10 @@ all() {
         log=$work/${program##*/}.log
         echo "Running $kind of ${folder##*/}"
         cd "$folder"
-        { "$@" "$program" --test-threads="$threads" 2>&1 </dev/null || echo "$folder $program $log" >>"$work/failed"; } | tee "$log"
+        # Not through a pipe: who is left behind would keep it open.
+        timeout --foreground --kill-after=10 $longest "$@" "$program" --test-threads="$threads" >"$log" 2>&1 </dev/null || echo "$folder $program $log" >>"$work/failed"
+        cat "$log"
+        left "$log" || echo "$folder $program $log" >>"$work/left"
     done <"$work/programs"
 }
 
@@ -40,6 +57,7 @@ quiet=$!
 all loads
 wait $quiet
 cat "$work/quiet.log"
+[ ! -e "$work/left" ] || exit 1
 [ -e "$work/failed" ] || exit 0
 
 # What has failed by its own word, of how many.
@@ -47,7 +65,7 @@ again=
 while read -r folder program log; do
     names=$(sed -n 's/^test \([^ ]*\).* \.\.\. FAILED$/\1/p' "$log" | sort -u)
     counted=$(sed -n 's/^test result: FAILED\. [0-9]* passed; \([0-9]*\) failed.*/\1/p' "$log")
-    [ -n "$names" ] && [ "$counted" = "$(echo "$names" | wc -l)" ] || { echo "DIED: $program"; exit 1; }
+    [ -n "$names" ] && [ "$counted" = "$(echo "$names" | wc -l)" ] || { echo "DIED, OR DID NOT END WITHIN $longest: $program"; exit 1; }
     again="$again $names"
 done <"$work/failed"
 [ "$(echo $again | wc -w)" -le $few ] || exit 1

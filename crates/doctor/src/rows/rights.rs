@@ -67,7 +67,7 @@ fn delegation(facts: &Facts) -> Seen<Found> {
 
 fn priority(facts: &Facts) -> Seen<Found> {
     if facts.may(NICE) && !facts.nested {
-        return Found::of("the load goes before others (nice -10)").fine();
+        return Found::of("the load goes before others of its group (nice -10)").fine();
     }
     match facts.nice.as_ref()?.soft {
         Some(limit) if limit < WEIGHT => {
@@ -79,6 +79,6 @@ fn priority(facts: &Facts) -> Seen<Found> {
                 },
             )
         }
-        _ => Found::of("the load goes before others (nice -10, by RLIMIT_NICE)").fine(),
+        _ => Found::of("the load goes before others of its group (nice -10, by RLIMIT_NICE)").fine(),
     }
 }
