@@ -28,7 +28,7 @@ const RESERVED_MOST: u64 = 10;
 /// Who did so many times more before than any trial shows may do so again: a whole trial tells.
 const CONTRADICTED: f64 = 1.08;
 /// The curve takes about so many seconds.
-const CURVE: f64 = 10.0;
+pub(super) const CURVE: f64 = 10.0;
 /// A width that needs so many times the patience is far away.
 const FAR: f64 = 4.0;
 /// A limit that is known no better than this after half of the time is worth all of it.
@@ -41,6 +41,11 @@ impl Search {
         let left = usual - self.config.reserved.min(usual / RESERVED_MOST);
         let whole = self.config.budget.unwrap_or(left).as_secs_f64();
         (whole - CURVE).max(whole / 2.0)
+    }
+
+    /// Seconds of it, once the trials are over.
+    pub(super) fn left_for_curve(&self) -> f64 {
+        (self.patience() + CURVE - self.measured.as_secs_f64()).clamp(0.0, CURVE)
     }
 
     /// Whether one more full trial may last beyond the patience.
@@ -192,8 +197,8 @@ impl Search {
             }
             return wanted.map(|rate| (Purpose::Measure, rate, self.trial()));
         }
-        // Two bounds that are not close are worth two trials more: they may rest on short ones.
-        if self.is_out_of_time_by(2) {
+        // Two bounds that are not close are worth a trial more: they may rest on short ones.
+        if self.is_out_of_time_by(1) {
             return None;
         }
         if self.since_sentinel >= SENTINEL_EVERY && self.reference.is_some() {
