@@ -4,6 +4,7 @@ use crate::endpoint::Endpoint;
 use crate::growth::Growth;
 use crate::idle::{IdleLimit, is_near};
 use crate::protocol::Protocol;
+use crate::reuse::Reuse;
 use crate::slots::{Key, Slots};
 use crate::stream::Stream;
 use std::collections::VecDeque;
@@ -18,8 +19,10 @@ const TOO_OLD_AT_ONCE: usize = 16;
 pub(crate) struct Connection {
     pub stream: Stream,
     pub protocol: Protocol,
-    /// Whether it has carried an answer.
-    pub used: bool,
+    /// How many answers it has carried.
+    answers: u32,
+    /// Whether the server is about to close it: it carries no more.
+    spent: bool,
     /// When the last one came, or when it was begun, on the monotonic clock.
     idle_since_ns: u64,
     /// When it was begun, on the monotonic clock, while it is being made.
@@ -46,6 +49,7 @@ pub(crate) struct Connections {
     /// Where each is to be used as often as the others: whose turn it is; those closed meanwhile are passed over.
     turns: Option<VecDeque<Key>>,
     idle: IdleLimit,
+    reuse: Reuse,
     growth: Growth,
 }
 
@@ -138,7 +142,8 @@ impl Connections {
         let key = self.slots.insert(Connection {
             stream,
             protocol: Protocol::Undecided,
-            used: false,
+            answers: 0,
+            spent: false,
             idle_since_ns: begun_ns,
             begun_ns: Some(begun_ns),
             listed: None,
@@ -184,6 +189,7 @@ impl Connections {
     /// A connection with room for a request. Those that the server is about to close are closed first; but not where each
     /// is held, for then it is asked how long they stand.
     pub fn roomy(&mut self) -> Option<u32> {
+        self.use_again();
         if self.turns.is_some() {
             return self.next_in_turn();
         }
@@ -227,12 +233,34 @@ impl Connections {
     /// Answers came on the connection, at this moment of the monotonic clock.
     pub fn answered(&mut self, slot: u32, answers: usize, received_ns: u64) {
         self.growth.answered(answers, received_ns, self.slots.len());
-        if let Some(connection) = self.slots.get_mut(slot) {
-            self.used += usize::from(!connection.used);
-            self.most_used = self.most_used.max(self.used);
-            (connection.used, connection.idle_since_ns) = (true, received_ns);
-            self.growth.used(self.used);
+        let Some(key) = self.slots.key(slot) else { return };
+        let Some(connection) = self.slots.get_mut(slot) else { return };
+        self.used += usize::from(!connection.is_used());
+        self.most_used = self.most_used.max(self.used);
+        connection.answers = connection.answers.saturating_add(answers as u32);
+        connection.idle_since_ns = received_ns;
+        connection.spent = self.reuse.spends(key, connection.answers, received_ns);
+        self.growth.used(self.used);
+    }
+
+    /// Those that were taken for spent and are not have room again.
+    fn use_again(&mut self) {
+        if self.reuse.learned().is_none() {
+            return;
         }
+        for (key, _) in self.reuse.refuted(sys::monotonic_ns(), |key| self.slots.get(key).is_some()) {
+            if self.slots.get(key).is_some()
+                && let Some(connection) = self.slots.get_mut(key.number)
+            {
+                connection.spent = false;
+                self.list(key.number);
+            }
+        }
+    }
+
+    /// After how many answers the target closes a connection without announcing it, if it has shown that.
+    pub fn answers_each(&self) -> Option<u32> {
+        self.reuse.learned()
     }
 
     /// Others wait for the places of those that have carried answers.
@@ -248,10 +276,14 @@ impl Connections {
     /// The server has closed the connection, on which nothing had been asked up to this moment of the monotonic clock.
     pub fn closed(&mut self, slot: u32, asked_ns: u64) {
         if let Some(connection) = self.get(slot)
-            && connection.used
+            && connection.is_used()
         {
-            let idle = connection.idle_for(asked_ns);
+            let (idle, answers) = (connection.idle_for(asked_ns), connection.answers);
+            let silently = connection.protocol.is_closed_silently();
             self.idle.closed(idle, asked_ns);
+            if silently {
+                self.reuse.closed(answers, idle);
+            }
         }
     }
 
@@ -259,7 +291,7 @@ impl Connections {
     pub fn list(&mut self, slot: u32) {
         let place = self.roomy.len() as u32;
         let Some(connection) = self.get(slot) else { return };
-        match (connection.protocol.room() > 0, connection.listed) {
+        match (connection.protocol.room() > 0 && !connection.spent, connection.listed) {
             (true, None) => {
                 connection.listed = Some(place);
                 self.roomy.push(slot);
@@ -285,7 +317,7 @@ impl Connections {
     pub fn close(&mut self, slot: u32) {
         let Some(connection) = self.slots.remove(slot) else { return };
         self.connecting -= usize::from(connection.begun_ns.is_some());
-        self.used -= usize::from(connection.used);
+        self.used -= usize::from(connection.is_used());
         if let Some(place) = connection.listed {
             self.unlist(place);
         }
@@ -295,6 +327,11 @@ impl Connections {
 impl Connection {
     fn idle_for(&self, now_ns: u64) -> Nanos {
         Nanos(now_ns.saturating_sub(self.idle_since_ns))
+    }
+
+    /// Whether it has carried an answer.
+    pub fn is_used(&self) -> bool {
+        self.answers > 0
     }
 
     pub fn is_being_made(&self) -> bool {

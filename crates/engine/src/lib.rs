@@ -28,6 +28,7 @@ mod pace;
 mod protocol;
 mod reading;
 mod recorder;
+mod reuse;
 mod script;
 mod slots;
 mod source;
@@ -54,11 +55,10 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use units::Nanos;
-use worker::{Command, LastWord, Setup, Trial, Worker};
+use worker::{Command, LastWord, Learned, Setup, Trial, Worker, known};
 
 /// The loops' nice value, where the user may have it.
 const WEIGHT: i32 = -10;
@@ -96,8 +96,7 @@ pub struct Engine {
 
 struct Loop {
     commands: Sender<Command>,
-    /// How many connections the target has places for, as this loop knows it; zero if it does not.
-    places: Arc<AtomicU64>,
+    learned: Arc<Learned>,
     /// Also the loop's, which has a table of descriptors of its own: this one is closed last.
     wake: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
@@ -150,7 +149,7 @@ impl Engine {
             let theirs = Arc::clone(&wake);
             let (commands, inbox) = channel();
             let setup = Setup::new(job, index, count, &last_word)?;
-            let places = Arc::clone(&setup.places);
+            let learned = Arc::clone(&setup.learned);
             let core = cores.get(index as usize % cores.len().max(1)).copied();
             let (started, has_started) = channel();
             let thread = std::thread::Builder::new()
@@ -177,7 +176,7 @@ impl Engine {
                     }
                 })
                 .map_err(Error::Start)?;
-            loops.push(Loop { commands, places, wake, thread: Some(thread) });
+            loops.push(Loop { commands, learned, wake, thread: Some(thread) });
             let result = has_started.recv().map_err(|_| Error::Start(io::ErrorKind::Interrupted.into()))?;
             result.map_err(Error::Start)?;
         }
@@ -241,10 +240,10 @@ impl Engine {
         let mut counted = crew.gather(start_ns, &mut on_slice, wish, stop, drop);
         let stolen = Moment::now().stolen_since(&began);
         // What one loop knows is its own part.
-        let known = |each: &Loop| Some(each.places.load(Ordering::Relaxed)).filter(|places| *places > 0);
-        let places = loops.iter().map(known).sum();
+        let places = loops.iter().map(|each| known(&each.learned.places)).sum();
+        let answers_each = loops.iter().filter_map(|each| known(&each.learned.answers_each)).min();
         let worked = Worked::of(&counted.total, stolen, crowded.then_some(limit));
-        counted.members.push(Worked { places, ..worked });
+        counted.members.push(Worked { places, answers_each, ..worked });
         counted
     }
 }
@@ -374,7 +373,7 @@ impl Setup {
             arrivals_limit: job.arrivals_limit.unwrap_or(u64::MAX),
             serial: (u64::from(index), u64::from(count)),
             last_word: LastWord::clone(last_word),
-            places: Arc::default(),
+            learned: Arc::default(),
             resend: job.generator.resend,
         })
     }

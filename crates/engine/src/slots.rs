@@ -56,6 +56,12 @@ impl<T> Slots<T> {
         self.slots.get_mut(number as usize)?.1.as_mut()
     }
 
+    /// The key of the thing in this slot.
+    pub fn key(&self, number: u32) -> Option<Key> {
+        let (generation, thing) = self.slots.get(number as usize)?;
+        thing.as_ref().map(|_| Key { number, generation: *generation })
+    }
+
     /// The thing of this key, and not another in its place.
     pub fn get(&self, key: Key) -> Option<&T> {
         let (generation, thing) = self.slots.get(key.number as usize)?;

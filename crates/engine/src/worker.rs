@@ -90,10 +90,23 @@ pub(crate) struct Setup {
     /// Serial number of this loop's first connection, and the step to its next.
     pub serial: (u64, u64),
     pub last_word: LastWord,
-    /// How many connections the target has places for; zero if that is not known.
-    pub places: Arc<AtomicU64>,
+    pub learned: Arc<Learned>,
     /// Whether a request may be sent once more.
     pub resend: bool,
+}
+
+/// What a loop has learned of its target's connections; zero is what it does not know.
+#[derive(Default)]
+pub(super) struct Learned {
+    /// How many it has places for.
+    pub places: AtomicU64,
+    /// After how many answers it closes each, unannounced.
+    pub answers_each: AtomicU64,
+}
+
+/// One of them, if it is known.
+pub(super) fn known(of: &AtomicU64) -> Option<u64> {
+    Some(of.load(Ordering::Relaxed)).filter(|learned| *learned > 0)
 }
 
 struct Present {
@@ -365,7 +378,9 @@ impl Worker {
         {
             recorder.not_started(Outcome::Unsent);
         }
-        self.setup.places.store(self.connections.places().unwrap_or(0) as u64, Ordering::Relaxed);
+        let Learned { places, answers_each } = &*self.setup.learned;
+        places.store(self.connections.places().unwrap_or(0) as u64, Ordering::Relaxed);
+        answers_each.store(self.connections.answers_each().unwrap_or(0).into(), Ordering::Relaxed);
         self.users = Slots::default();
         self.expiry = Lanes::default();
         let slice = recorder.finish(now, open);

@@ -1,5 +1,6 @@
 //! A program or library: what its functions are called, and how stacks are unwound through it.
 
+use crate::go;
 use crate::symbols::Symbols;
 use crate::v8::METADATA;
 use object::elf::{FileHeader64, PF_X, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT};
@@ -13,6 +14,8 @@ const MOST_SYMBOLS: usize = 4_000_000;
 /// Bytes of the tables for unwinding of one file at most.
 const MOST_TABLES: u64 = 256 << 20;
 
+/// Where a Go program has its table of functions, and where one has it that may be loaded anywhere.
+const GO_TABLES: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
 /// How the names of a Java machine's own tables begin (HotSpot).
 pub const MACHINE_TABLE: &[u8] = b"gHotSpotVM";
 /// Where a Python interpreter keeps all that it has, and which version it is (3.11 and later).
@@ -79,7 +82,7 @@ impl Elf {
             ..Self::default()
         };
         elf.add(&file, file.elf_symbol_table());
-        elf.has_all = !elf.symbols.is_empty();
+        elf.has_all = !elf.symbols.is_empty() || elf.add_go(&file);
         if !elf.has_all {
             elf.add(&file, file.elf_dynamic_symbol_table());
         }
@@ -121,6 +124,14 @@ impl Elf {
                 false => {}
             }
         }
+    }
+
+    /// The functions of a Go program; false if it is none, or has no table that is known.
+    fn add_go<'d>(&mut self, file: &impl Object<'d>) -> bool {
+        let section = GO_TABLES.iter().find_map(|name| file.section_by_name(name));
+        let table = section.filter(|table| table.size() <= MOST_TABLES).and_then(|table| table.data().ok());
+        let text = self.tables.text.as_ref().map_or(0, |text| text.start);
+        table.is_some_and(|table| go::add(&mut self.symbols, table, text))
     }
 
     /// A number of 4 bytes that the file has at an address; one that only memory has is 0 at first.

@@ -15,6 +15,7 @@ mod finish;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gather;
+mod go;
 mod hotspot;
 mod listed;
 mod made;

@@ -44,6 +44,8 @@ named! {
         ConnectionsLimit = "connections-limit",
         /// The target serves few connections at a time, and others waited until one of these ended.
         FewPlaces = "few-places",
+        /// The target closes each connection after so many answers, and does not announce it.
+        ClosesUnannounced = "closes-unannounced",
         /// Connections could not be made for a reason on this side.
         ConnectionsOurs = "connections-ours",
         /// Connections that were held went away.

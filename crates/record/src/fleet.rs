@@ -47,6 +47,9 @@ pub struct Worked {
     /// How many connections its target serves at a time, if others had to wait until one of these ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<u64>,
+    /// After how many answers its target closes each connection without announcing it, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers_each: Option<u64>,
     /// Taken up − due, its own delay alone: 99 % are below. None of nothing, as below.
     pub pacing_p99: Option<Nanos>,
     /// Sent − due.
@@ -89,6 +92,7 @@ impl Worked {
             stolen,
             crowded,
             places: None,
+            answers_each: None,
             pacing_p99: total.pacing.quantile(0.99),
             lateness_p99: total.lateness.quantile(0.99),
             response_p50: total.response.quantile(0.5),

@@ -111,6 +111,7 @@ fn of_grounds(grounds: &mut Grounds, with: With<'_>) {
         | Grounds::Stolen { .. }
         | Grounds::Crowded { .. }
         | Grounds::Places { .. }
+        | Grounds::Answers { .. }
         | Grounds::NoMore { .. }
         | Grounds::FewFiles { .. }
         | Grounds::FewPorts { .. }

@@ -19,6 +19,8 @@ pub(crate) struct Http1 {
     heard: bool,
     /// Whether both sides would have another request on this connection.
     keep: bool,
+    /// Whether the server has said that it closes it.
+    pub closes: bool,
     /// Seconds after which the server closes it if nothing is asked, as it last said; 0: it has not.
     idle_s: u32,
 }
@@ -31,6 +33,7 @@ impl Http1 {
             waiting: None,
             heard: false,
             keep: true,
+            closes: false,
             idle_s: 0,
         }
     }
@@ -87,6 +90,7 @@ impl Http1 {
         self.heard = true;
         if let Progress::Done(answer) = self.reader.feed(bytes).map_err(Failure::Protocol)? {
             self.idle_s = answer.idle_s;
+            self.closes = !answer.keep;
             self.keep = answer.keep && self.outbox.is_empty() && stays;
             self.tell(answer.status, received_ns, told);
         }

@@ -160,6 +160,11 @@ impl Protocol {
         }
     }
 
+    /// Whether the peer that closes it has not said so before.
+    pub fn is_closed_silently(&self) -> bool {
+        matches!(self, Self::Http1(talk) if !talk.closes)
+    }
+
     /// How many more requests may be sent now.
     pub fn room(&self) -> usize {
         match self {

@@ -19,6 +19,9 @@ const HUSHED_NS: u64 = 900_000_000;
 /// which was sent later, waits for a place.
 const WANTS_A_PLACE: Nanos = Nanos::from_millis(100);
 const WANTS_A_PLACE_TIMES: u64 = 2;
+/// As long as it is not known that the target serves few it must have waited for so long, and nothing have been answered on a new connection meanwhile: a
+/// target that is late with all accepts some now and then.
+const SHOWS_PLACES: Nanos = Nanos::from_millis(500);
 /// One may be slow for other reasons; so many at once wait because the target serves no more connections than those that have carried answers.
 const CROWD: usize = 3;
 
@@ -102,7 +105,7 @@ impl Worker {
         if now - sent <= most || sent > *last {
             return false;
         }
-        if self.connections.places().is_none() && !self.starves_new_ones(now) {
+        if self.connections.places().is_none() && !self.starves_new_ones(sent, now) {
             return false;
         }
         let waits =
@@ -126,10 +129,10 @@ impl Worker {
         }
     }
 
-    /// Whether nothing was answered on new connections of late, and everything on used ones: a target that is late with all of them has places for more, and
-    /// so has one that accepts them one by one.
-    fn starves_new_ones(&mut self, now: Nanos) -> bool {
-        now - self.pool.first_answered > WANTS_A_PLACE
+    /// Whether nothing was answered on new connections since that was sent, and everything on used ones: a target that is late with all of them has places
+    /// for more, and so has one that accepts them one by one.
+    fn starves_new_ones(&mut self, sent: Nanos, now: Nanos) -> bool {
+        now - self.pool.first_answered.max(sent) > SHOWS_PLACES
             && self.exchanges.iter_mut().all(|(_, exchange)| {
                 !exchange.used || exchange.orphan || now - exchange.sent <= WANTS_A_PLACE
             })

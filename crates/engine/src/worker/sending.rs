@@ -202,7 +202,7 @@ impl Worker {
         let who = Who { number: request.arrival.number, seed: setup.script.seed, taken };
         let (part, is_first) = (step.part, request.step == 0);
         let Some(connection) = connections.get(slot) else { return };
-        let used = connection.used;
+        let used = connection.is_used();
         let key = exchanges.insert(Exchange { request, sent, connection: slot, used, orphan: false });
         if request.again > 0 {
             self.expiry.put_back(request.due, step.timeout, key);

@@ -34,6 +34,8 @@ pub enum Grounds {
     Crowded { connections: u64 },
     /// Connections that the target serves at a time.
     Places { places: u64 },
+    /// Answers on a connection, after which the target closes it.
+    Answers { answers: u64 },
     /// Connections that are held, so many before torment lacked something.
     NoMore { lack: Lack, open: u64 },
     /// Connections that were asked for, that were made, and that stood at the end.
@@ -121,6 +123,17 @@ impl Grounds {
                     "the target serves {} {connections} at a time, and whoever connects beyond these waits until one ends: torment resets \
                      idle ones for them, clients may keep theirs; give it more workers, a proxy in front, or a shorter keep-alive",
                     grouped(*places)
+                )
+            }
+            Self::Answers { answers } => {
+                let answers = if *answers == 1 {
+                    "its answer".to_owned()
+                } else {
+                    format!("{} answers", grouped(*answers))
+                };
+                format!(
+                    "the target closes each connection after {answers} without announcing it (Connection: close): torment makes new ones in \
+                     time, other clients may lose requests; have it keep connections open, or announce their end"
                 )
             }
             Self::NoMore { lack, open } => {

@@ -66,6 +66,12 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             "the target serves 5 connections at a time, and whoever connects beyond these waits until one ends: torment resets idle ones for them, clients may keep theirs; give it more workers, a proxy in front, or a shorter keep-alive",
         ),
         (
+            Doubt::ClosesUnannounced,
+            Grounds::Answers { answers: 1 },
+            r#""answers":{"answers":1}"#,
+            "the target closes each connection after its answer without announcing it (Connection: close): torment makes new ones in time, other clients may lose requests; have it keep connections open, or announce their end",
+        ),
+        (
             Doubt::ConnectionsLost,
             held(40, 40, Some(Failure::Connect(why()))),
             r#""held":{"asked":100,"made":40,"stood":40,"refused":{"connect":"connection refused"}}"#,

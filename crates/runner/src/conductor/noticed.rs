@@ -67,6 +67,9 @@ pub(super) fn noticed(counted: &Counted) -> Vec<Caveat> {
     if let Some(places @ 1..) = members.iter().map(|worked| worked.places).sum() {
         caveats.push(Caveat::on(Doubt::FewPlaces, Grounds::Places { places }));
     }
+    if let Some(answers) = members.iter().filter_map(|worked| worked.answers_each).min() {
+        caveats.push(Caveat::on(Doubt::ClosesUnannounced, Grounds::Answers { answers }));
+    }
     caveats
 }
 

@@ -5,13 +5,15 @@ use crate::bodies::Front;
 use crate::flows::server::{Heard, Reply, Server};
 use plan::{HttpVersion, Origin, Target};
 use record::{Failure, Slice};
+use schedule::Schedule;
 use std::collections::{HashMap, HashSet};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::sync::Mutex;
 use std::time::Duration;
-use torment_engine::{Endpoint, Engine, Job};
+use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish};
+use units::Rate;
 
 /// Each of its connections has carried four answers when it is closed.
 const FIFTH: usize = 4;
@@ -139,6 +141,55 @@ fn a_request_may_meet_several_connections_that_close() {
         assert_eq!((total.outcomes.failed, total.resent), (failed, 1), "{closing}: {:?}", total.failures);
         assert_eq!(total.outcomes.ok, 20 - failed, "{closing}");
     }
+}
+
+/// Answers `each` requests on a connection and closes it 5 ms later, without a word; connections beyond `most` are kept.
+fn close_silently(each: u32, most: usize) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        for (number, stream) in listener.incoming().enumerate() {
+            let mut stream = stream.expect("somebody comes");
+            std::thread::spawn(move || {
+                let mut left = if number < most { each } else { u32::MAX };
+                while left > 0 && stream.read(&mut [0; 1000]).is_ok_and(|count| count > 0) {
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+                    left -= 1;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            });
+        }
+    });
+    port
+}
+
+/// uWSGI's router closes each connection after its answer: a quarter of all requests met one that it was just closing, a few met two, and it was said to hold a
+/// quarter of what it does.
+#[test]
+fn who_closes_after_so_many_answers_is_asked_no_more() {
+    for (each, connects) in [(1, 100), (3, 34)] {
+        let mut engine = Engine::start(&job(close_silently(each, usize::MAX), "")).expect("starts");
+        let learning = run(&mut engine, 100, MS * 1000);
+        assert!(learning.outcomes.ok >= 95 && learning.resent > 0, "{:?}", learning.failures);
+        let load = Offer::Open(Schedule::constant(Rate(400.0), MS * 250));
+        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+        let total = counted.total;
+        assert_eq!((total.outcomes.ok, total.resent), (100, 0), "{:?}", total.failures);
+        assert!(total.connects.abs_diff(connects) <= 3, "{} of {each} answers each", total.connects);
+        assert_eq!(counted.members[0].answers_each, Some(each.into()));
+    }
+}
+
+#[test]
+fn one_that_stays_after_all_is_used_again() {
+    let mut engine = Engine::start(&job(close_silently(1, 30), "")).expect("starts");
+    run(&mut engine, 100, MS * 1000);
+    let load = Offer::Open(Schedule::constant(Rate(400.0), MS * 1000));
+    let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let total = counted.total;
+    assert_eq!((total.outcomes.ok, total.resent), (400, 0), "{:?}", total.failures);
+    assert!(total.connects <= 250, "for half a second: {}", total.connects);
+    assert_eq!(counted.members[0].answers_each, None);
 }
 
 #[test]
