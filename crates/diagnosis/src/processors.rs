@@ -9,6 +9,9 @@ use units::Rate;
 
 /// So much of what it may use has a saturated service in use.
 pub(crate) const FULL: f64 = 0.85;
+/// Who uses this share of what it may use has none left, though no thread is ready: a runtime with a scheduler of its own, such as Go's, has as
+/// many threads as processors, and lines up the work by itself.
+pub(crate) const EXHAUSTED: f64 = 0.95;
 /// A machine is full with no more than this share idle.
 pub(crate) const HOST_IDLE: f64 = 0.07;
 /// Threads that are ready for a processor from which on they wait for one.
@@ -36,7 +39,7 @@ pub(crate) fn machine_full(window: &Window) -> bool {
 pub(crate) fn crowded_out(window: &Window, cpus: f64) -> bool {
     let wants = |service: &SubjectWindow| {
         let (used, ready) = (cpu_of(service, window.length()), runnable_of(service, window.length()));
-        ready >= LINED_UP && used + ready >= FULL * cpus
+        used + ready >= if ready >= LINED_UP { FULL } else { EXHAUSTED } * cpus
     };
     machine_full(window) && window.subjects.first().is_some_and(wants)
 }

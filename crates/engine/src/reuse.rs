@@ -10,7 +10,7 @@ const ALIKE: u32 = 8;
 /// Closed within this time of its last answer, a connection was closed because of it.
 const AT_ONCE: Nanos = Nanos::from_millis(50);
 /// One that stands for so long after as many answers may carry more.
-const STAYS: Nanos = Nanos::from_millis(500);
+const STAYS: Nanos = Nanos::from_millis(100);
 
 /// What a server's closing of connections right after an answer has shown, and those that it is about to close.
 #[derive(Default)]
@@ -105,9 +105,9 @@ mod tests {
         let mut reuse = learned([(1, 0); 8]);
         assert!(reuse.spends(one, 1, 0) && reuse.spends(other, 1, MS));
         slots.remove(one.number);
-        assert!(reuse.refuted(500 * MS, |key| slots.get(key).is_some()).is_empty(), "the first was closed");
+        assert!(reuse.refuted(100 * MS, |key| slots.get(key).is_some()).is_empty(), "the first was closed");
         assert_eq!(reuse.learned(), Some(1));
-        assert_eq!(reuse.refuted(501 * MS, |key| slots.get(key).is_some()), [(other, MS)]);
+        assert_eq!(reuse.refuted(101 * MS, |key| slots.get(key).is_some()), [(other, MS)]);
         assert_eq!(reuse.learned(), None);
 
         let mut reuse = learned([(1, 0); 8]);

@@ -7,8 +7,8 @@ use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Contrast, Found, fact, source};
 use crate::processors::{
-    FULL, HOST_IDLE, LINED_UP, THROTTLED, by_cost, crowded_out, fewer_connections, host_cpus, idle,
-    machine_full, then_the_machine,
+    EXHAUSTED, FULL, HOST_IDLE, LINED_UP, THROTTLED, by_cost, crowded_out, fewer_connections, host_cpus,
+    idle, machine_full, then_the_machine,
 };
 use crate::way::used as used_there;
 use crate::words::{count, number};
@@ -18,9 +18,9 @@ use units::{Rate, Share};
 
 /// Context switches that take less than this share of what the service uses explain nothing.
 const SWITCHING: f64 = 0.03;
-/// Who uses this share of what it may use has none left, though no thread is ready: a runtime with a scheduler of its own, such as Go's, has as
-/// many threads as processors, and lines up the work by itself.
-const EXHAUSTED: f64 = 0.95;
+
+/// Fewer threads than this are ready only for moments.
+const FEW: f64 = 0.1;
 
 fn service_cpu(window: &Window) -> f64 {
     window.subjects.first().map_or(0.0, |subject| cpu_of(subject, window.length()))
@@ -180,7 +180,10 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
         } else {
             let rest = match lined_up {
                 true => more_ready,
-                false => "queues the rest by itself, since no thread is ready to run".to_owned(),
+                false if runnable < FEW => {
+                    "queues the rest by itself, since no thread is ready to run".to_owned()
+                }
+                false => "queues the rest by itself, since hardly any thread is ready to run".to_owned(),
             };
             let beside = if crowded { format!(" while torment uses {}", number(own)) } else { String::new() };
             let (used, cpus) = (number(used), number(cpus));

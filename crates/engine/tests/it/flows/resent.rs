@@ -188,7 +188,7 @@ fn one_that_stays_after_all_is_used_again() {
     let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
     let total = counted.total;
     assert_eq!((total.outcomes.ok, total.resent), (400, 0), "{:?}", total.failures);
-    assert!(total.connects <= 250, "for half a second: {}", total.connects);
+    assert!(total.connects <= 90, "for a tenth of a second: {}", total.connects);
     assert_eq!(counted.members[0].answers_each, None);
 }
 
