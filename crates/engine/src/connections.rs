@@ -245,7 +245,7 @@ impl Connections {
 
     /// Those that were taken for spent and are not have room again.
     fn use_again(&mut self) {
-        if self.reuse.learned().is_none() {
+        if !self.reuse.has_spent() {
             return;
         }
         for (key, _) in self.reuse.refuted(sys::monotonic_ns(), |key| self.slots.get(key).is_some()) {

@@ -64,6 +64,11 @@ impl Reuse {
         VecDeque::new()
     }
 
+    /// Whether the server is about to close any, as far as is known.
+    pub fn has_spent(&self) -> bool {
+        !self.spent.is_empty()
+    }
+
     /// After how many answers the server closes, as far as it has shown that.
     pub fn learned(&self) -> Option<u32> {
         self.learned
@@ -111,7 +116,9 @@ mod tests {
         assert_eq!(reuse.learned(), None);
 
         let mut reuse = learned([(1, 0); 8]);
-        assert!(!reuse.spends(other, 2, 0));
+        assert!(reuse.spends(other, 1, 0) && !reuse.spends(other, 2, 0));
         assert_eq!(reuse.learned(), None);
+        assert_eq!(reuse.refuted(100 * MS, |_| true), [(other, 0)], "it is used again");
+        assert!(!reuse.has_spent());
     }
 }

@@ -142,4 +142,18 @@ mod tests {
         assert_eq!(places(&[Some(2), None]), None, "the other may have any number");
         assert_eq!(places(&[]), None);
     }
+
+    #[test]
+    fn who_closes_unannounced_is_told_as_soon_as_one_knows() {
+        let told = |of: &[Option<u64>]| {
+            let members =
+                of.iter().map(|answers_each| Worked { answers_each: *answers_each, ..calm(0) }).collect();
+            fleet(members).into_iter().find(|(doubt, _)| doubt == "closes-unannounced").map(|(_, said)| said)
+        };
+        let said = told(&[None, Some(100), Some(1)]).expect("two know");
+        assert!(said.starts_with("the target closes each connection after its answer"), "{said}");
+        let said = told(&[Some(100)]).expect("it knows");
+        assert!(said.starts_with("the target closes each connection after 100 answers"), "{said}");
+        assert_eq!(told(&[None]), None);
+    }
 }
