@@ -72,6 +72,6 @@ done <"$work/failed"
 echo "Once more, one at a time:" $again
 while read -r folder program log; do
     cd "$folder"
-    "$program" --exact --test-threads=1 $(sed -n 's/^test \([^ ]*\).* \.\.\. FAILED$/\1/p' "$log" | sort -u) </dev/null
+    timeout --foreground --kill-after=10 $longest "$program" --exact --test-threads=1 $(sed -n 's/^test \([^ ]*\).* \.\.\. FAILED$/\1/p' "$log" | sort -u) </dev/null
 done <"$work/failed"
 echo "FAILED BESIDE OTHERS, PASSED ALONE:" $again

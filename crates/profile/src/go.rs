@@ -6,7 +6,7 @@ use crate::symbols::Symbols;
 
 /// How the table begins: Go 1.20 and later, and 1.18.
 const MAGIC: [u32; 2] = [0xffff_fff1, 0xffff_fff0];
-/// Functions of one program at most; Kubernetes has 100,000.
+/// Functions of one program at most.
 const MOST: usize = 1_000_000;
 /// The table's words, as the header counts them.
 const WORD: usize = 8;

@@ -28,7 +28,7 @@ const RESERVED_MOST: u64 = 10;
 /// Who did so many times more before than any trial shows may do so again: a whole trial tells.
 const CONTRADICTED: f64 = 1.08;
 /// The curve takes about so many seconds.
-pub(super) const CURVE: f64 = 10.0;
+const CURVE: f64 = 10.0;
 /// A width that needs so many times the patience is far away.
 const FAR: f64 = 4.0;
 /// A limit that is known no better than this after half of the time is worth all of it.
@@ -43,9 +43,9 @@ impl Search {
         (whole - CURVE).max(whole / 2.0)
     }
 
-    /// Seconds of it, once the trials are over.
-    pub(super) fn left_for_curve(&self) -> f64 {
-        (self.patience() + CURVE - self.measured.as_secs_f64()).clamp(0.0, CURVE)
+    /// The share of the curve that there is time for, once the trials are over.
+    pub(super) fn curve_in_time(&self) -> f64 {
+        ((self.patience() - self.measured.as_secs_f64()) / CURVE + 1.0).clamp(0.0, 1.0)
     }
 
     /// Whether one more full trial may last beyond the patience.

@@ -1,6 +1,5 @@
 //! What is known so far, and how a search ends.
 
-use super::proposal::CURVE;
 use super::{Phase, Search};
 use crate::background::Loss;
 use crate::curve::SHARES;
@@ -81,7 +80,7 @@ impl Search {
             }
         }
         // What of it fits in the time that a last trial has left.
-        shares.truncate((self.left_for_curve() / CURVE * SHARES.len() as f64).round() as usize);
+        shares.truncate((self.curve_in_time() * SHARES.len() as f64).round() as usize);
         self.phase = Phase::Curve(shares);
     }
 
