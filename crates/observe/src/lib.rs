@@ -25,6 +25,7 @@ mod metrics;
 mod neighbours;
 mod network;
 mod own;
+mod pace;
 mod postgres;
 mod processes;
 mod real_time;
@@ -58,6 +59,7 @@ pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
     let mut sources: Vec<Box<dyn Source>> = vec![
         Box::new(cgroup::Cgroups::default()),
         Box::new(host::Machine::default()),
+        Box::new(pace::Pace::start()?),
         Box::new(processes::Processes::default()),
         Box::new(network::Networks::default()),
         Box::new(sockets::Sockets::new(target.addresses())),

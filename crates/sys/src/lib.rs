@@ -46,7 +46,7 @@ pub use names::address;
 pub use partner::Partner;
 pub use perf::{RawSample, SampleEvent, SampleForm, SampleRing, SampledTask};
 pub use priority::{real_time, short_slice};
-pub use processors::{Allowed, check_processors, run_on};
+pub use processors::{Allowed, check_processors, move_to, run_on};
 pub use ptrace::{
     ARCHITECTURE, Resume, Stopped, SyscallSide, SyscallStop, bind_traced, follow_traced, place_of_traced,
     resume_traced, started_by_traced, traced, wait_traced,

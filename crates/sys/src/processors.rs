@@ -11,6 +11,13 @@ pub fn run_on(processors: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
+/// Moves the calling thread to this processor, also if it was bound to others; fails where this process may not use it.
+pub fn move_to(processor: u32) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(processor as usize);
+    Ok(sched_setaffinity(None, &set)?)
+}
+
 /// The processors that a thread may run on, to go back to.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowed(CpuSet);
@@ -19,6 +26,15 @@ impl Allowed {
     /// Those of the calling thread.
     pub fn now() -> io::Result<Self> {
         Ok(Self(sched_getaffinity(None)?))
+    }
+
+    /// The numbers of all that this process may use, wherever the calling thread is bound to; that thread is bound to nothing afterwards.
+    pub fn everywhere() -> Vec<u32> {
+        let mut all = CpuSet::new();
+        (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+        // The kernel leaves those out that there are not, or that a control group withholds.
+        let _ = sched_setaffinity(None, &all);
+        Self::now().map_or_else(|_| Vec::new(), |allowed| allowed.list())
     }
 
     /// Their numbers, from the smallest.

@@ -38,6 +38,7 @@ fn everything() -> Window {
         ..SubjectWindow::default()
     };
     let host = Host {
+        pace_ns: Some(0.0),
         switches: Some(0),
         pressure: Some(Pressure::default()),
         tasks: usage,

@@ -114,6 +114,8 @@ pub struct Host {
     pub iowait_ns: u64,
     /// Taken by the hypervisor.
     pub steal_ns: u64,
+    /// What a piece of arithmetic, always the same, took on the target's processors, on average; none in runs of earlier versions.
+    pub pace_ns: Option<f64>,
     /// Threads ready or running, at the end.
     pub runnable: u32,
     /// Context switches of all processors (`ctxt` of /proc/stat); none in runs of earlier versions.

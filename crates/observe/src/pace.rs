@@ -1,0 +1,175 @@
+//! The pace of the target's processors: how long the same piece of arithmetic takes on them, again and again. Where a hypervisor runs others on
+//! the other half of a core, or the clock is lowered, a program gets less done in the same processor time, and no counter of the kernel shows it.
+
+use crate::real_time;
+use crate::scene::Scene;
+use crate::source::Source;
+use record::watch::Window;
+use std::hint::black_box;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use sys::thread_cpu_ns;
+
+/// One processor after the other, one each time.
+const EVERY: Duration = Duration::from_millis(100);
+/// The piece: so many steps in each of so many lanes, which fill a core; some ten microseconds.
+const STEPS: u32 = 5_000;
+const LANES: usize = 6;
+/// The shortest of so many in a row: an interrupt lengthens one.
+const ROW: usize = 3;
+
+/// Times a piece of arithmetic on the processors on which the subjects may run, from a thread of its own, which moves from one to the next.
+pub(crate) struct Pace {
+    shared: Arc<Mutex<Timed>>,
+    /// The thread ends with it.
+    loaded: Option<Sender<bool>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Timed {
+    /// Where; on all of them if it names none.
+    processors: Vec<u32>,
+    /// What the pieces took since the last cut, and how many there were.
+    sum_ns: u64,
+    count: u64,
+}
+
+impl Pace {
+    /// Fails if there can be no thread.
+    pub fn start() -> std::io::Result<Self> {
+        let shared = Arc::new(Mutex::new(Timed::default()));
+        let (loaded, commands) = channel();
+        let timed = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("watch-pace".to_owned())
+            .spawn(move || time(&timed, &commands))?;
+        Ok(Self { shared, loaded: Some(loaded), thread: Some(thread) })
+    }
+
+    fn tell(&self, loaded: bool) {
+        // The thread ends after this only.
+        self.loaded.as_ref().map(|told| told.send(loaded));
+    }
+}
+
+impl Source for Pace {
+    /// It comes after the machine, into whose part the pace goes.
+    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+        let timed = {
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *shared, Timed { processors: processors(scene), ..Timed::default() })
+        };
+        if let Some(host) = window.host.as_mut().filter(|_| timed.count > 0) {
+            host.pace_ns = Some(timed.sum_ns as f64 / timed.count as f64);
+        }
+    }
+
+    fn begin(&mut self) {
+        self.tell(true);
+    }
+
+    fn end(&mut self) {
+        self.tell(false);
+    }
+}
+
+impl Drop for Pace {
+    fn drop(&mut self) {
+        self.loaded = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Those on which any subject may run; none if one may run anywhere.
+fn processors(scene: &Scene) -> Vec<u32> {
+    let each = || scene.subjects.iter().map(|cast| &cast.about.processors);
+    if each().any(Vec::is_empty) {
+        return Vec::new();
+    }
+    let mut all: Vec<u32> = each().flatten().copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Times one processor after the other while there is a load.
+fn time(timed: &Mutex<Timed>, commands: &Receiver<bool>) {
+    // On a full processor it would wait for its turn at each.
+    real_time::take();
+    let everywhere = sys::Allowed::everywhere();
+    let (mut loaded, mut turn) = (false, 0);
+    loop {
+        match if loaded { commands.recv_timeout(EVERY) } else { commands.recv().map_err(Into::into) } {
+            Ok(now) => loaded = now,
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {
+                let asked = timed.lock().unwrap_or_else(PoisonError::into_inner).processors.clone();
+                let among = if asked.is_empty() { everywhere.as_slice() } else { &asked };
+                turn += 1;
+                // One that torment may not use itself is left out.
+                let here = among.get(turn % among.len().max(1)).is_some_and(|cpu| sys::move_to(*cpu).is_ok());
+                if let Some(took) = (0..ROW).map(|_| piece()).min().filter(|_| here) {
+                    let mut timed = timed.lock().unwrap_or_else(PoisonError::into_inner);
+                    (timed.sum_ns, timed.count) = (timed.sum_ns + took, timed.count + 1);
+                }
+            }
+        }
+    }
+}
+
+/// What one takes, in processor time.
+fn piece() -> u64 {
+    let before = thread_cpu_ns();
+    let mut lanes = black_box([1u64; LANES]);
+    for _ in 0..STEPS {
+        for (number, lane) in lanes.iter_mut().enumerate() {
+            *lane = lane.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number as u64;
+        }
+    }
+    black_box(lanes);
+    thread_cpu_ns() - before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::Cast;
+    use record::watch::{Host, Subject};
+
+    fn subject(processors: &[u32]) -> Cast {
+        Cast { about: Subject { processors: processors.to_vec(), ..Subject::default() }, pids: vec![1] }
+    }
+
+    #[test]
+    fn where_the_subjects_run() {
+        let scene = |subjects: &[&[u32]]| Scene {
+            subjects: subjects.iter().map(|processors| subject(processors)).collect(),
+            ..Scene::default()
+        };
+        assert_eq!(processors(&scene(&[&[3, 1], &[1, 2]])), [1, 2, 3]);
+        assert_eq!(processors(&scene(&[&[3, 1], &[]])), [] as [u32; 0], "one may run anywhere");
+    }
+
+    #[test]
+    fn the_same_piece_again_and_again_while_there_is_a_load() {
+        let mut pace = Pace::start().expect("there can be a thread");
+        let first = sys::Allowed::everywhere()[0];
+        let scene = Scene { subjects: vec![subject(&[first])], ..Scene::default() };
+        let mut window = Window { host: Some(Host::default()), ..Window::default() };
+        std::thread::sleep(EVERY * 2);
+        pace.cut(&scene, &mut window);
+        assert_eq!(window.host.as_ref().expect("it is there").pace_ns, None, "there is no load");
+        pace.begin();
+        std::thread::sleep(EVERY * 8);
+        pace.cut(&scene, &mut window);
+        let took = window.host.expect("it is there").pace_ns.expect("there is a load");
+        // A lane needs a cycle a step at the least, of at most 10 GHz; unoptimised on a slow processor it is a thousand times that.
+        let least = f64::from(STEPS) / 10.0;
+        assert!((least..least * 1000.0).contains(&took), "{took}");
+    }
+}
