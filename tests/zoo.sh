@@ -92,7 +92,8 @@ judged() {
     due=$(found background.due) bad=$(found background.bad)
     awk -v name="$name" -v rate="$rate" -v wrk="$wrk" -v from="$from" -v to="$to" -v lower="$(found limits.0.lower)" -v upper="$(found limits.0.upper)" \
         -v held="$(found limits.0.held)" -v seconds="$seconds" -v resent="$resent" -v loss="$loss" -v due="$due" -v bad="$bad" -v cause="$cause" \
-        -v confidence="$confidence" -v gave="$gave" -v ours="$ours" -v ended="$(found ended)" -v code="$code" -v in_short="$in_short" '
+        -v confidence="$confidence" -v gave="$gave" -v ours="$ours" -v ended="$(found ended)" -v code="$code" -v in_short="$in_short" \
+        -v uneven="$(grep -q uneven-machine "$kept/$name.flat" && echo " (uneven machine)")" '
         function whole(number) { return number == "" ? "–" : int(number) }
         function wrong(what) { words = words (words == "" ? "no: " : ", ") what }
         BEGIN {
@@ -108,7 +109,7 @@ judged() {
             else {
                 if (upper < rate * from) wrong("too low")
                 if (lower > rate * to) wrong("too high")
-                if (!in_short && upper - lower > 0.3 * upper) wrong("wide")
+                if (!in_short && upper - lower > 0.3 * upper) wrong("wide" uneven)
             }
             if (seconds > 180) wrong("slow")
             share = due > 0 ? bad / due : 0

@@ -16,6 +16,7 @@ mod processors;
 mod recording;
 mod rules;
 mod steps;
+mod uneven;
 mod verdict;
 mod way;
 mod words;
@@ -23,6 +24,7 @@ mod workers;
 
 pub use freezes::{Freeze, Freezes, Meanwhile, Stillness, shown, times};
 pub use recording::Recording;
+pub use uneven::uneven;
 
 use case::Case;
 use frozen::Frozen;

@@ -26,6 +26,8 @@ named! {
         MemoryExhausted = "memory-exhausted",
         /// The hypervisor gave processor time to others during a load.
         Steal = "steal",
+        /// The target's processors did the same work now faster and now slower, whatever the target did.
+        UnevenMachine = "uneven-machine",
         /// The schedule was not kept.
         OffPlan = "off-plan",
         /// Arrivals outstanding are not rate × mean response time.

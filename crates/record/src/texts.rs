@@ -109,6 +109,7 @@ fn of_grounds(grounds: &mut Grounds, with: With<'_>) {
         | Grounds::Lacking { .. }
         | Grounds::Busy { .. }
         | Grounds::Stolen { .. }
+        | Grounds::Speeds { .. }
         | Grounds::Crowded { .. }
         | Grounds::Places { .. }
         | Grounds::Answers { .. }

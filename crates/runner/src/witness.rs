@@ -226,6 +226,9 @@ impl<'a> Witness<'a> {
         self.recording.came_to(came_to);
         let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
         self.gave_first = diagnosis.cause().filter(|_| diagnosis.place().is_empty());
+        if let Some(caveat) = diagnosis::uneven(&self.recording, came_to) {
+            self.event(&Event::Doubt { caveat });
+        }
         self.event(&Event::Diagnosed { diagnosis });
     }
 }

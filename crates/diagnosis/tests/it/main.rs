@@ -3,3 +3,4 @@
 mod hand;
 mod places;
 mod rules;
+mod uneven;

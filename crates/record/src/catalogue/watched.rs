@@ -219,8 +219,7 @@ noun! { Host, of "host" {
         iowait_ns: Sum Ns, "iowait", "idle while something waited for a disk"
             => "torment_host_cpu_seconds_total" mode "iowait";
         steal_ns: Sum Ns, "steal", "taken by the hypervisor" => "torment_host_cpu_seconds_total" mode "steal";
-        pace_ns: Mean Ns, "pace", "processor time that a piece of arithmetic, always the same, took on the target's processors, on average"
-            => "torment_host_pace_seconds";
+        pace_ns: Mean Ns, "pace", "processor time that a piece of arithmetic, always the same, took on the target's processors, on average";
         neighbours_cpu_ns: Sum Ns, "neighbours_cpu", "processor time of processes neither watched nor torment"
             => "torment_host_neighbours_cpu_seconds_total";
         runnable: Level Count("thread"), "runnable", "threads ready or running";

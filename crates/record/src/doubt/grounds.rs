@@ -30,6 +30,8 @@ pub enum Grounds {
     Busy { worked: Share, waited: Share },
     /// Of the processors' time during a load.
     Stolen { share: Share },
+    /// How fast the machine was in its slowest and its quickest stretch of a trial's length, of how fast it was in the mean.
+    Speeds { slowest: Share, quickest: Share },
     /// All of them.
     Crowded { connections: u64 },
     /// Connections that the target serves at a time.
@@ -110,6 +112,12 @@ impl Grounds {
             Self::Stolen { share } => format!(
                 "the hypervisor gave {} of this machine's processor time to others; repeat at a quieter time",
                 percent(share)
+            ),
+            Self::Speeds { slowest, quickest } => format!(
+                "the machine itself did the same arithmetic at {} to {} of its usual speed, from one trial to the next: others on the same host, \
+                 or a changing clock; what the target holds varies with it, so repeat at a quieter time, or on a machine that is not shared",
+                percent(slowest),
+                percent(quickest)
             ),
             // Whether more of them or fewer would help is for the diagnosis to say.
             Self::Crowded { connections } => format!(

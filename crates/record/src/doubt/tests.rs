@@ -66,6 +66,12 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             "the target serves 5 connections at a time, and whoever connects beyond these waits until one ends: torment resets idle ones for them, clients may keep theirs; give it more workers, a proxy in front, or a shorter keep-alive",
         ),
         (
+            Doubt::UnevenMachine,
+            Grounds::Speeds { slowest: Share(0.84), quickest: Share(1.19) },
+            r#""speeds":{"slowest":0.84,"quickest":1.19}"#,
+            "the machine itself did the same arithmetic at 84 % to 119 % of its usual speed, from one trial to the next: others on the same host, or a changing clock; what the target holds varies with it, so repeat at a quieter time, or on a machine that is not shared",
+        ),
+        (
             Doubt::ClosesUnannounced,
             Grounds::Answers { answers: 1 },
             r#""answers":{"answers":1}"#,

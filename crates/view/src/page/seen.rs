@@ -21,12 +21,12 @@ const WORDS: usize = 64;
 const BUSY: f64 = 10.0;
 
 /// Measures of the catalogue that are drawn, of those that are there once.
-const CHARTED: [&str; 25] = units::texts![
+const CHARTED: [&str; 26] = units::texts![
     "process.resident" "process.clients" "cgroup.cpu_throttled_share" "cgroup.memory_without_cache"
     "jvm.heap" "jvm.pause" "jvm.safepoint" "jvm.compiles" "postgres.connections" "postgres.commits"
     "postgres.rollbacks" "postgres.wal" "postgres.blocks_read" "network.listen_overflows"
     "network.listen_drops" "network.segments_retransmitted" "host.user" "host.system" "host.iowait"
-    "host.steal" "host.neighbours_cpu" "host.memory_available" "torment.cpu" "torment.watch_cpu"
+    "host.steal" "host.pace" "host.neighbours_cpu" "host.memory_available" "torment.cpu" "torment.watch_cpu"
     "torment.loops_ready"
 ];
 /// Those that bound what is drawn of a process tree: the last known.

@@ -117,7 +117,7 @@ pub(super) fn section(pages: &Pages) -> Section {
         pages.run.conditions.as_ref().map(|conditions| Text::plain(conditions_words(conditions)));
     let section = section.texts(conditions);
     let section = machines.iter().fold(section, |section, machine| {
-        section.chart(pages, used(pages, machine)).chart(pages, who(machine))
+        section.chart(pages, used(pages, machine)).chart(pages, who(machine)).chart(pages, pace(machine))
     });
     machines.iter().fold(section.chart(pages, disks), |section, machine| {
         let title = format!("memory available{}", on(&machine.name));
@@ -141,6 +141,13 @@ fn used(pages: &Pages, machine: &WatchedMachine) -> Chart {
         .column("idle, waiting for a disk", Role::Waiting, machine.id("host.iowait"))
         .column("taken by the hypervisor", Role::Bad, machine.id("host.steal"))
         .bound("processors", processors, Tone::Faint)
+}
+
+/// What the same piece of arithmetic takes on them: more where others on the same host slow them down.
+fn pace(machine: &WatchedMachine) -> Chart {
+    let title = format!("the same arithmetic, again and again{}", on(&machine.name));
+    let chart = lines(machine.id("pace"), title, ("processor time", Unit::Seconds));
+    chart.column("on the target's processors", Role::Nth(0), machine.id("host.pace"))
 }
 
 /// Who uses them beside the target. Where torment only watches, its loops are elsewhere.

@@ -8,7 +8,7 @@ use crate::strays::fell_behind;
 use crate::summary::{limit, making};
 use crate::words::number;
 use crate::{RunView, Text, Tone, freezes};
-use record::{Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Recovery, Verdict};
+use record::{Doubt, Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Recovery, Verdict};
 use std::collections::BTreeMap;
 use units::{Nanos, grouped};
 
@@ -135,8 +135,11 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
         None => "not known better".to_owned(),
     };
     let more = minutes(4.0 * view.loaded().as_secs_f64());
+    // Which part of it is the target's own nobody knows.
+    let uneven = view.caveats.iter().any(|caveat| caveat.doubt == Doubt::UnevenMachine);
+    let too = if uneven { ", and so does the machine's own speed" } else { "" };
     format!(
-        "its capacity varies, so the limit is {known}; halving that takes four times as long: --budget {more}"
+        "its capacity varies{too}, so the limit is {known}; halving that takes four times as long: --budget {more}"
     )
 }
 

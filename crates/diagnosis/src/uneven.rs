@@ -1,0 +1,43 @@
+//! Whether the target's machine was uneven itself: the same piece of arithmetic, timed again and again, took now more of its processors' time and
+//! now less. What a target holds varies with that, and no counter of the kernel shows it.
+
+use crate::Recording;
+use crate::recording::Trial;
+use record::watch::Window;
+use record::{Caveat, Doubt, Ended, Grounds, Purpose, Verdict};
+use units::Share;
+
+/// What a trial usually lasts, in windows: stretches as long as that are alike.
+const STRETCH: usize = 10;
+/// Fewer tell nothing.
+const STRETCHES_LEAST: usize = 6;
+/// A machine whose speed differs by less than this share from stretch to stretch, by its standard deviation, is even.
+const UNEVEN: f64 = 0.03;
+
+/// Why a limit is not known better, as far as that was the machine: for searches in which the target's capacity varied.
+pub fn uneven(recording: &Recording, came_to: &Verdict) -> Option<Caveat> {
+    let Verdict::Limits { ended: Ended::Noisy | Ended::BudgetSpent | Ended::NonStationary, .. } = came_to
+    else {
+        return None;
+    };
+    recording.places().into_iter().find_map(|place| {
+        // The rest is shorter, or keeps no processor busy: a quiet one has another clock.
+        let is_near = |trial: &&Trial| matches!(trial.purpose, Purpose::Measure | Purpose::Confirm);
+        let trials = recording.trials.iter().filter(is_near).filter_map(|trial| trial.at(place));
+        let stretches = trials.flat_map(|seen| seen.windows.chunks(STRETCH));
+        let slower: Vec<f64> = stretches.filter_map(pace).map(f64::ln).collect();
+        let (mean, count) = (slower.iter().sum::<f64>() / slower.len() as f64, slower.len());
+        let squares: f64 = slower.iter().map(|slower| (slower - mean).powi(2)).sum();
+        let is_uneven = count >= STRETCHES_LEAST && (squares / (count - 1) as f64).sqrt() > UNEVEN;
+        let most = |of: fn(f64, f64) -> f64| slower.iter().copied().map(|slower| mean - slower).reduce(of);
+        let (slowest, quickest) = most(f64::min).zip(most(f64::max)).filter(|_| is_uneven)?;
+        let grounds = Grounds::Speeds { slowest: Share(slowest.exp()), quickest: Share(quickest.exp()) };
+        Some(Caveat::on(Doubt::UnevenMachine, grounds))
+    })
+}
+
+/// What the piece took on average, in a stretch of at least half the usual length.
+fn pace(windows: &[Window]) -> Option<f64> {
+    let paces: Vec<f64> = windows.iter().filter_map(|window| window.host.as_ref()?.pace_ns).collect();
+    (2 * paces.len() >= STRETCH).then(|| paces.iter().sum::<f64>() / paces.len() as f64)
+}
