@@ -145,8 +145,8 @@ fn used(pages: &Pages, machine: &WatchedMachine) -> Chart {
 
 /// What the same piece of arithmetic takes on them: more where others on the same host slow them down.
 fn pace(machine: &WatchedMachine) -> Chart {
-    let title = format!("the same arithmetic, again and again{}", on(&machine.name));
-    let chart = lines(machine.id("pace"), title, ("processor time", Unit::Seconds));
+    let title = format!("how fast the processors are{}", on(&machine.name));
+    let chart = lines(machine.id("pace"), title, ("time that the same arithmetic takes", Unit::Seconds));
     chart.column("on the target's processors", Role::Nth(0), machine.id("host.pace"))
 }
 
