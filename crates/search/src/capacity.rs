@@ -137,12 +137,14 @@ impl Capacity {
         cells
     }
 
-    /// How many times likelier all that was said is of a target that sinks, which overloads measure `sunk`, than of one whose capacity they
-    /// measure; as a logarithm. The same `said` of the latter is `moving`.
+    /// How many times likelier all that was said is of a target that sinks, of which overloads say what is in `sunk`, than of one whose capacity they
+    /// measure, which is in `moving`; as a logarithm.
     pub fn odds_of_sinking(sunk: &[Observation], moving: &[Observation]) -> f64 {
         let middle = middle(moving);
         let evidence = |said| log_sum(Self::cells(said, middle, PRIOR).into_iter().map(|cell| cell.2));
-        let did: Vec<f64> = moving.iter().filter_map(Observation::measured).map(f64::ln).collect();
+        // What both take for a measurement tells nothing of a queue.
+        let sank = moving.iter().zip(sunk).filter(|(_, sunk)| sunk.measured().is_none());
+        let did: Vec<f64> = sank.filter_map(|(did, _)| did.measured()).map(f64::ln).collect();
         let count = did.len() as f64;
         let mean = did.iter().sum::<f64>() / count;
         let squares: f64 = did.iter().map(|did| (did - mean).powi(2)).sum();
@@ -153,6 +155,15 @@ impl Capacity {
         }));
         let place = (std::f64::consts::TAU / count).ln() / 2.0 - SUNK.ln();
         evidence(sunk) + overloads - weights + place - evidence(moving)
+    }
+
+    /// This, or with such a probability the other.
+    pub fn or(mut self, other: Option<&Self>, probability: f64) -> Self {
+        if let Some(other) = other {
+            self.cells.iter_mut().for_each(|cell| cell.2 *= 1.0 - probability);
+            self.cells.extend(other.cells.iter().map(|cell| (cell.0, cell.1, cell.2 * probability)));
+        }
+        self
     }
 
     /// The rate that this share of the trials hold.

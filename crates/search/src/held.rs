@@ -53,6 +53,11 @@ const OVERLOADS: usize = 2;
 /// logarithm) of one that sinks than of one that moves.
 const SINKS_A_LITTLE: f64 = 0.97;
 const LIKELIER: f64 = 3.0;
+/// Of one that moves and may sink, too, a trial has measured it if it did no less than this part of its rate: little waited.
+const NEAR: f64 = 0.95;
+/// Where that is so likely, the next rate is no higher than what this share of its trials hold: a deep queue hides what it can do.
+const MAYBE: f64 = 0.2;
+const SHALLOW: f64 = 0.25;
 /// Fewer trials have no halves.
 const HALVES: usize = 6;
 
@@ -67,6 +72,8 @@ pub struct CapacityTrials {
     contradicted: bool,
     /// It does less when much waits: no overload measures what it can hold.
     sinks: bool,
+    /// How likely it does that and moves.
+    both: f64,
     /// So much it did for a second or two before the first trial, requests per second.
     shown: f64,
 }
@@ -88,11 +95,37 @@ impl CapacityTrials {
         let differs = |capacity: &Capacity| self.contradicted || self.differs(capacity);
         self.moves = !self.sinks && self.capacity.as_ref().is_some_and(differs);
         if self.moves {
-            let most = self.most();
-            let whole: Vec<Observation> =
-                self.trials.iter().map(|trial| trial.against_moving(most)).collect();
-            self.capacity = Capacity::of_moving(&whole).or(self.capacity.take());
+            let (moving, shallow) = (self.moving(), self.shallow());
+            self.both = self.likely_both(&shallow, &moving);
+            let known = Capacity::of_moving(&moving).or(self.capacity.take());
+            let other = Capacity::of_moving(&shallow).filter(|_| self.both > 0.0);
+            self.capacity = known.map(|known| known.or(other.as_ref(), self.both));
         }
+    }
+
+    /// What the trials say of a target that moves.
+    fn moving(&self) -> Vec<Observation> {
+        let most = self.most();
+        self.trials.iter().map(|trial| trial.against_moving(most)).collect()
+    }
+
+    /// The same if it sinks as well: where much waited it did less than it could.
+    fn shallow(&self) -> Vec<Observation> {
+        let within = |(trial, said): (&FullTrial, Observation)| match said {
+            Observation::Was(did) if did < trial.rate * NEAR => Observation::Between(did, trial.rate),
+            said => said,
+        };
+        self.trials.iter().zip(self.moving()).map(within).collect()
+    }
+
+    /// How likely one that moves also does less when much waits: not at all if in two seconds of any overload it did then what it can do otherwise.
+    fn likely_both(&self, shallow: &[Observation], moving: &[Observation]) -> f64 {
+        let can = self.most().max(self.shown) * SINKS_A_LITTLE;
+        let crowded = self.crowded();
+        if crowded.len() < OVERLOADS || crowded.iter().any(|did| *did >= can) {
+            return 0.0;
+        }
+        1.0 / (1.0 + (-Capacity::odds_of_sinking(shallow, moving)).exp())
     }
 
     /// What a trial says beside the others.
@@ -139,8 +172,7 @@ impl CapacityTrials {
     /// How many times likelier what was seen is of one that sinks a little than of one that moves, as a logarithm: that one does less in some
     /// trials than it held in others, too, but rates that it held and rates that it did not are mixed then. None if overloads did not do clearly less.
     fn odds_of_sinking(&self) -> Option<f64> {
-        let most = self.most();
-        let moving: Vec<Observation> = self.trials.iter().map(|trial| trial.against_moving(most)).collect();
+        let (most, moving) = (self.most(), self.moving());
         let did: Vec<f64> = moving.iter().filter_map(Observation::measured).collect();
         let mean = did.iter().sum::<f64>() / did.len() as f64;
         if did.len() < OVERLOADS || mean > most * SINKS_A_LITTLE {
@@ -274,7 +306,9 @@ impl CapacityTrials {
             Want::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
         } else if self.moves() {
             // Above all that it can do, every trial measures; further above, only the queue is longer.
-            Want::Final(clamp(self.largest().max(self.shown) * TOP))
+            let top = self.largest().max(self.shown) * TOP;
+            let shallow = if self.both > MAYBE { capacity.held_by(SHALLOW).middle } else { top };
+            Want::Final(clamp(top.min(shallow)))
         } else {
             let above = (ABOVE * width).max(SPREADS_ABOVE * capacity.spread());
             Want::Final(clamp(most.middle * (1.0 + above)))

@@ -1,9 +1,9 @@
 //! The machine's pace: whether it explains that a capacity varies.
 
 use crate::hand::{came_to, load, recorded, second, watched};
-use torment_diagnosis::uneven;
 use record::watch::Host;
 use record::{Caveat, Doubt, Ended, Grounds};
+use torment_diagnosis::uneven;
 
 /// What is said of trials in which the same arithmetic took so long, in microseconds.
 fn said(took: &[Option<f64>], ended: Ended) -> Option<Caveat> {

@@ -88,6 +88,12 @@ fn moving() -> Vec<Row> {
         even("16 servers of 8 ms, as a JVM writes", Truth::Held(1862.0, 1981.0))
             .with(Trait::Moves(JVM_WRITES))
             .asked(0.9),
+        even(
+            "16 servers of 8 ms, as a JVM writes, and does 0.85 of it once 200 wait, until none does",
+            Truth::Held(1810.0, 1908.0),
+        )
+        .with(Trait::MovesAndSinks(JVM_WRITES, 200, 0.85))
+        .asked(0.65),
         even("16 servers of 8 ms, as an event loop reads", Truth::Held(1711.0, 1992.0))
             .with(Trait::Moves(ASGI_READS))
             .asked(0.9),

@@ -60,6 +60,8 @@ pub enum Trait {
     Fails(f64),
     /// What it can do differs from second to second, as this series does from its mean.
     Moves(&'static [u16]),
+    /// The same of one that does this part of it once so many are outstanding, until all are answered.
+    MovesAndSinks(&'static [u16], usize, f64),
     /// So many times slower for this share of the time; it stays as it is for so many seconds on average.
     States(f64, f64, f64),
     /// On a machine that others use, too: faster or slower by up to this share, for so many seconds on average, and so many times a second
@@ -191,10 +193,14 @@ impl Target {
             Some(Trait::Warms(times, requests)) => {
                 1.0 + (times - 1.0) * (-4.0 * self.served as f64 / requests).exp()
             }
-            Some(Trait::Moves(series)) => {
+            Some(Trait::Moves(series) | Trait::MovesAndSinks(series, ..)) => {
                 let second = at as f64 / 1e9 + self.offset * series.len() as f64;
                 let mean = series.iter().map(|n| f64::from(*n)).sum::<f64>() / series.len() as f64;
-                mean / f64::from(series[second as usize % series.len()])
+                let sunk = match self.system.special {
+                    Some(Trait::MovesAndSinks(.., to)) if self.slow => to,
+                    _ => 1.0,
+                };
+                mean / f64::from(series[second as usize % series.len()]) / sunk
             }
             Some(Trait::States(slower, share, stays)) => {
                 while self.until <= at {
@@ -348,7 +354,7 @@ impl Target {
             if let Some(Trait::Breaks(most)) = self.system.special {
                 self.broken |= open.len() > most;
             }
-            if let Some(Trait::Sinks(most, _)) = self.system.special {
+            if let Some(Trait::Sinks(most, _) | Trait::MovesAndSinks(_, most, _)) = self.system.special {
                 self.slow = open.len() > if self.slow { self.system.servers.unwrap_or(0) } else { most };
             }
             let (mut end, mut outcome) = (0, Outcome::Ok);
