@@ -14,7 +14,7 @@ use sys::thread_cpu_ns;
 
 /// One processor after the other, one each time.
 const EVERY: Duration = Duration::from_millis(100);
-/// The piece: so many steps in each of so many lanes, which fill a core; some ten microseconds.
+/// The piece: so many steps in each of so many lanes, which fill a core; some 20 µs.
 const STEPS: u32 = 5_000;
 const LANES: usize = 6;
 /// The shortest of so many in a row: an interrupt lengthens one.
@@ -112,8 +112,8 @@ fn time(timed: &Mutex<Timed>, commands: &Receiver<bool>) {
                 let among = if asked.is_empty() { everywhere.as_slice() } else { &asked };
                 turn += 1;
                 // One that torment may not use itself is left out.
-                let here = among.get(turn % among.len().max(1)).is_some_and(|cpu| sys::move_to(*cpu).is_ok());
-                if let Some(took) = (0..ROW).map(|_| piece()).min().filter(|_| here) {
+                let next = among.get(turn % among.len().max(1)).filter(|cpu| sys::move_to(**cpu).is_ok());
+                if let Some(took) = next.and_then(|_| (0..ROW).map(|_| piece()).min()) {
                     let mut timed = timed.lock().unwrap_or_else(PoisonError::into_inner);
                     (timed.sum_ns, timed.count) = (timed.sum_ns + took, timed.count + 1);
                 }

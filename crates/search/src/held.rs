@@ -121,8 +121,9 @@ impl CapacityTrials {
     /// How likely one that moves also does less when much waits: not at all if in two seconds of any overload it did then what it can do otherwise.
     fn likely_both(&self, shallow: &[Observation], moving: &[Observation]) -> f64 {
         let can = self.most().max(self.shown) * SINKS_A_LITTLE;
-        let crowded = self.crowded();
-        if crowded.len() < OVERLOADS || crowded.iter().any(|did| *did >= can) {
+        // Without a deep overload there is nothing to weigh.
+        let deep = shallow.iter().zip(moving).filter(|(shallow, moving)| shallow != moving).count();
+        if deep < OVERLOADS || self.crowded().iter().any(|did| *did >= can) {
             return 0.0;
         }
         1.0 / (1.0 + (-Capacity::odds_of_sinking(shallow, moving)).exp())

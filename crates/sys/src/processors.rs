@@ -6,15 +6,17 @@ use std::io;
 /// Fails, naming it and those there are, if one of them is not available to this process.
 pub fn run_on(processors: &[u32]) -> io::Result<()> {
     check_processors(processors)?;
-    let mut set = CpuSet::new();
-    processors.iter().for_each(|cpu| set.set(*cpu as usize));
-    Ok(sched_setaffinity(None, &set)?)
+    bind(processors.iter().copied())
 }
 
 /// Moves the calling thread to this processor, also if it was bound to others; fails where this process may not use it.
 pub fn move_to(processor: u32) -> io::Result<()> {
+    bind([processor])
+}
+
+fn bind(processors: impl IntoIterator<Item = u32>) -> io::Result<()> {
     let mut set = CpuSet::new();
-    set.set(processor as usize);
+    processors.into_iter().for_each(|cpu| set.set(cpu as usize));
     Ok(sched_setaffinity(None, &set)?)
 }
 
@@ -30,10 +32,8 @@ impl Allowed {
 
     /// The numbers of all that this process may use, wherever the calling thread is bound to; that thread is bound to nothing afterwards.
     pub fn everywhere() -> Vec<u32> {
-        let mut all = CpuSet::new();
-        (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
         // The kernel leaves those out that there are not, or that a control group withholds.
-        let _ = sched_setaffinity(None, &all);
+        let _ = bind(0..CpuSet::MAX_CPU as u32);
         Self::now().map_or_else(|_| Vec::new(), |allowed| allowed.list())
     }
 
@@ -67,6 +67,9 @@ mod tests {
         let last = *all.last().expect("this runs somewhere");
         run_on(&[last]).expect("it is ours to run on");
         assert_eq!(Allowed::now().expect("every kernel has it").list(), [last]);
+        let everywhere = Allowed::everywhere();
+        assert!(all.iter().all(|cpu| everywhere.contains(cpu)), "bound to one, it still knows the others");
+        move_to(last).expect("it is ours to run on");
         allowed.restore().expect("they were ours before");
         assert_eq!(Allowed::now().expect("every kernel has it").list(), all);
     }
