@@ -14,6 +14,9 @@ pub const TIMEOUT: Nanos = Nanos::from_secs(5);
 /// When one is that takes long.
 pub const PATIENT: Nanos = Nanos::from_secs(30);
 
+/// How long a target is asked after a bad trial whether it has recovered, at least.
+const RECOVERS: Nanos = Nanos::from_millis(500);
+
 /// The share of trials that must be right at the rate that is held.
 const MOST: f64 = 0.9;
 
@@ -122,6 +125,10 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                 let judgement = search.take(&result);
                 if let Some(loaded) = loaded.as_mut().filter(|_| proposal.purpose != Purpose::WarmUp) {
                     *loaded += result.loaded;
+                }
+                if !judgement.good && judgement.invalid.is_empty() {
+                    search.also_loaded(RECOVERS);
+                    loaded = loaded.map(|loaded| loaded + RECOVERS);
                 }
                 if show {
                     println!(

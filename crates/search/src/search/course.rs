@@ -258,7 +258,6 @@ impl Search {
         if checked && self.checked == CHECKS_MOST && self.did_more() {
             self.held.contradict();
         }
-        self.coarse |= self.estimates() && self.is_coarse();
         if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
             self.rounds += 1;
             self.bounds.expire_bad(rate);

@@ -82,12 +82,14 @@ impl Search {
 
     /// Whether it is known so badly by then that it is worth all of the time. Decided once: a search that ends when its interval looks narrow
     /// sometimes ends on luck.
-    pub(super) fn is_coarse(&self) -> bool {
+    fn is_coarse(&self) -> bool {
         let known_badly = |reached| reached > COARSE;
         self.held.width(&self.config.goals).is_some_and(known_badly) && self.is_half_over()
     }
 
     pub(super) fn propose(&mut self) -> Option<Proposal> {
+        // Half of the time may also end with a sentinel, or while the target recovers.
+        self.coarse |= self.estimates() && matches!(self.phase, Phase::Narrow) && self.is_coarse();
         loop {
             let secs = Nanos::from_secs;
             if let (Phase::Narrow, Some((rate, duration))) = (&self.phase, self.loss.look(self.range().floor))
