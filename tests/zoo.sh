@@ -45,15 +45,16 @@ plateau() {
     until grep -q achieved "$kept/$name.wrk" || ! kill -0 $holder 2>/dev/null; do sleep 0.2; done
     # On the processor that the plan gives the generator.
     core=$(sed -n '/^\[generator\]/,$s/^cores = \[\(.*\)\]/\1/p' "$1/plan.toml")
-    [ "$warm" = 0 ] || taskset -c "$core" wrk -t1 -c"$wrk" -d"${warm}s" "$url" >/dev/null
-    taskset -c "$core" wrk -t1 -c"$wrk" -d10s "$url" | tee -a "$kept/$name.wrk" | sed -n 's/^Requests\/sec: *//p'
+    set -- taskset -c "$core" wrk -t1 -c"$wrk" ${script:+-s "$1/$script"}
+    [ "$warm" = 0 ] || "$@" -d"${warm}s" "$url" >/dev/null
+    "$@" -d10s "$url" | tee -a "$kept/$name.wrk" | sed -n 's/^Requests\/sec: *//p'
     wait $holder || true
 }
 
 # One line of the table, nothing if what it needs is not there: row NAME
 row() {
     name=$1 folder=targets/zoo/$1
-    rate= wrk= path=/ warm=0 from= to= loss=0 gave= needs= cheap= ours=
+    rate= wrk= path=/ script= warm=0 from= to= loss=0 gave= needs= cheap= ours=
     [ -f "$folder/truth" ] || { echo "| $name | | | | | | | no: there is no $folder/truth |"; return; }
     . "./$folder/truth"
     for program in $needs ${wrk:+wrk}; do

@@ -157,6 +157,22 @@ fn a_target_that_stood_still_is_told_of() {
 }
 
 #[test]
+fn a_limit_found_on_an_uneven_machine_says_so() {
+    let says = |run: Run| {
+        let run = run.found(Ended::Noisy, pair(Some(1984.0), Some(2016.0)), Vec::new());
+        let lines = summary(&RunView::of(&run.events));
+        let line = lines.iter().map(ToString::to_string).find(|line| line.contains("its capacity varies"));
+        line.expect("a noisy search says why its limit is not sharp")
+    };
+    let uneven =
+        climbed().doubt("uneven-machine", "the machine itself did the same arithmetic at 90 % to 105 %");
+    assert!(
+        says(uneven).contains("its capacity varies, and so does the machine's own speed, so the limit is")
+    );
+    assert!(says(climbed()).contains("its capacity varies, so the limit is"));
+}
+
+#[test]
 fn find_sheds_load() {
     let run = climbed().trial(good(2100.0).grows(3.0).failed(Failure::Status(503), 900));
     let run = run.found(Ended::Converged, pair(Some(1984.0), Some(2100.0)), Vec::new());
