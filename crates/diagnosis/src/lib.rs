@@ -8,6 +8,7 @@
 mod bystanders;
 mod carriers;
 mod case;
+mod compiling;
 mod condition;
 mod found;
 mod freezes;
@@ -22,6 +23,7 @@ mod way;
 mod words;
 mod workers;
 
+pub use compiling::Compiling;
 pub use freezes::{Freeze, Freezes, Meanwhile, Stillness, shown, times};
 pub use recording::Recording;
 pub use uneven::uneven;

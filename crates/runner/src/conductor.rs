@@ -310,6 +310,11 @@ impl<'a, C: Carrier> Conductor<'a, C> {
         self.witness.gave_first()
     }
 
+    /// How many threads of the target were busy with compiling its code in this load, the last, as far as was seen.
+    pub fn compiling(&mut self, done: &Done) -> f64 {
+        self.witness.compiling(done.result.loaded)
+    }
+
     /// Whether the target can be sampled.
     ///
     /// # Errors

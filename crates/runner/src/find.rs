@@ -8,7 +8,7 @@ use crate::conductor::{Conductor, Load};
 use crate::exit;
 use engine::{Carrier, Offer};
 use plan::{Find, Goal, Plan, Stage};
-use record::{Ended, Event, LimitUnit, Recovery, Verdict};
+use record::{Ended, Event, LimitUnit, Purpose, Recovery, Verdict};
 use schedule::Schedule;
 use search::{Config, Search, Step};
 use units::Nanos;
@@ -108,6 +108,9 @@ pub(crate) fn find<C: Carrier>(
             conductor.emit(&bounds(&search));
             search.also_loaded(conductor.now() - since);
             continue;
+        }
+        if proposal.purpose == Purpose::WarmUp {
+            search.also_compiled(conductor.compiling(&done));
         }
         let judgement = search.take(&done.result);
         let overloaded = !judgement.good && done.result.recovery.lost().is_none();

@@ -92,7 +92,7 @@ pub(crate) fn warm<C: Carrier>(
         };
         // Where nothing is answered nothing gets warm; the load that counts will tell.
         let Some(level) = level else { return };
-        warm.push(window, level);
+        warm.push(window, level, conductor.compiling(&done));
     }
 }
 

@@ -4,16 +4,19 @@
 use crate::Sink;
 use crate::fleet::Watchers;
 use crate::profile::Beside;
-use diagnosis::Recording;
+use diagnosis::{Compiling, Recording};
 use engine::Endpoint;
 use observe::{Watch, Where};
 use record::watch::{Missing, Sighting, Watched};
 use record::{Cause, Caveat, Doubt, Event, Grounds, NoFinding, ProfiledLoad, Verdict};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+use units::Nanos;
 
 /// A closer look is waited for no longer than this: it is one more witness, not the verdict.
 const LOOK_LIMIT: Duration = Duration::from_secs(4);
+/// What was seen of the end of a load comes no later than this.
+const CUT_LIMIT: Duration = Duration::from_millis(200);
 /// Closer looks in one run: each stops the target a moment.
 const LOOKS: usize = 3;
 
@@ -21,6 +24,7 @@ const LOOKS: usize = 3;
 pub(crate) struct Witness<'a> {
     sink: &'a mut dyn Sink,
     recording: Recording,
+    compiling: Compiling,
     /// On this machine.
     watch: Option<Watch>,
     /// On others.
@@ -42,6 +46,7 @@ impl<'a> Witness<'a> {
         Self {
             sink,
             recording: Recording::default(),
+            compiling: Compiling::default(),
             watch: None,
             watchers: None,
             looked_for: Vec::new(),
@@ -70,6 +75,17 @@ impl<'a> Witness<'a> {
         self.gave_first
     }
 
+    /// How many threads of the target were busy with compiling its code in the last load, as far as was seen; it lasted so long.
+    pub fn compiling(&mut self, loaded: Nanos) -> f64 {
+        self.hear_out();
+        let since = Instant::now();
+        while self.watch.is_some() && self.compiling.seen() * 10 < loaded * 9 && since.elapsed() < CUT_LIMIT {
+            std::thread::sleep(Duration::from_millis(5));
+            self.hear();
+        }
+        self.compiling.threads()
+    }
+
     /// A load begins that is to be sampled, so many times a second at each processor.
     pub fn sample(&mut self, hz: u32) {
         if let Some(Err(why)) = self.beside.as_mut().map(|beside| beside.begin(hz)) {
@@ -92,6 +108,7 @@ impl<'a> Witness<'a> {
 
     pub fn event(&mut self, event: &Event) {
         self.recording.fold(event);
+        self.compiling.fold(event);
         self.sink.event(event);
     }
 

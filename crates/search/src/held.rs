@@ -41,8 +41,9 @@ const MOVES: f64 = 0.03;
 const CHANCE: f64 = 2.0;
 /// if that is so likely.
 const SURELY: f64 = 0.7;
-/// It is tried at so many times the most that it did.
+/// It is tried at so many times the most that it did; if it holds that again and again, the step is twice as long each time, as often as this.
 const TOP: f64 = 1.03;
+const LONGER_MOST: usize = 3;
 /// Two looks differ by chance by so many standard deviations of a step, or by so many if the target moves.
 const APART: f64 = 2.0;
 const APART_MOVING: f64 = 4.0;
@@ -307,13 +308,20 @@ impl CapacityTrials {
             Want::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
         } else if self.moves() {
             // Above all that it can do, every trial measures; further above, only the queue is longer.
-            let top = self.largest().max(self.shown) * TOP;
+            let top = self.largest().max(self.shown)
+                * TOP.powi(1 << self.climbing().saturating_sub(1).min(LONGER_MOST));
             let shallow = if self.both > MAYBE { capacity.held_by(SHALLOW).middle } else { top };
             Want::Final(clamp(top.min(shallow)))
         } else {
             let above = (ABOVE * width).max(SPREADS_ABOVE * capacity.spread());
             Want::Final(clamp(most.middle * (1.0 + above)))
         }
+    }
+
+    /// So many of the last trials held more than the one before.
+    fn climbing(&self) -> usize {
+        let climbs = |two: &&[FullTrial]| two.iter().all(FullTrial::good) && two[0].rate < two[1].rate;
+        self.trials.windows(2).rev().take_while(climbs).count()
     }
 
     /// The highest rate that was held and the lowest that was not, where no other is above it.

@@ -85,6 +85,8 @@ pub struct Search {
     /// What the last warm-up in a closed loop came to, requests per second, and whether the one before it came to as much.
     warm_goodput: Option<f64>,
     as_warm: bool,
+    /// How many threads of the target compiled in the last load.
+    compiling: f64,
     /// Whether it turns away what is too much: a closed loop would only be turned away the faster.
     refuses: bool,
     /// All warm-ups together.
@@ -145,6 +147,7 @@ impl Search {
             warm: Nanos::ZERO,
             warm_goodput: None,
             as_warm: false,
+            compiling: 0.0,
             refuses: false,
             warmed_up: WarmedUp { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
             measured: Nanos::ZERO,
@@ -267,6 +270,11 @@ impl Search {
         if self.warm > Nanos::ZERO {
             self.measured += time;
         }
+    }
+
+    /// Takes in that so many threads of the target were busy with compiling its code in the load whose result comes next.
+    pub fn also_compiled(&mut self, threads: f64) {
+        self.compiling = threads;
     }
 
     /// What a trial means, by what is known of the target; without taking it.

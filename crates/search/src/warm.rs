@@ -19,12 +19,16 @@ const PRECISION: f64 = 0.05;
 const LONG_ENOUGH: Nanos = Nanos::from_secs(8);
 /// No window is longer.
 const WINDOW_MOST: Nanos = Nanos::from_secs(64);
-/// Level or not, a warm-up ends after so many windows (four minutes if the first lasts a second),
+/// Level or not, a warm-up ends after the time of so many windows (three minutes if the first lasts a second),
 const WINDOWS_MOST: usize = 9;
 /// and a gentle one, which a target that wavers keeps from being level for ever, after so many (a minute).
 const GENTLE_MOST: usize = 7;
 /// One comparison may be luck.
 const COMPARISONS: usize = 2;
+/// A target whose compilers kept so many threads busy is not warm, however level what it does: they have the rest of its code before them.
+const COMPILES: f64 = 0.5;
+/// While they do, no window is longer: their end is not to be missed.
+const COMPILING_MOST: Nanos = Nanos::from_secs(8);
 
 /// The median response time of a window, and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,26 +62,36 @@ impl Median {
 /// What was seen of a warm-up so far.
 #[derive(Debug, Clone)]
 pub struct WarmUp {
-    first: Nanos,
-    most: usize,
+    next: Nanos,
+    /// What is left of the time that a warm-up has.
+    left: Nanos,
     windows: Vec<(Nanos, Median)>,
+    compiles: bool,
 }
 
 impl WarmUp {
     /// A warm-up whose first window lasts so long; `gentle` if the target is not kept busy in it.
     pub fn new(first: Nanos, gentle: bool) -> Self {
-        let most = if gentle { GENTLE_MOST } else { WINDOWS_MOST };
-        Self { first: first.clamp(Nanos::from_secs(1), WINDOW_MOST), most, windows: Vec::new() }
+        let next = first.clamp(Nanos::from_secs(1), WINDOW_MOST);
+        let doublings = if gentle { GENTLE_MOST } else { WINDOWS_MOST } - 1;
+        let windows = (0..doublings).map(|doubled| (next * (1 << doubled)).min(WINDOW_MOST));
+        let left = windows.fold(next, |sum, window| sum + window);
+        Self { next, left, windows: Vec::new(), compiles: false }
     }
 
     /// How long the next window lasts: the first length twice, then doubling.
     pub fn window(&self) -> Nanos {
-        let doublings = self.windows.len().saturating_sub(1) as u32;
-        (self.first * 2u64.pow(doublings.min(16))).min(WINDOW_MOST)
+        self.next
     }
 
-    /// Takes a window that lasted so long.
-    pub fn push(&mut self, window: Nanos, median: Median) {
+    /// Takes a window that lasted so long, in which so many threads of the target compiled.
+    pub fn push(&mut self, window: Nanos, median: Median, compiling: f64) {
+        self.left = self.left - self.next;
+        self.compiles = compiling >= COMPILES;
+        let longer = (self.next * 2).min(WINDOW_MOST);
+        if !self.windows.is_empty() && (!self.compiles || longer <= COMPILING_MOST) {
+            self.next = longer;
+        }
         self.windows.push((window, median));
     }
 
@@ -90,7 +104,7 @@ impl WarmUp {
                 before.value - after.value <= (before.value * (FALL + noise)).max(JITTER.as_secs_f64())
             })
             && self.windows.last().is_some_and(|(length, m)| m.doubt <= PRECISION || *length >= LONG_ENOUGH);
-        level || self.windows.len() >= self.most
+        level && !self.compiles || self.left == Nanos::ZERO
     }
 
     /// How many times quicker the target became: the first window against the last.
@@ -111,12 +125,17 @@ mod tests {
 
     /// Windows until done for a median that follows `curve` (seconds since the start).
     fn windows(curve: impl Fn(f64) -> f64) -> usize {
+        windows_of(curve, |_| 0.0)
+    }
+
+    /// The same of a target whose compilers are so busy at a time.
+    fn windows_of(curve: impl Fn(f64) -> f64, compiling: impl Fn(f64) -> f64) -> usize {
         let mut warm = WarmUp::new(Nanos::from_secs(1), false);
         let (mut now, mut count) = (0.0, 0);
         while !warm.done() {
             let window = warm.window();
-            let value = curve(now + window.as_secs_f64() / 2.0);
-            warm.push(window, Median { value, doubt: 0.005 });
+            let middle = now + window.as_secs_f64() / 2.0;
+            warm.push(window, Median { value: curve(middle), doubt: 0.005 }, compiling(middle));
             now += window.as_secs_f64();
             count += 1;
         }
@@ -129,6 +148,19 @@ mod tests {
         assert_eq!(windows(|t| 0.0005 + 0.00004 / (1.0 + t)), 3, "jitter is level");
         assert!(windows(|t| 0.010 * (1.0 + 4.0 * (-t / 20.0).exp())) >= 8);
         assert_eq!(windows(|t| 10.0 / (1.0 + t)), WINDOWS_MOST, "never level, but never without end");
+    }
+
+    /// Spring on one processor with its database: for 80 s its compiler had a fifth of it and wanted all, and what it did was level, at half of what it
+    /// did then.
+    #[test]
+    fn is_not_level_while_compilers_are_busy() {
+        let cold = |t: f64| if t < 80.0 { 0.002 } else { 0.001 };
+        assert_eq!(windows(cold), 3, "it looks level");
+        let compiling = |t: f64| if t < 80.0 { 1.0 } else { 0.1 };
+        // 1, 1, 2, 4, and 8 s nine times; then 8, 16 and 32 s.
+        assert_eq!(windows_of(cold, compiling), 4 + 9 + 3);
+        assert_eq!(windows_of(|_| 0.010, |_| 0.1), 3, "a little is compiled at any time");
+        assert_eq!(windows_of(|_| 0.010, |_| 1.0), 4 + 23, "three minutes and no longer");
     }
 
     #[test]

@@ -23,6 +23,13 @@ pub fn is_file(asked: &str) -> bool {
     Path::new(asked).is_file()
 }
 
+/// Whether it is written like one: in a folder, or with an ending of letters.
+fn is_path(asked: &str) -> bool {
+    let path = Path::new(asked);
+    let ending = path.extension().map(|ending| ending.as_encoded_bytes());
+    path.components().count() > 1 || ending.is_some_and(|ending| ending.iter().all(u8::is_ascii_alphabetic))
+}
+
 /// Where the events of a run come from.
 pub enum Source<'a> {
     /// A file of `torment probe --save`.
@@ -38,7 +45,13 @@ impl<'a> Source<'a> {
     /// If there is no such run.
     pub fn of(asked: &'a str, store: Option<&'a Store>) -> Result<Self, Failure> {
         match store {
-            Some(store) if !is_file(asked) => Ok(Self::Kept(store, store.find(asked)?)),
+            Some(store) if !is_file(asked) => match store.find(asked) {
+                Err(store::Error::NoRun { .. }) if is_path(asked) => Err(anyhow!(
+                    "no file '{asked}', and no run of that name; expected a file of `torment probe --save`, or a run: torment list shows them"
+                )
+                .into()),
+                found => Ok(Self::Kept(store, found?)),
+            },
             _ => Ok(Self::File(asked)),
         }
     }

@@ -8,7 +8,7 @@ use crate::way;
 use crate::words::{count, number};
 use record::watch::{Group, SubjectWindow, Wait};
 use record::{Cause, Place, Station};
-use units::Rate;
+use units::{Rate, Share};
 
 fn same<'s>(subject: &'s SubjectWindow, name: &str) -> Option<&'s Group> {
     subject.groups.iter().find(|group| group.name == name)
@@ -52,6 +52,7 @@ impl Carriers<'_> {
         let when_well = |of: &dyn Fn(&Group, f64) -> f64| {
             case.when_well(|side| same(side.service(), name).map_or(0.0, |group| of(group, side.seen())))
         };
+        let busy = |used: f64| (used.min(1.0) * 100.0).round() / 100.0;
         let used_when_well = when_well(&|group, seconds| group.on_cpu_ns as f64 / 1e9 / seconds);
         let station = Station {
             size: Some(threads.round()),
@@ -70,9 +71,9 @@ impl Carriers<'_> {
             })
             .sources(2)
             .evidence(
-                fact(format!("{name}: {} of {some} used", number(used * threads)))
+                fact(format!("{name}: {some} busy {} of the time", Share(busy(*used))))
                     .seen(*used, ONE_THREAD, "share", source::SCHEDSTAT)
-                    .well(used_when_well.map(|used| used / threads)),
+                    .well(used_when_well.map(|used| busy(used / threads))),
             );
         let host = host_cpus(&case.bad.all);
         if idle >= 0.05 * host {

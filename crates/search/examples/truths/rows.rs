@@ -13,7 +13,7 @@ pub fn rows() -> Vec<Row> {
     [steady(), changing(), generator(), patient(), moving(), freezing(), losing(), sinking(), few()].concat()
 }
 
-fn steady() -> Vec<Row> {
+pub fn steady() -> Vec<Row> {
     let behind = "100 workers of 2 ms before 10 connections of 5 ms (exponential), Poisson";
     vec![
         row("one server of 500 µs, even arrivals", Even, 1, Fixed(0.5 * MS), Truth::Held(2001.0, 2005.0)),
@@ -41,12 +41,13 @@ fn steady() -> Vec<Row> {
 }
 
 /// Who is not what it was when the search began.
-fn changing() -> Vec<Row> {
+pub fn changing() -> Vec<Row> {
     vec![
         random("M/M/16 warming five-fold over 40,000 requests", Truth::Warm(2000.0))
             .with(Trait::Warms(5.0, 40e3)),
         random("M/M/16 warming five-fold over 400,000 requests", Truth::Warm(2000.0))
-            .with(Trait::Warms(5.0, 400e3)),
+            .with(Trait::Warms(5.0, 400e3))
+            .asked(0.85),
         row("D/M/16 slowing to half over an hour", Even, 16, Exponential(8.0 * MS), Truth::Fading(2000.0))
             .with(Trait::Slows(3600.0)),
         random("M/M/16 that breaks for good beyond 400 outstanding", Truth::Broken).with(Trait::Breaks(400)),
@@ -54,7 +55,7 @@ fn changing() -> Vec<Row> {
 }
 
 /// Where the generator is the limit.
-fn generator() -> Vec<Row> {
+pub fn generator() -> Vec<Row> {
     let held_up = "M/M/16 under a generator that makes 1,500/s, and is held up every 3 s for 5 to 50 ms";
     vec![
         random("M/M/16 under a generator that makes 1,500/s", Truth::Generator(1500.0, 0.85))
@@ -64,7 +65,7 @@ fn generator() -> Vec<Row> {
 }
 
 /// Who takes long, and is waited for.
-fn patient() -> Vec<Row> {
+pub fn patient() -> Vec<Row> {
     let random = "random delay of 2 s in the mean, no limit, `max` 300/s";
     let servers = |name, truth| row(name, Even, 2000, Fixed(2.0), truth).patient();
     vec![
@@ -80,11 +81,11 @@ fn patient() -> Vec<Row> {
 }
 
 /// Whose capacity is another every few seconds.
-fn moving() -> Vec<Row> {
+pub fn moving() -> Vec<Row> {
     vec![
         even("16 servers of 8 ms, as a JVM reads", Truth::Held(1588.0, 2023.0))
             .with(Trait::Moves(JVM_READS))
-            .asked(0.85),
+            .asked(0.8),
         even("16 servers of 8 ms, as a JVM writes", Truth::Held(1862.0, 1981.0))
             .with(Trait::Moves(JVM_WRITES))
             .asked(0.9),
@@ -94,6 +95,12 @@ fn moving() -> Vec<Row> {
         )
         .with(Trait::MovesAndSinks(JVM_WRITES, 200, 0.85))
         .asked(0.65),
+        even(
+            "16 servers of 8 ms, as a JVM writes, at half of it for 80 s, while it is compiled",
+            Truth::Held(1862.0, 1981.0),
+        )
+        .with(Trait::MovesOnceCompiled(JVM_WRITES, 80.0))
+        .asked(0.9),
         even("16 servers of 8 ms, as an event loop reads", Truth::Held(1711.0, 1992.0))
             .with(Trait::Moves(ASGI_READS))
             .asked(0.9),
@@ -109,7 +116,7 @@ fn moving() -> Vec<Row> {
     ]
 }
 
-fn freezing() -> Vec<Row> {
+pub fn freezing() -> Vec<Row> {
     vec![
         even("16 servers of 8 ms, stands still 0.1 s in every 3 s", Truth::Between(1833.0, 2020.0))
             .with(Trait::Stalls(3.0, 0.1)),
@@ -121,7 +128,7 @@ fn freezing() -> Vec<Row> {
 }
 
 /// Who fails some at any rate.
-fn losing() -> Vec<Row> {
+pub fn losing() -> Vec<Row> {
     let truth = Truth::Held(2001.0, 2005.0);
     vec![
         even("16 servers of 8 ms, one of 10,000 requests fails", truth).with(Trait::Fails(1e-4)),
@@ -131,7 +138,7 @@ fn losing() -> Vec<Row> {
 }
 
 /// Who does less under a queue, or for what it has done before.
-fn sinking() -> Vec<Row> {
+pub fn sinking() -> Vec<Row> {
     let (sinks, random_sinks) = (Truth::Held(2002.0, 2012.0), Truth::Held(1855.0, 1910.0));
     let unequal = "2 workers of 8 servers of 100 ms, one of which takes more of the connections";
     vec![
@@ -153,7 +160,7 @@ fn sinking() -> Vec<Row> {
     ]
 }
 
-fn few() -> Vec<Row> {
+pub fn few() -> Vec<Row> {
     let name = "M/M/4, 20 ms: capacity 200/s, too few requests for the width";
     vec![row(name, Poisson, 4, Exponential(20.0 * MS), Truth::Capacity(200.0)).asked(None)]
 }
@@ -199,6 +206,18 @@ fn row(
 }
 
 impl Row {
+    /// Whether chance has a part in it, beside what the search tosses coins for.
+    pub fn is_random(&self) -> bool {
+        let System { arrivals, service, special, .. } = self.system;
+        let certain = matches!(
+            special,
+            None | Some(
+                Trait::Sheds(_) | Trait::Slows(_) | Trait::Breaks(_) | Trait::Sinks(..) | Trait::Fills(_)
+            )
+        );
+        !certain || arrivals == Poisson || matches!(service, Exponential(_))
+    }
+
     fn with(mut self, special: Trait) -> Self {
         self.system.special = Some(special);
         self

@@ -62,6 +62,8 @@ pub enum Trait {
     Moves(&'static [u16]),
     /// The same of one that does this part of it once so many are outstanding, until all are answered.
     MovesAndSinks(&'static [u16], usize, f64),
+    /// The same of one that is half as quick for so many seconds, while its compiler is busy, and then of a sudden as quick as it is.
+    MovesOnceCompiled(&'static [u16], f64),
     /// So many times slower for this share of the time; it stays as it is for so many seconds on average.
     States(f64, f64, f64),
     /// On a machine that others use, too: faster or slower by up to this share, for so many seconds on average, and so many times a second
@@ -187,17 +189,28 @@ impl Target {
         self.now as f64 / 1e9
     }
 
+    /// How many of its threads compile now.
+    pub fn compiling(&self) -> f64 {
+        match self.system.special {
+            Some(Trait::MovesOnceCompiled(_, cold)) if self.age() < cold => 1.0,
+            _ => 0.0,
+        }
+    }
+
     /// Service takes so many times its mean now.
     fn factor(&mut self, at: u64) -> f64 {
         match self.system.special {
             Some(Trait::Warms(times, requests)) => {
                 1.0 + (times - 1.0) * (-4.0 * self.served as f64 / requests).exp()
             }
-            Some(Trait::Moves(series) | Trait::MovesAndSinks(series, ..)) => {
+            Some(
+                Trait::Moves(series) | Trait::MovesAndSinks(series, ..) | Trait::MovesOnceCompiled(series, _),
+            ) => {
                 let second = at as f64 / 1e9 + self.offset * series.len() as f64;
                 let mean = series.iter().map(|n| f64::from(*n)).sum::<f64>() / series.len() as f64;
                 let sunk = match self.system.special {
                     Some(Trait::MovesAndSinks(.., to)) if self.slow => to,
+                    Some(Trait::MovesOnceCompiled(_, cold)) if (at as f64) < cold * 1e9 => 0.5,
                     _ => 1.0,
                 };
                 mean / f64::from(series[second as usize % series.len()]) / sunk

@@ -121,6 +121,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                 } else {
                     tried.push((proposal.rate.0, target.age()));
                 }
+                search.also_compiled(target.compiling());
                 let result = target.trial(&search, &proposal, deadline);
                 let judgement = search.take(&result);
                 if let Some(loaded) = loaded.as_mut().filter(|_| proposal.purpose != Purpose::WarmUp) {

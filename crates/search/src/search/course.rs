@@ -154,7 +154,7 @@ impl Search {
         };
         self.stumbles = 0;
         let first = warm.level().is_none();
-        warm.push(result.loaded, median);
+        warm.push(result.loaded, median, std::mem::take(&mut self.compiling));
         if let Some(users) = closed {
             // What was under way at the end may have been answered after it.
             let answered = result.total.outcomes.answered() as f64 / (1.0 + median.doubt);

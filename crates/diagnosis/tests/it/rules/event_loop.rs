@@ -65,6 +65,9 @@ fn it_is_named_and_given_more_processes_in_its_own_words() {
             "{said}"
         );
         assert!(next.contains(advice), "{next}");
+        let used = &diagnosis.findings[0].evidence[0];
+        assert!(used.text.ends_with(": 1 event loop busy 99 % of the time"), "{used:?}");
+        assert_eq!(used.well, Some(0.6));
         assert_eq!(diagnosis.findings[0].confidence.word(), "high", "{:#?}", diagnosis.findings[0]);
         assert!(
             diagnosis.findings.iter().all(|f| !matches!(f.cause, Cause::Pool | Cause::Lock)),

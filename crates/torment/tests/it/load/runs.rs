@@ -231,6 +231,7 @@ fn runs_are_named_tagged_and_listed() {
     refused(&place, &["run", "null", "-r", "1", "--tag", "two words"], &["it contains a space"]);
     place.torment(["compare", "one"]).complains(2, &["one run to compare; expected two to 8"]);
     place.torment(["compare", "one", "three"]).complains(1, &["no run 'three'"]);
+    place.torment(["compare", "one", "there.json"]).complains(1, &["no file 'there.json'", "torment list"]);
     place
         .torment(["run", "null", "-r", "1", "--format", "csv"])
         .complains(2, &["--format csv", "compare, list and show"]);

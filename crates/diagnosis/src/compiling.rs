@@ -1,0 +1,86 @@
+//! How busy the compilers of a virtual machine are: as long as they have much to do, its code is still to become quicker.
+
+use record::Event;
+use record::watch::SubjectWindow;
+use units::Nanos;
+
+/// What HotSpot calls the threads of its compilers: C1, C2, JVMCI.
+const COMPILER: &str = " CompilerT";
+
+/// What they did in the last load: fold a run's events in their order.
+#[derive(Debug, Clone, Default)]
+pub struct Compiling {
+    /// Their threads' time on a processor, and ready for one.
+    busy: Nanos,
+    seen: Nanos,
+}
+
+impl Compiling {
+    /// Takes the next event in.
+    pub fn fold(&mut self, event: &Event) {
+        match event {
+            Event::TrialStarted { .. } => *self = Self::default(),
+            Event::Observed { window, .. } => {
+                self.busy += window.subjects.first().map_or(Nanos::ZERO, busy);
+                self.seen += window.length();
+            }
+            _ => {}
+        }
+    }
+
+    /// How long the service was seen in it so far.
+    pub fn seen(&self) -> Nanos {
+        self.seen
+    }
+
+    /// How many of their threads were busy on average, whether they had a processor or waited for one.
+    pub fn threads(&self) -> f64 {
+        self.busy.as_secs_f64() / self.seen.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+fn busy(service: &SubjectWindow) -> Nanos {
+    let compilers = service.groups.iter().filter(|group| group.name.contains(COMPILER));
+    Nanos(compilers.map(|group| group.on_cpu_ns + group.run_delay_ns).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Purpose;
+    use record::watch::{Group, Window};
+
+    fn began(trial: u32) -> Event {
+        Event::TrialStarted { trial, purpose: Purpose::WarmUp, rate: None, duration: None, at_unix_ms: 0 }
+    }
+
+    /// A second in which these threads ran, and waited for a processor, for so many seconds.
+    fn second(groups: &[(&str, f64, f64)]) -> Event {
+        let ns = |seconds: f64| Nanos::from_secs_f64(seconds).0;
+        let group = |(name, ran, waited): &(&str, f64, f64)| Group {
+            name: (*name).to_owned(),
+            on_cpu_ns: ns(*ran),
+            run_delay_ns: ns(*waited),
+            ..Group::default()
+        };
+        let service =
+            SubjectWindow { groups: groups.iter().map(group).collect(), ..SubjectWindow::default() };
+        let window = Window { to: Nanos::from_secs(1), subjects: vec![service], ..Window::default() };
+        Event::Observed { trial: 1, place: String::new(), window: Box::new(window) }
+    }
+
+    #[test]
+    fn compilers_are_busy_that_run_or_want_to() {
+        let mut compiling = Compiling::default();
+        assert_eq!((compiling.threads(), compiling.seen()), (0.0, Nanos::ZERO), "nobody looked");
+        let busy =
+            [("C2 CompilerThre", 0.18, 0.82), ("C1 CompilerThre", 0.1, 0.0), ("http-nio-N-exec", 0.6, 3.1)];
+        for event in [began(1), second(&busy), second(&busy[1..])] {
+            compiling.fold(&event);
+        }
+        assert!((compiling.threads() - 0.6).abs() < 1e-9, "{compiling:?}");
+        assert_eq!(compiling.seen(), Nanos::from_secs(2));
+        compiling.fold(&began(2));
+        assert_eq!(compiling.threads(), 0.0, "of the last load");
+    }
+}
