@@ -2,7 +2,9 @@
 
 use crate::program::Place;
 use crate::program::target::free_port;
+use serde_json::Value;
 use std::net::TcpListener;
+use std::process::Command;
 
 #[test]
 fn whoever_is_not_there_is_said_so() {
@@ -57,4 +59,23 @@ fn whoever_listens_at_a_port_is_watched() {
         assert_eq!((&subject["pid"], &subject["role"]), (&std::process::id().into(), &"service".into()));
         assert!(seen["seen"]["subjects"][0]["groups"].as_array().is_some_and(|groups| !groups.is_empty()));
     }
+}
+
+/// A warm-up goes on while these are busy, so they have to be seen under the names that HotSpot gives them.
+#[test]
+fn the_compilers_of_a_java_machine_are_seen() {
+    if Command::new("java").arg("-version").output().is_err() {
+        return eprintln!("SKIPPED: there is no java");
+    }
+    let place = Place::new();
+    let source = place.path("Busy.java");
+    let busy =
+        "class Busy { public static void main(String[] a) { for (;;) new java.util.Random().nextInt(); } }";
+    std::fs::write(&source, busy).expect("there is room");
+    let source = source.to_string_lossy().into_owned();
+    let (ended, seen) = place.json(["watch", "--for", "3s", "--", "java", &source]);
+    ended.expect(0);
+    let groups = seen["seen"]["subjects"][0]["groups"].as_array().expect("it has threads");
+    let is_compiler = |group: &Value| group["name"].as_str().is_some_and(|name| name.contains(" CompilerT"));
+    assert!(groups.iter().any(is_compiler), "{groups:#?}");
 }
