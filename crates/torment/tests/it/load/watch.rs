@@ -73,8 +73,7 @@ fn the_compilers_of_a_java_machine_are_seen() {
         "class Busy { public static void main(String[] a) { for (;;) new java.util.Random().nextInt(); } }";
     std::fs::write(&source, busy).expect("there is room");
     let source = source.to_string_lossy().into_owned();
-    let (ended, seen) = place.json(["watch", "--for", "3s", "--", "java", &source]);
-    ended.expect(0);
+    let seen = place.torment(["watch", "--for", "3s", "--format", "json", "--", "java", &source]).json();
     let groups = seen["seen"]["subjects"][0]["groups"].as_array().expect("it has threads");
     let is_compiler = |group: &Value| group["name"].as_str().is_some_and(|name| name.contains(" CompilerT"));
     assert!(groups.iter().any(is_compiler), "{groups:#?}");
