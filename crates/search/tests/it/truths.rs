@@ -6,7 +6,7 @@ use crate::rows::{
 use crate::table::{Row, Truth, find};
 
 /// Seeds of each row; the table has more.
-const SEEDS: u64 = 25;
+const SEEDS: u64 = 20;
 /// Of a row in which hardly anything is left to chance.
 const SEEDS_CERTAIN: u64 = 4;
 /// Load that a search of a noiseless target may take, in seconds: a person waits for it.
