@@ -9,10 +9,12 @@ mod noise;
 mod rows;
 #[allow(dead_code, reason = "the tests read what the table does not print")]
 mod simulate;
+mod system;
 #[allow(dead_code, reason = "the tests read what the table does not print")]
 mod table;
 
 use rows::rows;
+use system::{Service, System};
 use table::{Found, Row, Truth, find, held};
 
 /// So many trials at each rate tell the truth of a random target.
@@ -52,7 +54,7 @@ fn print_table(seeds: u64, only: Option<u64>) {
 fn line(row: &Row, found: &[Found]) -> String {
     let (truth, unit) = match row.truth {
         Truth::Capacity(c) => (format!("{c}/s"), c),
-        Truth::Between(low, high) => (format!("{low} to {high}/s"), row.system.capacity().unwrap_or(high)),
+        Truth::Between(low, high) => (format!("{low} to {high}/s"), capacity(&row.system).unwrap_or(high)),
         Truth::Warm(c) => (format!("{c}/s when warm"), c),
         Truth::Fading(c) => (format!("{c}/s, falling"), c),
         Truth::Held(most, half) => (format!("{most:.0} and {half:.0}/s"), most),
@@ -113,4 +115,10 @@ fn widths(found: &[Found]) -> String {
         all.get(all.len() / 2).map_or("–".to_owned(), |width| format!("{:.1} %", width * 100.0))
     };
     format!("{}, {}", of(0), of(1))
+}
+
+/// What the servers of a system can do if nothing else is the matter, requests a second; none if they are without end.
+fn capacity(system: &System) -> Option<f64> {
+    let (Service::Fixed(seconds) | Service::Exponential(seconds)) = system.service;
+    system.servers.map(|servers| servers as f64 / seconds)
 }

@@ -1,9 +1,9 @@
 //! The rows of the table: a system, and what a search should say of it.
 
 use crate::noise::{ASGI_READS, JVM_READS, JVM_WRITES};
-use crate::simulate::Arrivals::{self, Even, Poisson};
-use crate::simulate::Service::{self, Exponential, Fixed};
-use crate::simulate::{System, Trait};
+use crate::system::Arrivals::{self, Even, Poisson};
+use crate::system::Service::{self, Exponential, Fixed};
+use crate::system::{System, Trait};
 use crate::table::{PATIENT, Row, TIMEOUT, Truth};
 
 const MS: f64 = 1e-3;

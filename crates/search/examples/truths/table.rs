@@ -1,6 +1,7 @@
 //! What counts as right for a system, and what a search makes of it.
 
-use crate::simulate::{System, Target};
+use crate::simulate::Target;
+use crate::system::System;
 use plan::{Goal, Objective};
 use record::{Ended, Limit, LimitUnit, Purpose, Verdict};
 use torment_search::{Config, Search, Step};

@@ -1,7 +1,8 @@
 //! The course of a search at its edges: where it begins, where it must give up, what it never does.
 
 use crate::rows::rows;
-use crate::simulate::{Arrivals, Service, System, Target, Trait};
+use crate::simulate::Target;
+use crate::system::{Arrivals, Service, System, Trait};
 use crate::table::{TIMEOUT, config, usual};
 use plan::{Goal, Objective};
 use record::{Caveat, CurvePoint, Doubt, Ended, Limit, Purpose, TrialResult, Verdict, WarmedUp};

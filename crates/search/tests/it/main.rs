@@ -8,6 +8,8 @@ mod rows;
 #[path = "../../examples/truths/simulate.rs"]
 #[allow(dead_code, reason = "shared with the example that prints the table")]
 mod simulate;
+#[path = "../../examples/truths/system.rs"]
+mod system;
 #[path = "../../examples/truths/table.rs"]
 #[allow(dead_code, reason = "shared with the example that prints the table")]
 mod table;
