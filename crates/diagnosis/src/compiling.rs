@@ -2,6 +2,7 @@
 
 use record::Event;
 use record::watch::SubjectWindow;
+use std::collections::BTreeMap;
 use units::Nanos;
 
 /// What HotSpot calls the threads of its compilers: C1, C2, JVMCI.
@@ -9,33 +10,39 @@ const COMPILER: &str = " CompilerT";
 
 /// What they did in the last load: fold a run's events in their order.
 #[derive(Debug, Clone, Default)]
-pub struct Compiling {
+pub struct Compiling(BTreeMap<String, Seen>);
+
+/// At one place.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
     /// Their threads' time on a processor, and ready for one.
     busy: Nanos,
-    seen: Nanos,
+    length: Nanos,
 }
 
 impl Compiling {
     /// Takes the next event in.
     pub fn fold(&mut self, event: &Event) {
         match event {
-            Event::TrialStarted { .. } => *self = Self::default(),
-            Event::Observed { window, .. } => {
-                self.busy += window.subjects.first().map_or(Nanos::ZERO, busy);
-                self.seen += window.length();
+            Event::TrialStarted { .. } => self.0.clear(),
+            Event::Observed { place, window, .. } => {
+                let seen = self.0.entry(place.clone()).or_default();
+                seen.busy += window.subjects.first().map_or(Nanos::ZERO, busy);
+                seen.length += window.length();
             }
             _ => {}
         }
     }
 
-    /// How long the service was seen in it so far.
-    pub fn seen(&self) -> Nanos {
-        self.seen
+    /// How long this place was seen in it so far.
+    pub fn seen(&self, place: &str) -> Nanos {
+        self.0.get(place).map_or(Nanos::ZERO, |seen| seen.length)
     }
 
-    /// How many of their threads were busy on average, whether they had a processor or waited for one.
+    /// How many of their threads were busy on average, whether they had a processor or waited for one: at the place where most were.
     pub fn threads(&self) -> f64 {
-        self.busy.as_secs_f64() / self.seen.as_secs_f64().max(f64::MIN_POSITIVE)
+        let at = |seen: &Seen| seen.busy.as_secs_f64() / seen.length.as_secs_f64().max(f64::MIN_POSITIVE);
+        self.0.values().map(at).fold(0.0, f64::max)
     }
 }
 
@@ -55,7 +62,7 @@ mod tests {
     }
 
     /// A second in which these threads ran, and waited for a processor, for so many seconds.
-    fn second(groups: &[(&str, f64, f64)]) -> Event {
+    fn second(place: &str, groups: &[(&str, f64, f64)]) -> Event {
         let ns = |seconds: f64| Nanos::from_secs_f64(seconds).0;
         let group = |(name, ran, waited): &(&str, f64, f64)| Group {
             name: (*name).to_owned(),
@@ -66,20 +73,20 @@ mod tests {
         let service =
             SubjectWindow { groups: groups.iter().map(group).collect(), ..SubjectWindow::default() };
         let window = Window { to: Nanos::from_secs(1), subjects: vec![service], ..Window::default() };
-        Event::Observed { trial: 1, place: String::new(), window: Box::new(window) }
+        Event::Observed { trial: 1, place: place.to_owned(), window: Box::new(window) }
     }
 
     #[test]
     fn compilers_are_busy_that_run_or_want_to() {
         let mut compiling = Compiling::default();
-        assert_eq!((compiling.threads(), compiling.seen()), (0.0, Nanos::ZERO), "nobody looked");
+        assert_eq!((compiling.threads(), compiling.seen("")), (0.0, Nanos::ZERO), "nobody looked");
         let busy =
             [("C2 CompilerThre", 0.18, 0.82), ("C1 CompilerThre", 0.1, 0.0), ("http-nio-N-exec", 0.6, 3.1)];
-        for event in [began(1), second(&busy), second(&busy[1..])] {
+        for event in [began(1), second("", &busy), second("", &busy[1..]), second("db", &busy[2..])] {
             compiling.fold(&event);
         }
         assert!((compiling.threads() - 0.6).abs() < 1e-9, "{compiling:?}");
-        assert_eq!(compiling.seen(), Nanos::from_secs(2));
+        assert_eq!(compiling.seen(""), Nanos::from_secs(2));
         compiling.fold(&began(2));
         assert_eq!(compiling.threads(), 0.0, "of the last load");
     }

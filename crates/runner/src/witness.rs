@@ -79,7 +79,8 @@ impl<'a> Witness<'a> {
     pub fn compiling(&mut self, loaded: Nanos) -> f64 {
         self.hear_out();
         let since = Instant::now();
-        while self.watch.is_some() && self.compiling.seen() * 10 < loaded * 9 && since.elapsed() < CUT_LIMIT {
+        while self.watch.is_some() && self.compiling.seen("") * 10 < loaded * 9 && since.elapsed() < CUT_LIMIT
+        {
             std::thread::sleep(Duration::from_millis(5));
             self.hear();
         }
