@@ -55,7 +55,16 @@ fn writer(descriptor: OwnedFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>>
 fn kind(descriptor: &OwnedFd) -> io::Result<FileType> {
     match FileType::from_raw_mode(fstat(descriptor)?.st_mode) {
         kind @ (FileType::Fifo | FileType::Socket) => Ok(kind),
-        kind => Err(io::Error::other(format!("it is neither a pipe nor a socket, but a {kind:?}"))),
+        kind => Err(io::Error::other(format!("it is {}, neither a pipe nor a socket", named(kind)))),
+    }
+}
+
+fn named(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "a file",
+        FileType::Directory => "a folder",
+        FileType::CharacterDevice => "a terminal or another device",
+        _ => "something else",
     }
 }
 
