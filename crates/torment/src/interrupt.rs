@@ -9,8 +9,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::register;
 use signal_hook::iterator::Signals;
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -31,8 +31,13 @@ pub fn asked() -> io::Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-/// The same, but whoever asks again, more than a moment later, gets out at once: what was committed by then is kept.
+/// The same, but whoever asks again, more than a moment later, gets out at once: what was committed by then is kept. All
+/// of a process share one.
 pub fn asked_or_out() -> io::Result<Arc<AtomicBool>> {
+    static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    if let Some(asked) = ASKED.get() {
+        return Ok(Arc::clone(asked));
+    }
     let (asked, again) = (asked()?, Arc::new(AtomicBool::new(false)));
     for signal in ENDS {
         register(signal, Arc::clone(&again))?;
@@ -50,7 +55,7 @@ pub fn asked_or_out() -> io::Result<Arc<AtomicBool>> {
         }
         signal_hook::low_level::exit(exit::INTERRUPTED.into());
     })?;
-    Ok(asked)
+    Ok(Arc::clone(ASKED.get_or_init(|| asked)))
 }
 
 fn wait_for(flag: &AtomicBool) {

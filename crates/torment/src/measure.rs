@@ -98,6 +98,8 @@ fn invite(
     command: &str,
     common: &Common,
 ) -> Result<Invitation, Failure> {
+    // Whoever ends the run from here on takes the file with it.
+    interrupt::asked_or_out()?;
     let invitation = Invitation::write(name, entrance.file())?;
     let words =
         format!("waits for {who}: copy {name} to {whose}, and run there: torment {command} --join {name}");
