@@ -63,8 +63,9 @@ mod tests {
             let facts = || {
                 let text = std::fs::read_to_string("/proc/thread-self/sched").unwrap_or_default();
                 let value = |key: &str| {
-                    let line = text.lines().find(|line| line.starts_with(key))?;
-                    Some(line.rsplit(':').next()?.trim().to_owned())
+                    // The first line is the thread's name, which may begin with a key: priority::tests.
+                    let mut lines = text.lines().skip(1).filter_map(|line| line.split_once(':'));
+                    lines.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned())
                 };
                 (value("policy"), value("prio"), value("se.slice"))
             };

@@ -299,7 +299,8 @@ fn processor_time_is_exact_and_short_lived_threads_are_missed_aloud() {
         "{sum} of {took}, but for {slack}: {group:?}"
     );
     assert!(group.states[0].wait == Wait::Running && group.states[0].threads > 0.9, "{group:?}");
-    assert!(sweep.unseen_cpu_ns >= brief_ran / 5, "{brief_ran}: {sweep:?}");
+    // A few may have been seen all the same; on a busy machine there are no more than a few.
+    assert!(sweep.unseen_cpu_ns >= brief_ran.saturating_sub(100_000_000) / 5, "{brief_ran}: {sweep:?}");
     drop((busy, brief));
 }
 

@@ -1,6 +1,7 @@
 //! `torment try`: experiments on the built-in service, whose truth is known; cut short, gone on with, and wrong ones.
 
 use super::join::{file, worker};
+use crate::program::target::free_port;
 use crate::program::{Place, Running, Turn, adds_up, repository};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -8,11 +9,6 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-/// A port that is free now.
-fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port is free").port()
-}
 
 /// Four workers that each hold a request for 20 ms answer 200/s, eight answer 400/s, and how long the queue may get
 /// changes nothing.
@@ -100,7 +96,7 @@ fn answers(judged: &Value, truth: &str) {
 
 #[test]
 fn what_helps_is_better_and_what_does_not_is_no_difference() {
-    let (place, port) = (Place::new(), port());
+    let (place, port) = (Place::new(), free_port());
     let _turn = Turn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
     let (ended, result) = place.json(["try", plan.to_str().expect("a path"), "--quiet"]);
@@ -136,7 +132,7 @@ fn what_helps_is_better_and_what_does_not_is_no_difference() {
 /// The same two from the first start to the last.
 #[test]
 fn a_fleet_makes_the_loads_of_an_experiment() {
-    let (place, port) = (Place::new(), port());
+    let (place, port) = (Place::new(), free_port());
     let _turn = Turn::shared();
     let plan = workers(port, "[fleet]\non = 'join'\nworkers = 2").replace("most = 4", "most = 3");
     let plan = place.write("workers.toml", &plan);
@@ -177,7 +173,7 @@ fn a_fleet_makes_the_loads_of_an_experiment() {
 
 #[test]
 fn whatever_ends_it_nothing_is_left_and_it_goes_on() {
-    let (place, port) = (Place::new(), port());
+    let (place, port) = (Place::new(), free_port());
     let _turn = Turn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
     let begun = Running::start(place.command(["try", plan.to_str().expect("a path"), "--quiet"]));
@@ -208,7 +204,7 @@ fn whatever_ends_it_nothing_is_left_and_it_goes_on() {
 
 #[test]
 fn a_plan_starts_its_service_for_run_and_find_too() {
-    let (place, port) = (Place::new(), port());
+    let (place, port) = (Place::new(), free_port());
     let _turn = Turn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
     let plan = plan.to_str().expect("a path");
@@ -222,7 +218,7 @@ fn a_plan_starts_its_service_for_run_and_find_too() {
 
 #[test]
 fn wrong_experiments_are_told_before_or_when_they_show() {
-    let (place, free) = (Place::new(), port());
+    let (place, free) = (Place::new(), free_port());
     let attempt = |plan: String| {
         let file = place.write("wrong.toml", &plan);
         place.torment(["try", file.to_str().expect("a path"), "--quiet"])

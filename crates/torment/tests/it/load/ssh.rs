@@ -78,7 +78,9 @@ fn whom_the_coordinator_trusts_its_workers_trust() {
     let mut command = hosts.command(load);
     command.env("SSL_CERT_FILE", place.write("authority.pem", &server.authority));
     let run = Running::start(command).end().measured().json();
-    assert_eq!(outcome(&run["trial"], "ok"), 50, "{run:#}");
+    // All that were sent: on a busy machine that need not be all of the 50.
+    let (ok, sent) = (outcome(&run["trial"], "ok"), number(&run, "/trial/sent") as u64);
+    assert!(ok > 0 && ok == sent, "{ok} of {sent}: {run:#}");
 }
 
 /// A load of a minute from two hosts, which has begun.

@@ -4,7 +4,7 @@ use crate::program::{Place, Running, Turn, number};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const MIB: f64 = 1_048_576.0;
@@ -16,14 +16,13 @@ fn column<'a>(run: &'a Value, table: &str, column: &str) -> Vec<(&'a str, f64)> 
     of.map(|f| (f["row"].as_str().expect("a row"), number(f, "/median"))).collect()
 }
 
-/// Whatever is left of guards and readers in the temporary folders and control groups.
-fn left() -> Vec<String> {
-    let names = |folder: &str| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|e| e.path().display().to_string()).filter(|p| p.contains("torment-")).collect::<Vec<_>>()
-    };
-    let guards = names("/tmp").into_iter().filter(|path| path.contains("torment-guard-"));
-    guards.chain(names("/sys/fs/cgroup")).chain(names("/sys/fs/cgroup/memory")).collect()
+/// Whatever is left of guards and readers in this temporary folder, and in the control groups.
+fn left(temporary: &Path) -> Vec<PathBuf> {
+    let paths =
+        |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let groups = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"].map(|folder| paths(folder.as_ref()));
+    let is_ours = |path: &PathBuf| path.to_string_lossy().contains("/torment-");
+    paths(temporary).chain(groups.into_iter().flatten().filter(is_ours)).collect()
 }
 
 /// Our own cache is a known truth: uniform draws miss it by the share that does not fit, and half the rate is where the
@@ -91,9 +90,12 @@ fn ones_own_file_is_only_read() {
 fn nothing_is_left() {
     let _turn = Turn::shared();
     let place = Place::new();
-    let before = left();
+    let temporary = place.path("temporary");
+    fs::create_dir(&temporary).expect("the folder is ours");
+    let before = left(&temporary);
     for signal in [Signal::INT, Signal::KILL] {
-        let command = place.command(["find", "working-set", "--quick", "--limit", "64MiB"]);
+        let mut command = place.command(["find", "working-set", "--quick", "--limit", "64MiB"]);
+        command.env("TMPDIR", &temporary);
         let running = Running::start(command);
         std::thread::sleep(Duration::from_millis(2500));
         running.signal(signal);
@@ -102,11 +104,11 @@ fn nothing_is_left() {
             assert_eq!(ended.code(), 130, "{ended}");
         }
         let gone = (0..100).any(|_| {
-            let all_gone = left().iter().all(|path| before.contains(path));
+            let all_gone = left(&temporary).iter().all(|path| before.contains(path));
             std::thread::sleep(Duration::from_millis(100));
             all_gone
         });
-        assert!(gone, "{:?} are left", left());
+        assert!(gone, "{:?} are left", left(&temporary));
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A target that has not ended by then is killed.
@@ -102,10 +103,12 @@ impl Drop for Target {
     }
 }
 
-/// A port that was free a moment ago.
+/// A port that nobody listens at, outside of those that the kernel gives to whoever asks for any.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    listener.local_addr().expect("it is bound").port()
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    let next = || 20_000 + (std::process::id() * 61 + TRIED.fetch_add(1, Relaxed)) % 10_000;
+    let mut ports = std::iter::repeat_with(next).take(10_000).map(|port| port as u16);
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a port is free")
 }
 
 /// `unix:PATH` for `--listen`.
