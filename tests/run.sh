@@ -16,10 +16,16 @@ cargo test --workspace --exclude torment-bench --tests --no-run --message-format
 sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"kind":\["\([a-z]*\)"\].*"test":true},"features".*"executable":"\([^"]*\)".*/\1 \2 \3/p' "$work/built" >"$work/programs"
 [ -s "$work/programs" ] || { echo "tests/run.sh: cargo names no programs" >&2; exit 1; }
 
-# Whether a load is made by FOLDER KIND: unit tests make none.
-loads() {
-    [ "$2" = test ] || return 1
-    case " $unloaded " in *" ${1##*/} "*) return 1 ;; esac
+# Where FOLDER KIND runs: unit tests make no load.
+lane() {
+    [ "$2" = test ] || { echo quiet; return; }
+    case " $unloaded " in *" ${1##*/} "*) echo quiet; return ;; esac
+    case ${1##*/} in
+        torment) echo first ;;
+        # They wait most of their time, for programs that start and end.
+        profile | service) echo beside ;;
+        *) echo loads ;;
+    esac
 }
 unloaded=$*
 
@@ -34,13 +40,12 @@ left() {
     return 1
 }
 
-# One after another, of those that make loads or of the others: all WHETHER [BEFORE EACH…].
+# One after another, of this lane: all LANE [BEFORE EACH…].
 all() {
     which=$1
     shift
     while read -r folder kind program; do
-        if loads "$folder" "$kind"; then is=loads; else is=quiet; fi
-        [ $is = "$which" ] || continue
+        [ "$(lane "$folder" "$kind")" = "$which" ] || continue
         log=$work/${program##*/}.log
         echo "Running $kind of ${folder##*/}"
         cd "$folder"
@@ -54,7 +59,12 @@ all() {
 # Those without a load take what the others leave of the processors, and are shown when those have ended.
 all quiet nice -n 19 >"$work/quiet.log" 2>&1 &
 quiet=$!
+all first
+all beside >"$work/beside.log" 2>&1 &
+beside=$!
 all loads
+wait $beside
+cat "$work/beside.log"
 wait $quiet
 cat "$work/quiet.log"
 [ ! -e "$work/left" ] || exit 1
