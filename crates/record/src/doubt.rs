@@ -28,6 +28,8 @@ named! {
         Steal = "steal",
         /// The target's processors did the same work now faster and now slower, whatever the target did.
         UnevenMachine = "uneven-machine",
+        /// The target did less from trial to trial.
+        SlowsDown = "slows-down",
         /// The schedule was not kept.
         OffPlan = "off-plan",
         /// Arrivals outstanding are not rate × mean response time.

@@ -110,6 +110,7 @@ fn of_grounds(grounds: &mut Grounds, with: With<'_>) {
         | Grounds::Busy { .. }
         | Grounds::Stolen { .. }
         | Grounds::Speeds { .. }
+        | Grounds::Slowed { .. }
         | Grounds::Crowded { .. }
         | Grounds::Places { .. }
         | Grounds::Answers { .. }

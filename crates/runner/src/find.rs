@@ -124,6 +124,9 @@ pub(crate) fn find<C: Carrier>(
             search.also_loaded(conductor.now() - since);
         }
     };
+    if let Some(caveat) = search.slowing() {
+        conductor.emit(&Event::Doubt { caveat });
+    }
     let code = exit_code(&verdict);
     (verdict, code)
 }

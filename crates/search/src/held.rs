@@ -27,7 +27,7 @@ const STEADY: f64 = 0.2;
 const BAD_MOVING: usize = 6;
 /// Two halves of the trials that differ by so many standard errors are of two targets.
 const CHANGED: f64 = 4.0;
-/// So many measurements that surely rise one after the other are of a target that gets faster.
+/// So many measurements that surely rise one after the other are of a target that gets faster; if they fall, slower.
 const RISING_LEAST: usize = 4;
 const RISING: f64 = 0.999;
 /// Fewer steps from one measurement to the next tell no noise.
@@ -250,11 +250,26 @@ impl CapacityTrials {
 
     /// What a target that surely gets faster from trial to trial did in the last that measured it: it was not warm.
     pub fn rises(&self, width: f64) -> Option<f64> {
+        let (_, by) = self.trend().filter(|(_, by)| *by > 2.0 * width)?;
+        self.measured().last().filter(|_| by > 0.0).map(|last| last.exp())
+    }
+
+    /// What one that surely gets slower did at first and in the end, requests per second, and how many requests later. One that sinks does
+    /// less when more waits, which is another matter.
+    pub fn fades(&self, width: f64) -> Option<(f64, f64, u64)> {
+        let (middle, by) = self.trend().filter(|(_, by)| *by < -2.0 * width && !self.sinks)?;
+        let due = self.trials.iter().map(|trial| trial.due).sum();
+        Some(((middle - by / 2.0).exp(), (middle + by / 2.0).exp(), due))
+    }
+
+    /// The middle of what the trials measured, and by how much it surely rises or falls from the first to the last; as logarithms.
+    fn trend(&self) -> Option<(f64, f64)> {
         let measured = self.measured();
         let line = Slope::fit(&measured, 1.0).filter(|_| measured.len() >= RISING_LEAST)?;
-        let surely = line.lower_bound(RISING) > 0.0;
-        let by = line.per_unit * (measured.len() - 1) as f64;
-        measured.last().filter(|_| surely && by > 2.0 * width).map(|last| last.exp())
+        let steep = Slope { per_unit: line.per_unit.abs(), ..line };
+        let count = measured.len() as f64;
+        let trend = (measured.iter().sum::<f64>() / count, line.per_unit * (count - 1.0));
+        Some(trend).filter(|_| steep.lower_bound(RISING) > 0.0)
     }
 
     /// If the later half of the trials is of another target than the earlier one, forgets the earlier; tells whether it was. One that moves always
@@ -306,6 +321,9 @@ impl CapacityTrials {
             let middle = (held * lost).sqrt();
             let side = if good <= bad { 1.0 - BESIDE * width } else { 1.0 + BESIDE * width };
             Want::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
+        } else if self.moves() && bad >= BAD_MOVING && self.most() < least.middle * (1.0 - width / 2.0) {
+            // No more is said to be held than was held once: what by all else is known to be is tried.
+            Want::Final(clamp(least.middle))
         } else if self.moves() {
             // Above all that it can do, every trial measures; further above, only the queue is longer.
             let top = self.largest().max(self.shown)

@@ -4,7 +4,7 @@
 
 use crate::{Ended, Failure, Lack, LostMember};
 use serde::{Deserialize, Serialize};
-use units::{Nanos, Share, grouped};
+use units::{Nanos, Rate, Share, grouped};
 
 /// What a caveat rests on, stored by these names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +32,8 @@ pub enum Grounds {
     Stolen { share: Share },
     /// How fast the machine was in its slowest and its quickest stretch of a trial's length, of how fast it was in the mean.
     Speeds { slowest: Share, quickest: Share },
+    /// What the target did in the first trial that measured it and in the last, and the requests of all in between.
+    Slowed { first: Rate, last: Rate, due: u64 },
     /// All of them.
     Crowded { connections: u64 },
     /// Connections that the target serves at a time.
@@ -118,6 +120,11 @@ impl Grounds {
                  or a changing clock; what the target holds varies with it, so repeat at a quieter time, or on a machine that is not shared",
                 percent(slowest),
                 percent(quickest)
+            ),
+            Self::Slowed { first, last, due } => format!(
+                "the target did less from trial to trial: {first} in the first overload, {last} in the last, {} requests later; what it holds \
+                 depends on how long it has run, so look for what grows in it: memory, a table, a queue",
+                grouped(*due)
             ),
             // Whether more of them or fewer would help is for the diagnosis to say.
             Self::Crowded { connections } => format!(

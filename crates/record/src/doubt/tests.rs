@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Ended, Event, Failure};
-use units::{Nanos, Share};
+use units::{Nanos, Rate, Share};
 
 fn read(stored: &str) -> Caveat {
     serde_json::from_str(stored).expect(stored)
@@ -70,6 +70,12 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             Grounds::Speeds { slowest: Share(0.84), quickest: Share(1.19) },
             r#""speeds":{"slowest":0.84,"quickest":1.19}"#,
             "the machine itself did the same arithmetic at 84 % to 119 % of its usual speed, from one trial to the next: others on the same host, or a changing clock; what the target holds varies with it, so repeat at a quieter time, or on a machine that is not shared",
+        ),
+        (
+            Doubt::SlowsDown,
+            Grounds::Slowed { first: Rate(452.0), last: Rate(331.4), due: 55_000 },
+            r#""slowed":{"first":452.0,"last":331.4,"due":55000}"#,
+            "the target did less from trial to trial: 452/s in the first overload, 331/s in the last, 55,000 requests later; what it holds depends on how long it has run, so look for what grows in it: memory, a table, a queue",
         ),
         (
             Doubt::ClosesUnannounced,

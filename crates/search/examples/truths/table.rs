@@ -71,6 +71,8 @@ pub struct Found {
     pub ended: Ended,
     /// Whether it was taken for one that moves.
     pub moves: bool,
+    /// Whether it was said to do less and less.
+    pub slows: bool,
     /// Trials made.
     pub trials: u32,
     /// Seconds under load, without those before the first warm-up and those of warm-ups.
@@ -164,6 +166,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                     limits: limits.clone(),
                     most,
                     moves: search.moves(),
+                    slows: search.slowing().is_some(),
                     ended,
                     trials,
                     loaded: loaded.unwrap_or(Nanos::ZERO).as_secs_f64(),

@@ -39,6 +39,8 @@ const WARM_AGAIN: u64 = 8;
 const BUSY: f64 = 1.25;
 /// No more than that.
 const BUSY_MOST: f64 = 10_000.0;
+/// A step of the climb that took so many times as long as the one before, on average, was answered out of a queue.
+const QUEUED: u64 = 4;
 /// The warmed-up target is first overloaded by this factor: its goodput there is the estimate.
 const PROBE: f64 = 1.1;
 /// Trials with a smaller loss say little about the capacity.
@@ -292,7 +294,9 @@ impl Search {
         };
         self.held.push(FullTrial::new(rate, said, result), self.shown.max(self.bounds.most()));
         let looked_enough = self.held.moves() && self.changes >= LOOKED_MOST;
-        if let Some(faster) = self.held.rises(self.config.width.0).filter(|_| !looked_enough) {
+        // Without time for another trial, what is known of it would be forgotten for nothing.
+        let rises = self.held.rises(self.config.width.0).filter(|_| !looked_enough && !self.is_out_of_time());
+        if let Some(faster) = rises {
             if self.held.moves() {
                 // It may rise by chance: if it then does no more, these trials count again.
                 self.cold = std::mem::take(&mut self.held);
@@ -392,13 +396,18 @@ impl Search {
     }
 
     /// Notes how long a calm target takes. The mean is that of the quickest of the windows of a warm-up, of which `anew` says
-    /// that it is the first: what a stall adds is none of it. Where it stood still in each of them, half of its answers tell.
+    /// that it is the first: what a stall adds is none of it. Where it stood still in each of them, half of its answers tell. What the climb
+    /// brought in the end, a queue, is none of it either.
     fn calmer(&mut self, result: &TrialResult, anew: bool) {
         let times = &result.total.response;
         let Some((q, mean)) = times.quantiles().zip(times.mean()) else { return };
         let before = self.baseline;
         let mean = freeze(&result.total, result.rate.0).map_or(mean, |_| mean.min(q.p50));
-        let mean = before.filter(|_| !anew).map_or(mean, |calm| calm.mean.min(mean));
+        let mean = match before {
+            Some(calm) if !anew => mean.min(calm.mean),
+            Some(calm) if matches!(self.phase, Phase::Climb { .. }) => mean.min(calm.mean * QUEUED),
+            _ => mean,
+        };
         let quicker = before.filter(|calm| {
             !matches!(self.phase, Phase::Warm { .. } | Phase::Calm { .. }) && calm.p99 <= q.p99
         });

@@ -4,7 +4,8 @@ use super::{Phase, Search};
 use crate::background::Loss;
 use crate::curve::SHARES;
 use plan::Goal;
-use record::{Background, CurvePoint, Ended, Limit, Verdict};
+use record::{Background, Caveat, CurvePoint, Doubt, Ended, Grounds, Limit, Verdict};
+use units::Rate;
 
 /// A trial within this share of a curve's rate serves as its point.
 const NEAR: f64 = 0.02;
@@ -39,6 +40,12 @@ impl Search {
     fn has_shown_more(&self, goal: &Goal, than: &Limit) -> bool {
         let (shown, _) = self.bounds.proven(goal);
         self.is_ours() && shown.is_some_and(|shown| than.lower.is_none_or(|lower| shown.rate > lower))
+    }
+
+    /// Why no limit lasts, if the target surely did less and less.
+    pub fn slowing(&self) -> Option<Caveat> {
+        let (first, last, due) = self.held.fades(self.config.width.0).filter(|_| self.estimates())?;
+        Some(Caveat::on(Doubt::SlowsDown, Grounds::Slowed { first: Rate(first), last: Rate(last), due }))
     }
 
     fn background(&self) -> Option<Background> {

@@ -173,6 +173,17 @@ fn a_limit_found_on_an_uneven_machine_says_so() {
 }
 
 #[test]
+fn a_limit_that_does_not_last_says_so() {
+    let run = climbed().doubt("slows-down", "the target did less from trial to trial");
+    let run = run.found(Ended::Noisy, pair(Some(1984.0), Some(2016.0)), Vec::new());
+    let text: String = summary(&RunView::of(&run.events)).iter().map(|line| format!("{line}\n")).collect();
+    assert!(
+        text.contains("it did less from trial to trial, so no limit lasts: this one is known to ±1 %"),
+        "{text}"
+    );
+}
+
+#[test]
 fn find_sheds_load() {
     let run = climbed().trial(good(2100.0).grows(3.0).failed(Failure::Status(503), 900));
     let run = run.found(Ended::Converged, pair(Some(1984.0), Some(2100.0)), Vec::new());
