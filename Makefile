@@ -3,7 +3,7 @@ TARGET := $(shell rustc -vV | sed -n 's/^host: //p')
 BIN := target/$(TARGET)/debug/torment
 SHIPPED := target/$(TARGET)/dist/torment
 # Tests wait most of their time, for loads or for their turn: so many threads.
-SIDE_BY_SIDE := 8
+SIDE_BY_SIDE := 10
 # Crates whose integration tests make no load.
 UNLOADED := anatomy diagnosis experiment faults import page search store trace tui view
 # What is tested, whatever folder a test runs in.

@@ -5,7 +5,7 @@ use record::Answer;
 use torment_experiment::Experiment;
 
 /// Seeds of each row. The table has 2,000, and others.
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 100;
 
 /// How far a share of [`SEEDS`] may be from the true one by chance: it is further in one of some 200.
 fn chance(share: f64) -> f64 {

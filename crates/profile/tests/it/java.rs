@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Processor time in which a program is sampled some 800 times.
-const EACH: Duration = Duration::from_secs(2);
+const EACH: Duration = Duration::from_secs(1);
 
 /// Every `java` below /usr/lib/jvm, and below target/jdk, where tests/prepare.sh puts versions that no distribution has any more; each once.
 pub fn installed() -> Vec<PathBuf> {

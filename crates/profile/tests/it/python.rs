@@ -44,7 +44,7 @@ fn functions_have_the_shares_that_they_were_given() {
         (python, name, begun.once_ready().expect("every version runs it"))
     };
     let programs: Vec<_> = begun.into_iter().map(ready).collect();
-    let each = Duration::from_secs(2);
+    let each = Duration::from_secs(1);
     let Some(profile) = profiled_together(programs.iter().map(|(.., program)| program), each) else { return };
     for (python, threads, _) in &programs {
         let of = |name: &'static str| samples(&profile, threads, move |stack: &[&str]| stack.contains(&name));

@@ -33,7 +33,7 @@ pub const SOON: Duration = Duration::from_secs(15);
 
 /// So many loads side by side: they wait most of their time. The harness has more threads than that, so that whoever waits for its turn holds up
 /// nobody else.
-const SIDE_BY_SIDE: u32 = 4;
+const SIDE_BY_SIDE: u32 = 5;
 
 /// Held by a test that makes a load.
 pub struct Turn {

@@ -315,7 +315,7 @@ fn however_many_make_the_load_the_limit_is_the_same() {
 fn a_fleet_grows_before_it_is_the_limit() {
     let _turn = Turn::shared();
     let place = Place::new();
-    let arguments = ["find", "null", "--from", "100k", "--max", "10M", "--trial", "1s", "--budget", "40s"];
+    let arguments = ["find", "null", "--from", "100k", "--max", "10M", "--trial", "1s", "--budget", "20s"];
     let (ended, run) = place.json(arguments.into_iter().chain(["--on", "here", "--workers", "1..2"]));
     let workers = run["fleet"]["workers"].as_array().expect("a list");
     assert_eq!(workers.len(), 2, "{ended}");

@@ -178,11 +178,11 @@ fn a_search_is_followed_by_a_look_at_both_sides_of_its_limit() {
     let place = Place::new();
     let target = Target::start(&place, &["--workers", "1"]);
     let url = target.url("/burn?a=70&b=30&us=20000");
-    let search = |when| {
-        let how = ["--from", "15", "--max", "200", "--trial", "1s", "--budget", "20s", "--profile", when];
+    let search = |when, budget| {
+        let how = ["--from", "15", "--max", "200", "--trial", "1s", "--budget", budget, "--profile", when];
         place.json(["find", &url].into_iter().chain(how))
     };
-    let (ended, json) = search("always");
+    let (ended, json) = search("always", "15s");
     if ended.stdout.contains("not-profiled") {
         return eprintln!("SKIPPED: no perf events here: {}", json["caveats"]);
     }
@@ -207,7 +207,7 @@ fn a_search_is_followed_by_a_look_at_both_sides_of_its_limit() {
     for words in told.chain(of_both.into_iter().filter(|_| expected.len() == 2)) {
         assert!(explained.contains(words), "{words}: {explained}");
     }
-    let (ended, json) = search("never");
+    let (ended, json) = search("never", "3s");
     assert!(json["profiles"].is_null() && !ended.stdout.contains("not-profiled"), "{ended}");
 }
 
