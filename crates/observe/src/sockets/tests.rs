@@ -42,7 +42,7 @@ fn queues_clients_and_peers() {
     assert_eq!(part.listeners.len(), 1);
     assert_eq!(part.listeners[0].address, at.to_string());
     assert_eq!(part.listeners[0].queued, 4, "the most seen");
-    assert!(part.listeners[0].backlog > 4);
+    assert!(part.listeners[0].backlog > 4, "{part:?}");
     let peer = part.peers.iter().find(|peer| peer.address == there.to_string()).expect("it was connected to");
     assert_eq!((peer.established, peer.least, peer.most), (2.5, 2, 3));
     assert_eq!(part.clients, 0, "they were accepted, and closed");
