@@ -182,7 +182,7 @@ fn a_search_is_followed_by_a_look_at_both_sides_of_its_limit() {
         let how = ["--from", "15", "--max", "200", "--trial", "1s", "--budget", budget, "--profile", when];
         place.json(["find", &url].into_iter().chain(how))
     };
-    let (ended, json) = search("always", "15s");
+    let (ended, json) = search("always", "20s");
     if ended.stdout.contains("not-profiled") {
         return eprintln!("SKIPPED: no perf events here: {}", json["caveats"]);
     }
