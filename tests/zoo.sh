@@ -54,7 +54,7 @@ plateau() {
 # One line of the table, nothing if what it needs is not there: row NAME
 row() {
     name=$1 folder=targets/zoo/$1
-    rate= wrk= path=/ script= warm=0 from= to= loss=0 gave= needs= cheap= ours=
+    rate= wrk= path=/ script= warm=0 from= to= loss=0 gave= needs= cheap= ours= says=
     [ -f "$folder/truth" ] || { echo "| $name | | | | | | | no: there is no $folder/truth |"; return; }
     . "./$folder/truth"
     for program in $needs ${wrk:+wrk}; do
@@ -94,6 +94,7 @@ judged() {
     awk -v name="$name" -v rate="$rate" -v wrk="$wrk" -v from="$from" -v to="$to" -v lower="$(found limits.0.lower)" -v upper="$(found limits.0.upper)" \
         -v held="$(found limits.0.held)" -v seconds="$seconds" -v resent="$resent" -v loss="$loss" -v due="$due" -v bad="$bad" -v cause="$cause" \
         -v confidence="$confidence" -v gave="$gave" -v ours="$ours" -v ended="$(found ended)" -v code="$code" -v in_short="$in_short" \
+        -v says="$says" -v said="$(sed -n 's/^caveats\.[0-9]*\.code //p' "$kept/$name.flat" | tr '\n' ' ')" \
         -v uneven="$(grep -q uneven-machine "$kept/$name.flat" && echo " (uneven machine)")" '
         function whole(number) { return number == "" ? "–" : int(number) }
         function wrong(what) { words = words (words == "" ? "no: " : ", ") what }
@@ -110,8 +111,10 @@ judged() {
             else {
                 if (upper < rate * from) wrong("too low")
                 if (lower > rate * to) wrong("too high")
-                if (!in_short && upper - lower > 0.3 * upper) wrong("wide" uneven)
+                # What does not last has no narrow limit: to say so is what counts.
+                if (!in_short && says == "" && upper - lower > 0.3 * upper) wrong("wide" uneven)
             }
+            if (says != "" && index(" " said, " " says " ") == 0) wrong("does not say " says)
             if (seconds > 180) wrong("slow")
             share = due > 0 ? bad / due : 0
             if (loss > 0 ? share < loss / 2 || share > loss * 2 : share > 0) wrong("loss")
