@@ -22,7 +22,7 @@ lane() {
     case " $unloaded " in *" ${1##*/} "*) echo quiet; return ;; esac
     case ${1##*/} in
         torment) echo first ;;
-        # They wait most of their time, for programs that start and end.
+        # None of these measures how long something takes.
         profile | service) echo beside ;;
         *) echo loads ;;
     esac

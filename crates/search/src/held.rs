@@ -250,12 +250,12 @@ impl CapacityTrials {
 
     /// What a target that surely gets faster from trial to trial did in the last that measured it: it was not warm.
     pub fn rises(&self, width: f64) -> Option<f64> {
-        let (_, by) = self.trend().filter(|(_, by)| *by > 2.0 * width)?;
-        self.measured().last().filter(|_| by > 0.0).map(|last| last.exp())
+        self.trend().filter(|(_, by)| *by > 2.0 * width)?;
+        self.measured().last().map(|last| last.exp())
     }
 
-    /// What one that surely gets slower did at first and in the end, requests per second, and how many requests later. One that sinks does
-    /// less when more waits, which is another matter.
+    /// What one that surely gets slower did at first and in the end, requests per second, by a line through all that was measured; and after how
+    /// many requests. One that sinks does less when more waits, which is another matter.
     pub fn fades(&self, width: f64) -> Option<(f64, f64, u64)> {
         let (middle, by) = self.trend().filter(|(_, by)| *by < -2.0 * width && !self.sinks)?;
         let due = self.trials.iter().map(|trial| trial.due).sum();

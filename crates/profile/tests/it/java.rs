@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Processor time in which a program is sampled some 800 times.
+/// Processor time in which a program is sampled some 400 times.
 const EACH: Duration = Duration::from_secs(1);
 
 /// Every `java` below /usr/lib/jvm, and below target/jdk, where tests/prepare.sh puts versions that no distribution has any more; each once.

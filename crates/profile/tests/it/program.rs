@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use torment_profile::{Error, start};
 
 /// Samples a second of a processor: twice as many say little more, as two then see the same piece of work.
-pub const HZ: u32 = 797;
+pub const HZ: u32 = 397;
 /// Programs that are profiled together get their processor time within this, whatever else the machine does.
 const LONGEST: Duration = Duration::from_secs(60);
 

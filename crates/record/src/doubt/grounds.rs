@@ -32,7 +32,7 @@ pub enum Grounds {
     Stolen { share: Share },
     /// How fast the machine was in its slowest and its quickest stretch of a trial's length, of how fast it was in the mean.
     Speeds { slowest: Share, quickest: Share },
-    /// What the target did in the first trial that measured it and in the last, and the requests of all in between.
+    /// What the target did at first and in the end, by a line through what all trials measured, and the requests of all.
     Slowed { first: Rate, last: Rate, due: u64 },
     /// All of them.
     Crowded { connections: u64 },
@@ -122,7 +122,7 @@ impl Grounds {
                 percent(quickest)
             ),
             Self::Slowed { first, last, due } => format!(
-                "the target did less from trial to trial: {first} in the first overload, {last} in the last, {} requests later; what it holds \
+                "the target did less from trial to trial: about {first} at first, {last} in the end, after {} requests; what it holds \
                  depends on how long it has run, so look for what grows in it: memory, a table, a queue",
                 grouped(*due)
             ),

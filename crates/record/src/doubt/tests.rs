@@ -75,7 +75,7 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             Doubt::SlowsDown,
             Grounds::Slowed { first: Rate(452.0), last: Rate(331.4), due: 55_000 },
             r#""slowed":{"first":452.0,"last":331.4,"due":55000}"#,
-            "the target did less from trial to trial: 452/s in the first overload, 331/s in the last, 55,000 requests later; what it holds depends on how long it has run, so look for what grows in it: memory, a table, a queue",
+            "the target did less from trial to trial: about 452/s at first, 331/s in the end, after 55,000 requests; what it holds depends on how long it has run, so look for what grows in it: memory, a table, a queue",
         ),
         (
             Doubt::ClosesUnannounced,
