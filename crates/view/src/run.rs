@@ -5,9 +5,9 @@ use crate::{Figures, PartFigures, Second, Trial, TrialState, Words, freezes};
 use diagnosis::{Freezes, Stillness};
 use record::watch::{Look, Watched, Window};
 use record::{
-    Caveat, Conditions, Design, Diagnosis, End, Ended, Figure, FleetMember, Limit, Log, LostMember, Making,
-    Probing, Profile, Purpose, Ramped, Recovery, Room, RunKind, Slice, Standing, Started, Verdict, Visit,
-    Visiting,
+    Caveat, Conditions, Design, Diagnosis, Doubt, End, Ended, Figure, FleetMember, Limit, Log, LostMember,
+    Making, Probing, Profile, Purpose, Ramped, Recovery, Room, RunKind, Slice, Standing, Started, Verdict,
+    Visit, Visiting,
 };
 use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
@@ -236,6 +236,16 @@ impl RunView {
     /// Whether torment itself was the limit: then the figures are its own.
     pub(crate) fn is_ours(&self) -> bool {
         self.search_ended() == Some(&Ended::GeneratorLimit) && !freezes::held_up(self)
+    }
+
+    /// Whether there is this reason for doubt.
+    pub(crate) fn doubts(&self, doubt: &Doubt) -> bool {
+        self.caveats.iter().any(|caveat| caveat.doubt == *doubt)
+    }
+
+    /// Whether the target did less and less: then no limit lasts.
+    pub(crate) fn slows_down(&self) -> bool {
+        self.doubts(&Doubt::SlowsDown)
     }
 
     /// The load of `torment run`, done or as far as it came.

@@ -174,6 +174,7 @@ fn cost_beside(view: &RunView) -> Vec<Text> {
 fn less_sure(view: &RunView) -> Option<&'static str> {
     view.limits.first()?.lower?;
     Some(match view.search_ended()? {
+        _ if view.slows_down() => "it slows down",
         Ended::Noisy => "its capacity varies",
         Ended::BudgetSpent => "the search ran out of time (--budget)",
         Ended::NonStationary => "the target kept changing",

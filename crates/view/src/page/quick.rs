@@ -29,6 +29,9 @@ pub(super) fn line(view: &RunView) -> Option<Text> {
     }
     let (label, plan) = match view.kind() {
         Kind::Load => of_load(view)?,
+        Kind::Search if view.slows_down() => {
+            return Some(Text::labelled("plan for", "no rate yet: it does less the longer it runs"));
+        }
         Kind::Search => ("plan for", of_search(view)?),
         _ => return None,
     };

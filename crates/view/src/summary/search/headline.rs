@@ -134,13 +134,12 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
         Some((lower, upper)) => format!("known to ±{}", percent((upper - lower) / (upper + lower))),
         None => "not known better".to_owned(),
     };
-    let has = |doubt: Doubt| view.caveats.iter().any(|caveat| caveat.doubt == doubt);
-    if has(Doubt::SlowsDown) {
+    if view.slows_down() {
         return format!("it did less from trial to trial, so no limit lasts: this one is {known}");
     }
     let more = minutes(4.0 * view.loaded().as_secs_f64());
     // Which part of it is the target's own nobody knows.
-    let too = if has(Doubt::UnevenMachine) { ", and so does the machine's own speed" } else { "" };
+    let too = if view.doubts(&Doubt::UnevenMachine) { ", and so does the machine's own speed" } else { "" };
     format!(
         "its capacity varies{too}, so the limit is {known}; halving that takes four times as long: --budget {more}"
     )

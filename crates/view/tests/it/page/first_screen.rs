@@ -85,6 +85,18 @@ fn what_to_plan_for_is_told_also_where_no_trial_near_the_limit_was_good() {
     assert_eq!(told(near), [format!("{plan}; p99 up to 598 µs near 2,000/s{asks}")]);
 }
 
+/// The page of a service that leaks advised to plan for 255/s, which it would not have held for long.
+#[test]
+fn what_slows_down_is_nothing_to_plan_with() {
+    let run = Run::start("find").trial(good(1600.0)).trial(good(1984.0));
+    let run = run.doubt("slows-down", "the target did less from trial to trial");
+    let run = run.found(Ended::Noisy, pair(Some(1984.0), Some(2016.0)), Vec::new());
+    let said = words(&document(&Pages::of(&run.events)).front);
+    assert!(said[0].ends_with("; it slows down"), "{}", said[0]);
+    let plan: Vec<_> = said.iter().filter(|line| line.starts_with("plan for: ")).collect();
+    assert_eq!(plan, ["plan for: no rate yet: it does less the longer it runs"]);
+}
+
 /// One who had read the page of a limit looked in vain for what to plan for on that of a target that held all that was asked.
 #[test]
 fn every_search_says_what_to_plan_for() {
