@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use story::{Story, Told};
 use torment_bench::cases::{CASES, Case, Contestant};
 use torment_bench::child::Bench;
-use torment_bench::peers::{TORMENT, Tool, torment};
+use torment_bench::peers::{BEFORE, Peer, TORMENT, Tool, torment};
 use torment_bench::rounds::{Measure, measure};
 use torment_bench::turn::Entry;
 use torment_bench::{machine, page, table};
@@ -40,6 +40,9 @@ struct Args {
     /// The binary to measure [default: the one built beside this]
     #[arg(long)]
     torment: Option<PathBuf>,
+    /// An earlier build, to be measured beside it; the page is then left alone
+    #[arg(long)]
+    before: Option<PathBuf>,
     /// The page with the marks to write between [default: docs/method/engine.md]
     #[arg(long)]
     page: Option<PathBuf>,
@@ -67,6 +70,7 @@ fn main() -> anyhow::Result<()> {
     // Now, rather than when everything has been measured.
     page::with_section(&text, "").map_err(anyhow::Error::msg).with_context(|| page.display().to_string())?;
     let ours = ours(args.torment)?;
+    let before = args.before.map(|path| built(&BEFORE, &path)).transpose()?;
     // 10,000 connections, and what a program opens beside; the children inherit it.
     sys::raise_nofile();
 
@@ -79,7 +83,7 @@ fn main() -> anyhow::Result<()> {
     let measured = Measure { rounds: args.rounds, seconds: args.seconds, seed: args.seed };
     let mut story = Story::begin(measured, &ours);
     for case in CASES.iter().filter(|case| args.only.is_empty() || args.only.contains(&case.id)) {
-        let entries = entries(case, &ours, &mut story);
+        let entries = entries(case, &ours, before.as_ref(), &mut story);
         if !entries.iter().any(|entry| entry.contestant.is_ours()) {
             continue;
         }
@@ -97,7 +101,7 @@ fn main() -> anyhow::Result<()> {
         story.tell(Told { title: case.title, words: case.words, table, doubts: told.doubts });
     }
     let section = story.end();
-    if !args.only.is_empty() {
+    if !args.only.is_empty() || before.is_some() {
         say(format!("measured in part: {} is left as it is", page.display()));
         return Ok(());
     }
@@ -123,39 +127,51 @@ fn write(path: &Path, content: &str) -> anyhow::Result<()> {
 
 /// Cargo puts this program into `deps`, beside which the binary lies.
 fn ours(given: Option<PathBuf>) -> anyhow::Result<Tool> {
-    let built = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("torment"));
-    let path = given.or_else(built).context("cannot find out where this program lies; say --torment PATH")?;
+    let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("torment"));
+    let path =
+        given.or_else(beside).context("cannot find out where this program lies; say --torment PATH")?;
+    built(&TORMENT, &path)
+}
+
+fn built(peer: &'static Peer, path: &Path) -> anyhow::Result<Tool> {
     if !path.is_file() {
-        bail!("{}: expected the built binary; run `make build`, or say --torment PATH", path.display());
+        bail!("{}: expected a built torment; run `make build`, or name another file", path.display());
     }
-    Ok(Tool::at(&TORMENT, fs::canonicalize(&path).with_context(|| path.display().to_string())?))
+    Ok(Tool::at(peer, fs::canonicalize(path).with_context(|| path.display().to_string())?))
 }
 
 /// Those that are here and can make the loads of the case; says which are not.
-fn entries(case: &Case, ours: &Tool, story: &mut Story) -> Vec<Entry> {
+fn entries(case: &Case, ours: &Tool, before: Option<&Tool>, story: &mut Story) -> Vec<Entry> {
     let mut entries = Vec::new();
+    let mut enter = |contestant: Contestant, tool: Result<Tool, String>| match tool {
+        Ok(tool) => {
+            story.uses(&tool);
+            entries.push(Entry { contestant, tool });
+        }
+        Err(why) => story.misses(why),
+    };
     for &contestant in case.contestants {
-        match tool(case, &contestant, ours) {
-            Ok(tool) => {
-                story.uses(&tool);
-                entries.push(Entry { contestant, tool });
-            }
-            Err(why) => story.misses(why),
+        if !contestant.is_ours() {
+            let peer = contestant.peer;
+            let missing = || format!("{} is not installed (`{}`)", peer.name, peer.get);
+            enter(contestant, Tool::find(peer).ok_or_else(missing));
+            continue;
+        }
+        for tool in [Some(ours), before].into_iter().flatten() {
+            let contestant = Contestant { peer: tool.peer, ..contestant };
+            enter(contestant, able(case, &contestant, tool));
         }
     }
     entries
 }
 
-fn tool(case: &Case, contestant: &Contestant, ours: &Tool) -> Result<Tool, String> {
-    if !contestant.is_ours() {
-        let peer = contestant.peer;
-        return Tool::find(peer).ok_or_else(|| format!("{} is not installed (`{}`)", peer.name, peer.get));
-    }
+/// A torment that can make the loads of the case.
+fn able(case: &Case, contestant: &Contestant, tool: &Tool) -> Result<Tool, String> {
     let mut needs = case.shapes.iter().flat_map(|shape| torment::needs(*shape, contestant.extra));
-    match needs.find(|option| !ours.knows(option)) {
-        None => Ok(ours.clone()),
+    match needs.find(|option| !tool.knows(option)) {
+        None => Ok(tool.clone()),
         Some(option) => {
-            Err(format!("`{}` in “{}”: the built torment has no {option}", contestant.name(), case.title))
+            Err(format!("`{}` in “{}”: that build has no {option}", contestant.name(), case.title))
         }
     }
 }

@@ -21,7 +21,7 @@ pub use h2load::H2LOAD;
 pub use k6::K6;
 pub use oha::OHA;
 pub use pgbench::PGBENCH;
-pub use torment::TORMENT;
+pub use torment::{BEFORE, TORMENT};
 pub use vegeta::VEGETA;
 pub use wrk::{WRK, WRK2};
 

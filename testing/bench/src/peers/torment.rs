@@ -30,6 +30,9 @@ pub const TORMENT: Peer = Peer {
     said,
 };
 
+/// An earlier build of it, to see whether anything got worse.
+pub const BEFORE: Peer = Peer { name: "torment before", ..TORMENT };
+
 /// What pgbench's select-only script asks, at the scale that it was initialised with.
 const SELECT: &str = "select abalance from pgbench_accounts where aid = {random:1..1000000}";
 
