@@ -1,6 +1,7 @@
-//! The kernel's own list of TCP sockets (sock_diag(7)), asked over netlink: some 20 times cheaper than
+//! The kernel's own list of sockets (sock_diag(7)), asked over netlink: some 20 times cheaper than
 //! /proc/net/tcp, which walks a whole hash table to write text, and with the backlog of listening sockets.
 
+use crate::local::{self, Local};
 use procfs::{Socket, State};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
@@ -22,19 +23,19 @@ const MOST: usize = 100_000;
 const BUFFER: usize = 1 << 16;
 
 /// Sizes of the kernel's structures (linux/netlink.h, linux/inet_diag.h).
-const HEADER: usize = 16;
+pub(crate) const HEADER: usize = 16;
 const REQUEST: usize = HEADER + 56;
 const MESSAGE: usize = 72;
 
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
-const REQUEST_DUMP: u16 = 0x301; // NLM_F_REQUEST and NLM_F_DUMP
+pub(crate) const SOCK_DIAG_BY_FAMILY: u16 = 20;
+pub(crate) const REQUEST_DUMP: u16 = 0x301; // NLM_F_REQUEST and NLM_F_DUMP
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const IPPROTO_TCP: u8 = 6;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 
-fn bits(states: &[State]) -> u32 {
+pub(crate) fn bits(states: &[State]) -> u32 {
     states.iter().fold(0, |bits, state| bits | 1 << state.0)
 }
 
@@ -84,22 +85,24 @@ impl Diag {
     /// longer than a quarter of a second; then this `Diag` is of no more use.
     pub fn each(&mut self, states: &[State], visit: &mut dyn FnMut(Socket)) -> io::Result<()> {
         let until = Instant::now() + LONGEST;
-        self.dump(AF_INET, states, until, visit)?;
-        match self.dump(AF_INET6, states, until, visit) {
+        let mut each = |body: &[u8]| socket(body).into_iter().for_each(&mut *visit);
+        self.dump(&request(AF_INET, states), until, &mut each)?;
+        match self.dump(&request(AF_INET6, states), until, &mut each) {
             // A kernel without IPv6.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         }
     }
 
-    fn dump(
-        &mut self,
-        family: u8,
-        states: &[State],
-        until: Instant,
-        visit: &mut dyn FnMut(Socket),
-    ) -> io::Result<()> {
-        send(&self.socket, &request(family, states), SendFlags::empty())?;
+    /// Calls `visit` with each local socket in one of the states, under the same conditions.
+    pub fn each_local(&mut self, states: &[State], visit: &mut dyn FnMut(Local)) -> io::Result<()> {
+        let mut each = |body: &[u8]| local::read(body).into_iter().for_each(&mut *visit);
+        self.dump(&local::request(REQUEST_DUMP, bits(states), 0), Instant::now() + LONGEST, &mut each)
+    }
+
+    /// Sends a request, and calls `visit` with what the kernel says of each socket.
+    fn dump(&mut self, request: &[u8], until: Instant, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        send(&self.socket, request, SendFlags::empty())?;
         loop {
             if Instant::now() > until {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "listing the sockets took too long"));
@@ -124,8 +127,19 @@ fn request(family: u8, states: &[State]) -> [u8; REQUEST] {
     bytes
 }
 
-/// Reads the messages of one datagram; true if the last one says that it is done.
-pub(crate) fn messages(mut bytes: &[u8], visit: &mut dyn FnMut(Socket)) -> io::Result<bool> {
+/// The local sockets in these states of torment's own network namespace; at most 100,000.
+pub(crate) fn locals(states: &[State]) -> io::Result<Vec<Local>> {
+    let mut sockets = Vec::new();
+    Diag::open()?.each_local(states, &mut |socket| {
+        if sockets.len() < MOST {
+            sockets.push(socket);
+        }
+    })?;
+    Ok(sockets)
+}
+
+/// Reads the messages of one datagram, each of a socket; true if the last one says that it is done.
+pub(crate) fn messages(mut bytes: &[u8], visit: &mut dyn FnMut(&[u8])) -> io::Result<bool> {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0) as usize;
         let kind = u16::from_ne_bytes([bytes[4], bytes[5]]);
@@ -138,7 +152,7 @@ pub(crate) fn messages(mut bytes: &[u8], visit: &mut dyn FnMut(Socket)) -> io::R
             NLMSG_ERROR if body.len() >= 4 => {
                 return Err(io::Error::from_raw_os_error((u32_at(body, 0) as i32).wrapping_neg()));
             }
-            SOCK_DIAG_BY_FAMILY => socket(body).into_iter().for_each(&mut *visit),
+            SOCK_DIAG_BY_FAMILY => visit(body),
             _ => {}
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
@@ -270,7 +284,7 @@ mod tests {
 
     #[test]
     fn broken_messages_are_errors() {
-        let never = &mut |_: Socket| panic!("there is none");
+        let never = &mut |_: &[u8]| panic!("there is none");
         assert!(messages(&[255; 20], never).is_err());
         let mut refused = [0; 20];
         refused[0] = 20;

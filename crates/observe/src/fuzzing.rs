@@ -3,8 +3,8 @@
 
 use crate::jvm::{dump, perfdata, virtuals};
 use crate::metrics::text;
-use crate::sweep::{call, local};
-use crate::{cgroup, diag, disks, network, titles};
+use crate::sweep::call;
+use crate::{cgroup, diag, disks, local, network, titles};
 use procfs::groups;
 use std::path::Path;
 

@@ -21,6 +21,7 @@ mod finder;
 pub mod fuzzing;
 mod host;
 mod jvm;
+mod local;
 mod metrics;
 mod neighbours;
 mod network;

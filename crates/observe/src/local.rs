@@ -1,5 +1,7 @@
-//! Local sockets by inode, asked of the kernel (sock_diag(7), `unix_diag`).
+//! Local sockets, as the kernel lists them (sock_diag(7), `unix_diag`).
 
+use crate::diag::{HEADER, SOCK_DIAG_BY_FAMILY, messages};
+use procfs::State;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
@@ -7,21 +9,31 @@ use rustix::net::{
 use std::io;
 use std::time::Duration;
 
-const HEADER: usize = 16;
+/// What a local socket's name follows where addresses are told, as PostgreSQL's do.
+pub(crate) const LOCAL: &str = "unix ";
+
 const REQUEST: usize = HEADER + 24;
-const MESSAGE: usize = HEADER + 16;
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const MESSAGE: usize = 16;
+const REQUEST_ONE: u16 = 1; // NLM_F_REQUEST
 const AF_UNIX: u8 = 1;
+const SHOWN: u8 = 1 | 4 | 16; // UDIAG_SHOW_NAME, UDIAG_SHOW_PEER, UDIAG_SHOW_RQLEN
 const NAME: u16 = 0;
 const PEER: u16 = 2;
+const QUEUE: u16 = 4;
 
 /// One local socket.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Local {
+    /// As in `/proc/PID/fd`: `socket:[inode]`. A connection that nobody has accepted has none yet, and is not listed.
+    pub inode: u64,
+    /// By the numbers of TCP's states.
+    pub state: State,
     /// Its path, or `@` and its name; a connection has that of the socket which accepted it.
     pub name: Option<String>,
     /// The other end's inode.
     pub peer: Option<u64>,
+    /// Of a listening one the connections not yet accepted, and how many may be.
+    pub queue: (u32, u32),
 }
 
 /// The local socket with this inode; none if there is none.
@@ -30,39 +42,49 @@ pub(crate) fn local(inode: u64) -> io::Result<Option<Local>> {
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG))?;
     set_socket_timeout(&socket, Timeout::Recv, Some(Duration::from_millis(50)))?;
+    send(&socket, &request(REQUEST_ONE, u32::MAX, inode), SendFlags::empty())?;
+    let mut answer = [0_u8; 1024];
+    let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
+    let mut found = None;
+    // An error says that there is none.
+    let _ = messages(&answer[..length], &mut |body| found = read(body));
+    Ok(found)
+}
+
+/// `struct nlmsghdr` and `struct unix_diag_req`: the socket with this inode, or with other flags all in these states.
+pub(crate) fn request(flags: u16, states: u32, inode: u32) -> [u8; REQUEST] {
     let mut request = [0_u8; REQUEST];
     request[..4].copy_from_slice(&(REQUEST as u32).to_ne_bytes());
     request[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    request[6] = 1; // NLM_F_REQUEST
+    request[6..8].copy_from_slice(&flags.to_ne_bytes());
     request[HEADER] = AF_UNIX;
-    request[HEADER + 4..HEADER + 8].fill(0xff); // in any state
+    request[HEADER + 4..HEADER + 8].copy_from_slice(&states.to_ne_bytes());
     request[HEADER + 8..HEADER + 12].copy_from_slice(&inode.to_ne_bytes());
-    request[HEADER + 12] = 1 | 4; // UDIAG_SHOW_NAME, UDIAG_SHOW_PEER
+    request[HEADER + 12] = SHOWN;
     request[HEADER + 16..].fill(0xff); // whatever its cookie
-    send(&socket, &request, SendFlags::empty())?;
-    let mut answer = [0_u8; 1024];
-    let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
-    Ok(read(&answer[..length]))
+    request
 }
 
-/// An error, such as that there is none, is none.
-pub(crate) fn read(answer: &[u8]) -> Option<Local> {
-    let u16_at = |at: usize| Some(u16::from_ne_bytes(answer.get(at..at + 2)?.try_into().ok()?));
-    if u16_at(4)? != SOCK_DIAG_BY_FAMILY || answer.len() < MESSAGE {
-        return None;
-    }
-    let mut found = Local::default();
+/// `struct unix_diag_msg` and what follows it.
+pub(crate) fn read(body: &[u8]) -> Option<Local> {
+    let u16_at = |at: usize| Some(u16::from_ne_bytes(body.get(at..at + 2)?.try_into().ok()?));
+    let u32_of = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_ne_bytes);
+    let inode = u32_of(body.get(4..8)?)?.into();
+    let mut found = Local { inode, state: State(body[2]), name: None, peer: None, queue: (0, 0) };
     let mut at = MESSAGE;
     while let (Some(length), Some(kind)) = (u16_at(at), u16_at(at + 2)) {
-        let Some(value) = answer.get(at + 4..at + usize::from(length)) else { break };
+        let Some(value) = body.get(at + 4..at + usize::from(length)) else { break };
         match kind {
             NAME if !value.is_empty() => found.name = Some(name(value)),
-            PEER => found.peer = value.try_into().ok().map(|bytes| u32::from_ne_bytes(bytes).into()),
+            PEER => found.peer = u32_of(value).map(u64::from),
+            QUEUE if value.len() == 8 => {
+                found.queue = (u32_of(&value[..4]).unwrap_or(0), u32_of(&value[4..]).unwrap_or(0));
+            }
             _ => {}
         }
         at += usize::from(length).next_multiple_of(4);
     }
-    Some(found)
+    (body[0] == AF_UNIX).then_some(found)
 }
 
 fn name(value: &[u8]) -> String {
@@ -76,6 +98,7 @@ fn name(value: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diag::locals;
     use proptest::prelude::*;
     use rustix::fs::fstat;
     use std::os::fd::AsFd;
@@ -86,26 +109,40 @@ mod tests {
     }
 
     #[test]
-    fn both_ends() {
+    fn both_ends_and_who_waits_to_be_accepted() {
         let folder = tempfile::tempdir().expect("there is room");
         let path = folder.path().join("s");
         let listener = UnixListener::bind(&path).expect("the path is free");
         let client = UnixStream::connect(&path).expect("it listens");
         let (server, _) = listener.accept().expect("there is a connection");
+        let one = |inode: u64| local(inode).expect("the kernel answers").expect("there is one");
+        let connected = |inode, name, peer| Local {
+            inode,
+            state: State::ESTABLISHED,
+            name,
+            peer: Some(peer),
+            queue: (0, 0),
+        };
         let name = Some(path.display().to_string());
-        let made = local(inode(&client)).expect("the kernel answers").expect("there is one");
-        assert_eq!(made, Local { name: None, peer: Some(inode(&server)) });
-        let accepted = local(inode(&server)).expect("the kernel answers").expect("there is one");
-        assert_eq!(accepted, Local { name, peer: Some(inode(&client)) });
+        let (at_client, at_server) = (inode(&client), inode(&server));
+        let ends = [connected(at_client, None, at_server), connected(at_server, name.clone(), at_client)];
+        assert_eq!([one(at_client), one(at_server)].map(|end| Local { queue: (0, 0), ..end }), ends);
         assert_eq!(local(u64::from(u32::MAX)).expect("the kernel answers"), None);
+        let _waits = [UnixStream::connect(&path), UnixStream::connect(&path)];
+        let mut all = locals(&[State::LISTEN, State::ESTABLISHED]).expect("the kernel lists them");
+        all.retain(|socket| socket.name == name);
+        assert_eq!(all.len(), 2, "what nobody has accepted stands in the queue only: {all:?}");
+        let listening = all.iter().find(|socket| socket.state == State::LISTEN).expect("it listens");
+        assert_eq!((listening.inode, listening.queue.0), (inode(&listener), 2));
+        assert!(listening.queue.1 >= 2, "{listening:?}");
     }
 
     proptest! {
         #[test]
         fn hostile_answers_never_panic(mut answer in prop::collection::vec(any::<u8>(), 0..100)) {
             let _ = read(&answer);
-            if answer.len() > 6 {
-                answer[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+            if let Some(family) = answer.first_mut() {
+                *family = AF_UNIX;
                 let _ = read(&answer);
             }
         }

@@ -5,10 +5,11 @@ mod owners;
 #[cfg(test)]
 mod tests;
 
-use crate::diag::tcp;
+use crate::diag::{locals, tcp};
 use crate::finder::{Listing, of_process};
+use crate::local::{LOCAL, Local};
 use crate::said::Unobservable;
-use crate::scene::Scene;
+use crate::scene::{Cast, Scene};
 use crate::source::Source;
 use owners::Owners;
 use procfs::{Socket, State};
@@ -52,7 +53,8 @@ struct Subject {
     place: Option<(u32, Listing)>,
     looks: u32,
     clients: u32,
-    listeners: HashMap<SocketAddr, (u32, u32)>,
+    /// By address the connections not yet accepted, and how many may be.
+    listeners: HashMap<String, (u32, u32)>,
     peers: HashMap<SocketAddr, ConnectionCounts>,
 }
 
@@ -116,6 +118,27 @@ impl Sockets {
             self.owners.learn(sockets, &listens, scene, &mut self.said);
             self.subjects[at].count(at, sockets, &listens, &self.owners, has_backlog);
         }
+        self.look_at_local(scene, states);
+    }
+
+    /// The same of subjects that listen at local sockets.
+    fn look_at_local(&mut self, scene: &Scene, states: &[State]) {
+        let named = |cast: &Cast| -> Vec<String> {
+            let names = cast.about.listens.iter().filter_map(|listen| listen.strip_prefix(LOCAL));
+            names.map(str::to_owned).collect()
+        };
+        let names: Vec<Vec<String>> = scene.subjects.iter().map(named).collect();
+        if names.iter().all(Vec::is_empty) {
+            return;
+        }
+        let Some(sockets) = self.said.take("local sockets", "the list of local sockets", locals(states))
+        else {
+            return;
+        };
+        for (subject, names) in self.subjects.iter_mut().zip(&names) {
+            let at = |socket: &&Local| socket.name.as_ref().is_some_and(|name| names.contains(name));
+            sockets.iter().filter(at).for_each(|socket| subject.count_local(socket));
+        }
     }
 }
 
@@ -148,10 +171,7 @@ impl Subject {
         for socket in sockets {
             if socket.state == State::LISTEN {
                 if has_backlog && listens.contains(&(socket.local, at)) {
-                    let most = self.listeners.entry(socket.local).or_insert((0, socket.send_queue));
-                    if socket.receive_queue >= most.0 {
-                        *most = (socket.receive_queue, socket.send_queue);
-                    }
+                    self.waiting(socket.local.to_string(), (socket.receive_queue, socket.send_queue));
                 }
                 continue;
             }
@@ -177,6 +197,26 @@ impl Subject {
         }
     }
 
+    fn count_local(&mut self, socket: &Local) {
+        match (&socket.name, socket.state) {
+            (Some(name), State::LISTEN) => {
+                // Those are connections, too, and listed nowhere else.
+                self.clients += socket.queue.0;
+                self.waiting(format!("{LOCAL}{name}"), socket.queue);
+            }
+            (_, State::ESTABLISHED) => self.clients += 1,
+            _ => {}
+        }
+    }
+
+    /// So many connections wait to be accepted, of so many that may.
+    fn waiting(&mut self, address: String, queue: (u32, u32)) {
+        let most = self.listeners.entry(address).or_insert((0, queue.1));
+        if queue.0 >= most.0 {
+            *most = queue;
+        }
+    }
+
     fn peers(&self) -> Vec<Peer> {
         let peer = |(address, seen): (&SocketAddr, &ConnectionCounts)| Peer {
             address: address.to_string(),
@@ -194,7 +234,7 @@ impl Subject {
 
     fn listeners(&self) -> Vec<Listener> {
         let all = self.listeners.iter();
-        let all = all.map(|(at, &(queued, backlog))| Listener { address: at.to_string(), queued, backlog });
+        let all = all.map(|(at, &(queued, backlog))| Listener { address: at.clone(), queued, backlog });
         let mut all: Vec<Listener> = all.collect();
         all.sort_by(|a, b| a.address.cmp(&b.address));
         all

@@ -7,7 +7,6 @@ mod classify;
 mod crowd;
 mod ends;
 mod files;
-pub(crate) mod local;
 mod look;
 mod sweeper;
 #[cfg(test)]

@@ -5,21 +5,28 @@ use super::Tree;
 use super::holders::{first_ones, holders};
 use super::listing::{Listing, of_process};
 use super::service::listening_at;
+use crate::diag::locals;
+use crate::local::{LOCAL, Local};
 use procfs::{Socket, State};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 
 /// The most that are followed.
 const MOST: usize = 3;
+/// Parts of the names of local sockets behind which the system itself is: its journal, its buses, its names.
+const OF_THE_SYSTEM: [&str; 4] = units::texts!["/systemd/" "dbus" "/bus" "/nscd/"];
+
+/// Connections by the listening socket that took them, and what that is called.
+type ByListener = BTreeMap<u64, (String, Vec<u64>)>;
 
 /// What is known of the service's connections.
 #[derive(Debug, Default)]
 pub(crate) struct Downstream {
     listing: Option<(u32, Listing)>,
     /// Listening sockets that are settled: of those that are watched.
-    settled: HashSet<u32>,
+    settled: HashSet<u64>,
     /// How many connections there were to others when it was seen that none of them was the service's.
-    judged: HashMap<u32, usize>,
+    judged: HashMap<u64, usize>,
     looks: u32,
 }
 
@@ -30,7 +37,7 @@ impl Downstream {
         let listening = self.sockets(tree, &[State::LISTEN]);
         let its: Vec<&Socket> =
             listening.iter().filter(|socket| have.contains(&socket.inode.into())).collect();
-        self.settled.extend(its.iter().map(|socket| socket.inode));
+        self.settled.extend(its.iter().map(|socket| u64::from(socket.inode)));
         let mut names: Vec<String> = its.iter().map(|socket| socket.local.to_string()).collect();
         names.sort();
         names.dedup();
@@ -54,54 +61,75 @@ impl Downstream {
         if trees.len() > MOST || (self.looks > 10 && !self.looks.is_multiple_of(5)) {
             return Vec::new();
         }
-        let sockets = self.sockets(&trees[0], &[State::LISTEN, State::ESTABLISHED]);
-        let candidates = self.candidates(&sockets);
+        let states = [State::LISTEN, State::ESTABLISHED];
+        let mut candidates = by_listener(&self.sockets(&trees[0], &states));
+        candidates.extend(locals(&states).map(|sockets| by_local_listener(&sockets)).unwrap_or_default());
+        candidates.retain(|listener, (_, connections)| {
+            !self.settled.contains(listener)
+                && self.judged.get(listener).is_none_or(|before| connections.len() > *before)
+        });
         if candidates.is_empty() {
             return Vec::new();
         }
         let have = sockets_of(&trees[0]);
         let mut more = Vec::new();
         for (listener, (at, connections)) in candidates {
-            let its = connections.iter().any(|inode| have.contains(&u64::from(*inode)));
+            let its = connections.iter().any(|inode| have.contains(inode));
             if !its {
                 self.judged.insert(listener, connections.len());
                 continue;
             }
             self.settled.insert(listener);
-            let held = holders(&HashSet::from([u64::from(listener)]));
+            let held = holders(&HashSet::from([listener]));
             let first = first_ones(&held.pids);
             let known = first.iter().any(|pid| trees.iter().any(|tree| tree.members.contains_key(pid)));
             if let Some(pid) = first.first().copied().filter(|_| !known && trees.len() <= MOST) {
                 trees.push(Tree::of(&first));
-                more.push((at.to_string(), pid));
+                more.push((at, pid));
                 break;
             }
         }
         more
     }
+}
 
-    /// Connections whose other end is accepted here, by the listening socket that took it; without those known.
-    fn candidates(&self, sockets: &[Socket]) -> BTreeMap<u32, (SocketAddr, Vec<u32>)> {
-        let ends: HashSet<(SocketAddr, SocketAddr)> =
-            sockets.iter().filter(|s| s.state == State::ESTABLISHED).map(|s| (s.local, s.remote)).collect();
-        let mut listeners: HashMap<SocketAddr, Option<u32>> = HashMap::new();
-        let mut found: BTreeMap<u32, (SocketAddr, Vec<u32>)> = BTreeMap::new();
-        for socket in sockets.iter().filter(|s| s.state == State::ESTABLISHED && s.inode != 0) {
-            if !ends.contains(&(socket.remote, socket.local)) {
-                continue;
-            }
-            let listener = *listeners
-                .entry(socket.remote)
-                .or_insert_with(|| listening_at(sockets, socket.remote).first().map(|s| s.inode));
-            if let Some(listener) = listener.filter(|inode| !self.settled.contains(inode)) {
-                found.entry(listener).or_insert((socket.remote, Vec::new())).1.push(socket.inode);
-            }
+/// Connections whose other end is accepted here.
+fn by_listener(sockets: &[Socket]) -> ByListener {
+    let connections = || sockets.iter().filter(|s| s.state == State::ESTABLISHED);
+    let ends: HashSet<(SocketAddr, SocketAddr)> = connections().map(|s| (s.local, s.remote)).collect();
+    let mut listeners: HashMap<SocketAddr, Option<u32>> = HashMap::new();
+    let mut found = ByListener::new();
+    for socket in connections().filter(|s| s.inode != 0 && ends.contains(&(s.remote, s.local))) {
+        let listener = listeners
+            .entry(socket.remote)
+            .or_insert_with(|| listening_at(sockets, socket.remote).first().map(|s| s.inode));
+        if let Some(listener) = *listener {
+            let (_, its) =
+                found.entry(listener.into()).or_insert_with(|| (socket.remote.to_string(), Vec::new()));
+            its.push(socket.inode.into());
         }
-        found.retain(|listener, (_, connections)| {
-            self.judged.get(listener).is_none_or(|before| connections.len() > *before)
-        });
-        found
     }
+    found
+}
+
+/// The same of local sockets, but for those of the system.
+fn by_local_listener(sockets: &[Local]) -> ByListener {
+    let listens = |socket: &&Local| socket.state == State::LISTEN;
+    let listeners: HashMap<&str, u64> = sockets
+        .iter()
+        .filter(listens)
+        .filter_map(|socket| Some((socket.name.as_deref()?, socket.inode)))
+        .filter(|(name, _)| !OF_THE_SYSTEM.iter().any(|part| name.contains(part)))
+        .collect();
+    let accepted = sockets.iter().filter(|socket| !listens(socket));
+    let mut found = ByListener::new();
+    for (name, made) in accepted.filter_map(|socket| Some((socket.name.as_deref()?, socket.peer?))) {
+        if let Some(listener) = listeners.get(name) {
+            let (_, its) = found.entry(*listener).or_insert_with(|| (format!("{LOCAL}{name}"), Vec::new()));
+            its.push(made);
+        }
+    }
+    found
 }
 
 fn sockets_of(tree: &Tree) -> HashSet<u64> {

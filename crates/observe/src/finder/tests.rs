@@ -3,7 +3,7 @@
 use super::*;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,15 +15,15 @@ struct Server {
 }
 
 impl Server {
-    /// At this address, with connections to another one.
-    fn start(at: &str, to: Option<SocketAddr>) -> Self {
+    /// At this address, with a connection to another one.
+    fn start(at: &str, to: Option<&str>) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("it runs"));
         command.args(["--exact", "finder::tests::as_server", "--ignored", "--nocapture"]);
         command.env("LISTEN", at).stdin(Stdio::piped()).stdout(Stdio::piped());
         // Its harness complains of a reader that goes.
         command.stderr(Stdio::null());
         if let Some(to) = to {
-            command.env("CONNECT", to.to_string());
+            command.env("CONNECT", to);
         }
         let mut child = command.spawn().expect("it is there");
         let lines = BufReader::new(child.stdout.take().expect("it was asked for")).lines();
@@ -59,7 +59,11 @@ impl Drop for Server {
 fn as_server() {
     let at = std::env::var("LISTEN").expect("it was given");
     let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().expect("it is there");
-    let to = std::env::var("CONNECT").ok().map(|to| TcpStream::connect(to).expect("it listens"));
+    let to = std::env::var("CONNECT").ok();
+    let (local_to, to): (Option<String>, Option<String>) =
+        if to.as_ref().is_some_and(|to| to.starts_with('/')) { (to, None) } else { (None, to) };
+    let to = to.map(|to| TcpStream::connect(to).expect("it listens"));
+    let local_to = local_to.map(|to| UnixStream::connect(to).expect("it listens"));
     let listener = (!at.starts_with('/')).then(|| TcpListener::bind(&at).expect("the port is free"));
     let local = at.starts_with('/').then(|| UnixListener::bind(&at).expect("the path is free"));
     let address = listener.as_ref().map(|l| l.local_addr().expect("it is bound").to_string());
@@ -69,10 +73,13 @@ fn as_server() {
     if let Some(listener) = listener {
         std::thread::spawn(move || listener.incoming().flatten().collect::<Vec<_>>());
     }
+    if let Some(local) = local {
+        std::thread::spawn(move || local.incoming().flatten().collect::<Vec<_>>());
+    }
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     child.kill().expect("it is our own");
     child.wait().expect("it is our own");
-    drop((to, local));
+    drop((to, local_to));
 }
 
 /// Looks until it is so: processes come and go when they will.
@@ -121,7 +128,7 @@ fn whom_it_talks_to() {
     let stranger = Server::start("127.0.0.1:0", None);
     // Torment's own connection makes nobody a part of the service.
     let _own = TcpStream::connect(stranger.at).expect("it listens");
-    let server = Server::start("127.0.0.1:0", Some(downstream.at));
+    let server = Server::start("127.0.0.1:0", Some(&downstream.at.to_string()));
     let mut finder = Finder::new(&Watch::default(), &Where::Tcp(vec![server.at]));
     until(&mut finder, "downstream", |scene| scene.subjects.len() == 2 && scene.subjects[1].pids.len() == 2);
     let subject = &finder.scene().subjects[1].about;
@@ -129,6 +136,20 @@ fn whom_it_talks_to() {
     assert_eq!(subject.listens, [downstream.at.to_string()]);
     finder.look();
     assert_eq!(finder.scene().subjects.len(), 2);
+}
+
+/// As nginx talks to PHP-FPM and to gunicorn by their manuals.
+#[test]
+fn whom_it_talks_to_by_a_local_socket() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let path = folder.path().join("behind").to_string_lossy().into_owned();
+    let downstream = Server::start(&path, None);
+    let server = Server::start("127.0.0.1:0", Some(&path));
+    let mut finder = Finder::new(&Watch::default(), &Where::Tcp(vec![server.at]));
+    until(&mut finder, "downstream", |scene| scene.subjects.len() == 2 && scene.subjects[1].pids.len() == 2);
+    let subject = &finder.scene().subjects[1].about;
+    assert_eq!((subject.role, subject.pid), (Role::Downstream, downstream.pid()));
+    assert_eq!(subject.listens, [format!("unix {path}")]);
 }
 
 #[test]

@@ -2,6 +2,7 @@ use super::*;
 use crate::scene::Cast;
 use record::watch::{Subject as About, SubjectWindow};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
 
 fn cast(pid: u32, listens: &[SocketAddr]) -> Cast {
     let listens = listens.iter().map(ToString::to_string).collect();
@@ -51,6 +52,27 @@ fn queues_clients_and_peers() {
     assert!(sockets.missing().is_empty());
     drop((waiting, accepted));
     assert_eq!(cut(&mut sockets, &scene).subjects[0].listeners[0].queued, 0, "it begins anew");
+}
+
+#[test]
+fn queues_and_clients_of_a_local_socket() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let path = folder.path().join("s");
+    let listener = UnixListener::bind(&path).expect("the path is free");
+    let address = format!("{LOCAL}{}", path.display());
+    let about = About { listens: vec![address.clone()], ..About::default() };
+    let subject = Cast { about, pids: vec![std::process::id()] };
+    let scene = Scene { subjects: vec![subject], ..Scene::default() };
+    let mut sockets = Sockets::default();
+    let clients = [1, 2, 3].map(|_| UnixStream::connect(&path).expect("there is room"));
+    sockets.read(&scene);
+    let (accepted, _) = listener.accept().expect("there are three");
+    let part = cut(&mut sockets, &scene).subjects.remove(0);
+    assert_eq!(part.listeners.len(), 1, "{part:?}");
+    assert_eq!((&part.listeners[0].address, part.listeners[0].queued), (&address, 3), "the most seen");
+    assert!(part.listeners[0].backlog >= 3, "{part:?}");
+    assert_eq!(part.clients, 3, "accepted or not");
+    drop((clients, accepted));
 }
 
 #[test]

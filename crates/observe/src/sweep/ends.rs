@@ -1,7 +1,7 @@
 //! Where the socket behind a descriptor leads.
 
-use super::local::{Local, local};
 use crate::finder::Listing;
+use crate::local::{LOCAL, Local, local};
 use procfs::{Socket, State};
 use record::watch::Wait;
 use std::collections::{HashMap, HashSet};
@@ -42,9 +42,11 @@ impl Ends {
         }
         let wait = match local(inode) {
             Ok(Some(Local { name: Some(_), .. })) => Wait::Client,
-            Ok(Some(Local { name: None, peer })) => {
+            Ok(Some(Local { name: None, peer, .. })) => {
                 let path = peer.and_then(|inode| local(inode).ok().flatten()).and_then(|end| end.name);
-                Wait::Peer { address: path.map_or_else(|| "unix".to_owned(), |path| format!("unix {path}")) }
+                Wait::Peer {
+                    address: path.map_or_else(|| "unix".to_owned(), |path| format!("{LOCAL}{path}")),
+                }
             }
             // A TCP socket made since the last listing, or one of another kind: the next listing says.
             Ok(None) | Err(_) => return other(),
