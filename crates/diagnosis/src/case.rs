@@ -1,5 +1,6 @@
 //! What every rule is given: the degraded part of a run beside the part where the target was well.
 
+use crate::behind::Behind;
 use crate::bystanders;
 use crate::condition::{Condition, cpu, runnable};
 use crate::frozen::Frozen;
@@ -13,12 +14,18 @@ use units::Rate;
 
 /// Of less use of the processors than this share what is always at work is a good part.
 const TELLING: f64 = 0.02;
+/// Who has no name that is known.
+const NAMELESS: &str = "the service";
 
 /// A run, divided and merged.
 pub(crate) struct Case<'a> {
     /// Where somebody looked; empty: where torment is.
     pub place: &'a str,
     pub watched: &'a Watched,
+    /// The service before it, if this is about whom that talks to.
+    pub front: Option<&'a str>,
+    /// What people call it.
+    called: String,
     /// What the machine was measured to cost.
     pub costs: Option<&'a Costs>,
     /// Where the target was degraded.
@@ -79,6 +86,8 @@ impl<'a> Case<'a> {
         Self {
             place,
             watched,
+            front: None,
+            called: about.map_or(NAMELESS, called).to_owned(),
             costs: recording.costs.as_ref(),
             frozen,
             held: recording.held,
@@ -92,6 +101,16 @@ impl<'a> Case<'a> {
             lacking,
             void: steps.void.iter().flat_map(invalid).collect(),
         }
+    }
+
+    /// The same of one that is behind the service.
+    pub fn behind(&self, recording: &'a Recording, one: &'a Behind, steps: &Steps<'a>) -> Self {
+        let mut case = Self::of(recording, self.place, &one.watched, None, &one.steps(steps));
+        case.bad.only_what_waits();
+        case.well.iter_mut().for_each(Condition::only_what_waits);
+        let front = self.about().map_or(NAMELESS, called);
+        let called = format!("{} behind {front}", case.called);
+        Self { called, front: Some(front), looks: Vec::new(), ..case }
     }
 
     /// Whether the target stands still now and then, and what holds is no less for it: then freezes cost response time, and something else sets
@@ -115,15 +134,9 @@ impl<'a> Case<'a> {
         Workers::find(subject, self.about(), &self.bystanders)
     }
 
-    /// What people call it. A target that is torment itself is the built-in service, and not to be taken for the generator.
+    /// What people call it.
     pub fn name(&self) -> &str {
-        match self.about() {
-            Some(subject) if subject.name.split(['-', '.']).next() == Some("torment") => {
-                "the built-in service"
-            }
-            Some(subject) if !subject.name.is_empty() => &subject.name,
-            _ => "the service",
-        }
+        &self.called
     }
 
     /// Processors the service may use.
@@ -177,5 +190,14 @@ impl Case<'_> {
     /// Processors the service used, or none if the service is the database itself.
     pub fn cpu_beside_postgres(&self) -> f64 {
         if self.about().is_some_and(|subject| subject.is_postgres) { 0.0 } else { self.cpu() }
+    }
+}
+
+/// What people call it. A target that is torment itself is the built-in service, and not to be taken for the generator.
+fn called(subject: &Subject) -> &str {
+    match subject.name.split(['-', '.']).next() {
+        Some("torment") => "the built-in service",
+        Some("") | None => NAMELESS,
+        Some(_) => &subject.name,
     }
 }

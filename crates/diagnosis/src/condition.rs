@@ -122,6 +122,14 @@ impl<'a> Condition<'a> {
         Self { load, all, each, seconds: part.seconds.clone(), service, workers: None }
     }
 
+    /// Of one behind the service: no more is outstanding there than what waited in each window.
+    pub fn only_what_waits(&mut self) {
+        let waited = self.each.iter().map(|moment| moment.outstanding);
+        let sum: f64 = waited.clone().sum();
+        self.load.outstanding = sum / self.each.len().max(1) as f64;
+        self.load.most_outstanding = waited.fold(0.0, f64::max);
+    }
+
     /// The subject that the load meets.
     pub fn service(&self) -> &SubjectWindow {
         &self.service

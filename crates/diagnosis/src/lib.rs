@@ -1,10 +1,11 @@
 //! What gave first: recorded windows ▶ evidence ▶ a verdict.
 //!
 //! [`Recording`] folds a run's events; [`diagnose`] divides it into where the target was well and where it
-//! was degraded (`steps`), merges the windows of each (`record::catalogue`), asks every rule (`rules`) and orders what
+//! was degraded (`steps`), merges the windows of each (`record::catalogue`), asks every rule (`rules`), also of whom the service talks to (`behind`), and orders what
 //! they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
 //! what was recorded, so that a better one can judge an old run anew.
 
+mod behind;
 mod bystanders;
 mod carriers;
 mod case;
@@ -28,6 +29,7 @@ pub use freezes::{Freeze, Freezes, Meanwhile, Stillness, shown, times};
 pub use recording::Recording;
 pub use uneven::uneven;
 
+use behind::Behind;
 use case::Case;
 use frozen::Frozen;
 use record::watch::Watched;
@@ -47,6 +49,14 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
     let frozen_at = |place: &str| frozen.as_ref().filter(|_| place == there);
     let case = |(place, steps)| Case::of(recording, place, watched(place), frozen_at(place), steps);
     let cases: Vec<Case<'_>> = places.iter().copied().zip(&divided).map(case).collect();
+    let behind: Vec<Vec<Behind>> =
+        cases.iter().zip(&divided).map(|(case, steps)| Behind::all(case.watched, steps)).collect();
+    let behind: Vec<Case<'_>> = cases
+        .iter()
+        .zip(&divided)
+        .zip(&behind)
+        .flat_map(|((case, steps), all)| all.iter().map(move |one| case.behind(recording, one, steps)))
+        .collect();
     // The load is the same everywhere.
     let (steps, case) = (&divided[0], &cases[0]);
     let diagnosis = if steps.bad.seconds.is_empty() && steps.void.is_empty() {
@@ -54,7 +64,7 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
     } else if recording.unlimited {
         held(recording, case)
     } else {
-        verdict::judge(&cases)
+        verdict::judge(&cases, &behind)
     };
     Diagnosis { unseen: verdict::unseen(&cases), ..diagnosis }
 }

@@ -7,6 +7,7 @@ use crate::way;
 use crate::words::{list, number};
 use record::watch::{Level, Wait};
 use record::{Arithmetic, Cause, Diagnosis, Finding, NoFinding, Prediction};
+use std::cmp::Ordering;
 use units::Rate;
 
 /// Below this a finding is no verdict.
@@ -82,15 +83,17 @@ struct FoundAt<'a, 'c> {
     also: Vec<&'a str>,
 }
 
-/// What the rules find at all places, each cause once: where it is surest.
-fn all<'a, 'c>(cases: &'a [Case<'c>]) -> Vec<FoundAt<'a, 'c>> {
+/// What the rules find at all places, each cause once: where it is surest, but behind the service before the service itself, which waits for that.
+fn all<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<FoundAt<'a, 'c>> {
     let of_case = |case: &'a Case<'c>| {
-        let found = rules::ALL.iter().filter_map(|rule| rule(case));
+        let rules = if case.front.is_some() { rules::BEHIND } else { rules::ALL };
+        let found = rules.iter().filter_map(|rule| rule(case));
         found.map(move |found| FoundAt { found, case, also: Vec::new() })
     };
-    let mut all: Vec<FoundAt<'a, 'c>> = cases.iter().flat_map(of_case).collect();
+    let mut all: Vec<FoundAt<'a, 'c>> = behind.iter().chain(cases).flat_map(of_case).collect();
     all.retain(|FoundAt { found, .. }| found.confidence.value() >= BELIEVED || found.cause == Cause::Inside);
-    all.sort_by(|a, b| b.found.confidence.value().total_cmp(&a.found.confidence.value()));
+    let rank = |at: &FoundAt<'a, 'c>| (at.case.front.is_some(), at.found.confidence.value());
+    all.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(Ordering::Equal));
     let mut named: Vec<FoundAt<'a, 'c>> = Vec::new();
     for next in all {
         match named.iter_mut().find(|known| known.found.cause == next.found.cause) {
@@ -109,8 +112,9 @@ fn is_of_torment(cause: Cause) -> bool {
     matches!(cause, Cause::Generator | Cause::Ports | Cause::OwnDescriptors)
 }
 
-pub(crate) fn judge(cases: &[Case<'_>]) -> Diagnosis {
-    let mut found = all(cases);
+/// Of all places, and of those `behind` the service there.
+pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
+    let mut found = all(cases, behind);
     let causes: Vec<Cause> = found.iter().map(|at| at.found.cause).collect();
     // Freezes that leave the limit as it is fill queues, and are no reason for what sets it.
     let aside = |cause: Cause| cause == Cause::Freeze && cases.iter().any(Case::freezes_leave_limit);
@@ -148,7 +152,7 @@ pub(crate) fn judge(cases: &[Case<'_>]) -> Diagnosis {
     let mut diagnosis = frame(case);
     diagnosis.sentences = sentences;
     diagnosis.tie = tie;
-    diagnosis.chain = best.chain.iter().map(|link| link.name.clone()).collect();
+    diagnosis.chain = way::names(case, best);
     diagnosis.stations = way::whole(case, best);
     diagnosis.arithmetic.clone_from(&best.arithmetic);
     diagnosis.next.clone_from(&best.next);

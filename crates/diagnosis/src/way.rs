@@ -28,14 +28,25 @@ pub(crate) fn whole(case: &Case<'_>, found: &Found) -> Vec<Station> {
     // Where torment gave, the rule's own links are of torment.
     let is_own = matches!(found.cause, Cause::Generator | Cause::Ports | Cause::OwnDescriptors);
     let before = if is_own { Vec::new() } else { entrance(case) };
+    let before = before.into_iter().chain(case.front.map(|front| Place::Threads.named(front)));
     let links = found.chain.iter().filter(|link| !ENTRANCE.contains(&link.name.as_str()));
-    let mut all: Vec<Station> = before.into_iter().chain(links.cloned()).collect();
+    let mut all: Vec<Station> = before.chain(links.cloned()).collect();
     if all.iter().all(|station| !station.gave)
         && let Some(last) = all.last_mut()
     {
         last.gave = true;
     }
     all
+}
+
+/// The names alone, of what the rule knows: behind the service, where the case is of somebody there.
+pub(crate) fn names(case: &Case<'_>, found: &Found) -> Vec<String> {
+    let mut names: Vec<String> = found.chain.iter().map(|link| link.name.clone()).collect();
+    if let Some(front) = case.front {
+        let at = names.iter().take_while(|name| ENTRANCE.contains(&name.as_str())).count();
+        names.insert(at, front.to_owned());
+    }
+    names
 }
 
 /// torment and its connections, by its own account.

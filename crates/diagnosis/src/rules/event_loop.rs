@@ -28,7 +28,8 @@ impl Carriers<'_> {
             "it needs more processes, not more threads"
         };
         let service = case.name();
-        let whose = if service == *name { service.to_owned() } else { format!("{service} ({name})") };
+        let is_all = case.about().is_some_and(|subject| subject.name == *name);
+        let whose = if is_all { service.to_owned() } else { format!("{service} ({name})") };
         let sentence = match (loops, one) {
             (true, true) => format!(
                 "All requests pass through one event loop of {whose}, which keeps one processor busy all the time: {more}."

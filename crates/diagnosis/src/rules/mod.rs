@@ -54,3 +54,17 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
     database::connections,
     database::idle_in_transaction,
 ];
+
+/// Those that are asked of whom the service talks to, too.
+pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<Found>] = &[
+    refusals::accept_queue,
+    refusals::tasks,
+    refusals::memory,
+    refusals::descriptors,
+    processors::quota,
+    processors::cpu,
+    interpreter::interpreter,
+    pool::pool,
+    outside::workers,
+    outside::disk,
+];

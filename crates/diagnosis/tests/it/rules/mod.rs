@@ -1,5 +1,6 @@
 //! Each rule against windows made by hand: what it says, and that its neighbours keep quiet.
 
+mod behind;
 mod checkpoints;
 mod event_loop;
 mod freeze;

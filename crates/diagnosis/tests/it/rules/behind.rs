@@ -1,0 +1,98 @@
+//! What gives is behind the service, which shows nothing: proxies.
+
+use crate::hand::*;
+use record::watch::{Full, Group, Role, State, Subject, SubjectWindow, Sweep, Wait, Watched, Window};
+use record::{Cause, Diagnosis};
+
+fn group(name: &str, used: f64, states: &[(Wait, f64)]) -> Group {
+    let states: Vec<State> =
+        states.iter().map(|(wait, threads)| State { wait: wait.clone(), threads: *threads }).collect();
+    let threads = states.iter().map(|state| state.threads).sum();
+    Group { name: name.to_owned(), threads, on_cpu_ns: ns(used), states, ..Group::default() }
+}
+
+/// nginx, and one behind it of these threads, with so many connections.
+fn nginx_before(behind: Group, connections: u32) -> Window {
+    let signal = Wait::Other { what: "rt_sigsuspend".to_owned() };
+    let mut window = second(vec![group("nginx", 0.02, &[(signal, 1.0), (Wait::Events, 1.0)])]);
+    let sweep =
+        Sweep { due: 20, done: 20, threads: 100.0, looked_at: 100.0, readable: 100.0, ..Sweep::default() };
+    window.subjects.push(SubjectWindow {
+        cpu_ns: behind.on_cpu_ns,
+        groups: vec![behind],
+        sweep: Some(sweep),
+        processes: 5,
+        clients: connections,
+        ..SubjectWindow::default()
+    });
+    window
+}
+
+fn watched_behind_nginx(name: &str) -> Watched {
+    let subject =
+        |role, name: &str| Subject { pid: 1, role, name: name.to_owned(), cpus: CPUS, ..Subject::default() };
+    Watched {
+        level: record::watch::Level::Full,
+        subjects: vec![subject(Role::Service, "nginx"), subject(Role::Downstream, name)],
+        ..Watched::default()
+    }
+}
+
+/// PHP-FPM with four children of 50 ms each, as it was seen behind nginx: nothing was named, or what nginx serves "at a time".
+fn php(asleep: f64, connections: u32) -> Window {
+    nginx_before(
+        group(
+            "php-fpm8.2",
+            0.02,
+            &[(Wait::Events, 1.0), (Wait::Accept, 4.0 - asleep), (Wait::Sleep, asleep)],
+        ),
+        connections,
+    )
+}
+
+fn judge_php(connections: u32) -> Diagnosis {
+    let loads =
+        vec![load(48.0, 48.0, 2.4, 51, php(2.4, 3)), load(123.5, 78.0, 30.0, 380, php(3.97, connections))];
+    judge(watched_behind_nginx("php-fpm8.2"), loads)
+}
+
+#[test]
+fn all_workers_behind_a_proxy_are_taken() {
+    let diagnosis = judge_php(30);
+    expect(&diagnosis, Cause::Workers);
+    let said = &diagnosis.sentences[0];
+    assert!(said.starts_with("All 4 workers of php-fpm8.2 behind nginx are taken, and 4 sleep"), "{said}");
+    assert!(diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::is_near), "{diagnosis:#?}");
+    let way: Vec<&str> = diagnosis.stations.iter().map(|station| station.name.as_str()).collect();
+    assert_eq!(way[way.len() - 3..], ["nginx", "4 workers", "time"], "{way:?}");
+    assert!(
+        diagnosis.stations.iter().find(|station| station.gave).is_some_and(|gave| gave.name == "4 workers")
+    );
+    assert_eq!(diagnosis.chain, ["nginx", "4 workers", "time"]);
+    let inside = diagnosis.findings.iter().find(|finding| finding.cause == Cause::Inside);
+    assert!(inside.is_none_or(|finding| finding.follows_from == Some(Cause::Workers)), "{diagnosis:#?}");
+}
+
+/// As many are busy there as the service has connections to it: it could take more, and something before it holds them back.
+#[test]
+fn who_has_a_worker_for_each_connection_is_not_what_gave() {
+    let diagnosis = judge_php(4);
+    assert_ne!(diagnosis.cause(), Some(Cause::Workers), "{diagnosis:#?}");
+}
+
+#[test]
+fn one_event_loop_behind_a_proxy_has_no_rest() {
+    let node = |used: f64, events: f64| {
+        let states = [(Wait::Events, events), (Wait::Running, 1.0 - events), (futex(None), 4.0)];
+        let full = (used > 0.9).then(|| Full { threads: 1.0, on_cpu_ns: ns(used) });
+        Group { full, ..group("node", used, &states) }
+    };
+    let loads = vec![
+        load(1_000.0, 1_000.0, 0.5, 1, nginx_before(node(0.5, 0.5), 2)),
+        load(3_000.0, 2_000.0, 900.0, 400, nginx_before(node(0.99, 0.01), 512)),
+    ];
+    let diagnosis = judge(watched_behind_nginx("node"), loads);
+    expect(&diagnosis, Cause::Cpu);
+    let said = &diagnosis.sentences[0];
+    assert!(said.contains("one event loop of node behind nginx, which keeps one processor busy"), "{said}");
+}
