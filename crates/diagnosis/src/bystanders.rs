@@ -43,7 +43,8 @@ fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &G
     // One request occupies one thread at most: no more of the busy ones stand by than there are above that.
     let mut spare = spare(well, &after.name);
     let mut found = Vec::new();
-    for state in &after.states {
+    // Who stands by does not make connections.
+    for state in after.states.iter().filter(|state| state.wait != Wait::Socket) {
         let (then, now) = (threads(before, &state.wait), state.threads);
         let at_rest = then - answered.0 * (now - then) / (answered.1 - answered.0);
         let mut same = then.min(now);
@@ -88,6 +89,6 @@ fn busy(wait: &Wait) -> bool {
         // Java sleeps so.
         Wait::Futex { within_s, .. } => *within_s == Some(1),
         Wait::Client | Wait::Accept | Wait::Events | Wait::Pipe | Wait::Child => false,
-        Wait::Other { .. } | Wait::Unknown => false,
+        Wait::Socket | Wait::Other { .. } | Wait::Unknown => false,
     }
 }

@@ -106,6 +106,8 @@ impl<'a> Case<'a> {
     /// The same of one that is behind the service.
     pub fn behind(&self, recording: &'a Recording, one: &'a Behind, steps: &Steps<'a>) -> Self {
         let mut case = Self::of(recording, self.place, &one.watched, None, &one.steps(steps));
+        // It may have been found only when the service was degraded.
+        case.well = case.well.filter(|well| !well.each.is_empty());
         case.bad.only_what_waits();
         case.well.iter_mut().for_each(Condition::only_what_waits);
         let front = self.about().map_or(NAMELESS, called);

@@ -12,6 +12,9 @@ const NOT_WORKERS: [&str; 26] = units::texts![
     "Catalina-util" "poller" "stop" "listener" "signal" "Sweeper thread"
 ];
 
+/// So many threads run or are ready to, at least, where others wait for the one that computes.
+const COMPUTES: f64 = 0.3;
+
 /// Threads that do not serve, by the name of their group and what they wait for: whole ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bystanders(pub BTreeMap<String, BTreeMap<Wait, f64>>);
@@ -54,7 +57,7 @@ pub(crate) struct Workers {
     pub idle: f64,
     /// The group has threads of its service beside its workers, of the same name.
     mixed: bool,
-    /// One of its threads at a time computes: Python's and Ruby's interpreters have a lock, waited for by milliseconds at a time.
+    /// One of its threads at a time computes, and one does: Python's and Ruby's interpreters have a lock, waited for by milliseconds at a time.
     pub interpreted: bool,
     /// Anything else.
     pub other: f64,
@@ -67,19 +70,28 @@ impl Workers {
         /// Threads that never run serve nobody.
         const WORK: f64 = 0.1;
         let java = about.is_some_and(|subject| subject.java.is_some());
+        let go = about.is_some_and(|subject| subject.is_go);
         let candidate = |name: &str| !NOT_WORKERS.iter().any(|other| name.starts_with(other));
         let candidates = || subject.groups.iter().filter(|group| candidate(&group.name));
         let work: u64 = candidates().map(|group| group.on_cpu_ns).sum();
         let group = candidates()
             .filter(|group| group.on_cpu_ns as f64 >= WORK * work as f64)
             .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
-        let interpreted = about.is_some_and(interpreted);
+        // Where hardly any of them computes, none waits for the interpreter: Ruby's threads sleep so, too.
+        let running = group.states.iter().filter(|state| state.wait == Wait::Running);
+        let interpreted =
+            about.is_some_and(interpreted) && running.map(|s| s.threads).sum::<f64>() >= COMPUTES;
         let (name, all) = (group.name.clone(), group.threads);
         let mut workers = Self { name, all, mixed: java, interpreted, ..Self::default() };
         for state in &group.states {
             let bystanders = others.of(&group.name, &state.wait).min(state.threads);
             workers.all -= bystanders;
-            workers.take(&state.wait, state.threads - bystanders, java);
+            let has_none = go && matches!(state.wait, Wait::Futex { .. });
+            workers.take(
+                if has_none { &Wait::Events } else { &state.wait },
+                state.threads - bystanders,
+                java,
+            );
         }
         workers.peers.sort_by(|a, b| b.1.total_cmp(&a.1));
         Some(workers)
@@ -113,7 +125,9 @@ impl Workers {
             }
             Wait::Accept | Wait::Events => self.idle += threads,
             Wait::PageFault => self.disk += threads,
-            Wait::Pipe | Wait::Child | Wait::Other { .. } | Wait::Unknown => self.other += threads,
+            Wait::Socket | Wait::Pipe | Wait::Child | Wait::Other { .. } | Wait::Unknown => {
+                self.other += threads;
+            }
         }
     }
 

@@ -5,8 +5,10 @@ use crate::symbols::Symbols;
 use crate::v8::METADATA;
 use object::elf::{FileHeader64, PF_X, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT};
 use object::read::elf::{ElfFile, Sym, SymbolTable};
-use object::{Endianness, Object, ObjectSection, ObjectSegment, ReadRef, SegmentFlags};
+use object::{Endianness, Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SegmentFlags};
+use std::fs::File;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Symbols of one file at most: a browser has a million.
@@ -61,6 +63,14 @@ pub struct UnwindTables {
     pub index: Option<(Range<u64>, Arc<[u8]>)>,
     /// `.debug_frame`, where the former are missing.
     pub debug_frames: Option<Arc<[u8]>>,
+}
+
+/// Whether a program is Go's: it carries the table of its functions, whatever was stripped.
+pub fn is_go(program: &Path) -> bool {
+    let Ok(file) = File::open(program) else { return false };
+    let cache = ReadCache::new(file);
+    let parsed = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache);
+    parsed.is_ok_and(|file| GO_TABLES.iter().any(|name| file.section_by_name(name).is_some()))
 }
 
 impl Elf {

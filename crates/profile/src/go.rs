@@ -54,7 +54,7 @@ fn place(bytes: &[u8], at: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::elf::Elf;
+    use crate::elf::{Elf, is_go};
     use std::path::Path;
     use std::process::Command;
 
@@ -78,6 +78,7 @@ mod tests {
             };
             let stripped = built(folder.path(), &[mode, "-ldflags=-s -w"]).expect("there is go");
             let read = |bytes: &[u8]| Elf::read(bytes).expect("it is a program");
+            assert!(is_go(&folder.path().join("program")), "{mode}");
             let (whole, named) = (read(&whole), read(&stripped));
             assert!(named.has_all, "{mode}");
             let sized = whole.symbols.beginning_with(b"").filter(|(_, size, _)| *size > 0);
@@ -94,6 +95,12 @@ mod tests {
                 let _ = Elf::read(&stripped[..length]);
             }
         }
+    }
+
+    #[test]
+    fn others_are_no_programs_of_go() {
+        assert!(!is_go(Path::new("/proc/self/exe")) && !is_go(Path::new("/proc/self/maps")));
+        assert!(!is_go(Path::new("/nowhere")));
     }
 
     #[test]

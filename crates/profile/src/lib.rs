@@ -33,6 +33,7 @@ mod v8;
 mod waiting;
 mod written;
 
+pub use elf::is_go;
 pub use error::Error;
 pub use gather::HOLDER;
 pub use waiting::waiting;

@@ -417,3 +417,6 @@ impl CapacityTrials {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -310,4 +310,4 @@ fn latest(members: &[Worked]) -> Option<(u32, Nanos)> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

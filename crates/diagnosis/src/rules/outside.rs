@@ -49,7 +49,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
         Found::new(Cause::Workers)
             .says(format!(
                 "All {} workers of {} are taken, and {what}; {} requests are outstanding.",
-                number(workers.all),
+                number(workers.all.round()),
                 case.name(),
                 number(case.bad.load.outstanding)
             ))
@@ -94,9 +94,35 @@ fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
     (others > 0.0).then(|| fact(text).seen(others, 1.0, "threads", source::SWEEP))
 }
 
+/// How programs call the number of their workers.
+const SETTINGS: [(&str, &str); 8] = [
+    ("php-fpm", "pm.max_children"),
+    ("apache2", "MaxRequestWorkers"),
+    ("httpd", "MaxRequestWorkers"),
+    ("gunicorn", "gunicorn --workers, or --threads"),
+    ("unicorn", "worker_processes"),
+    ("puma", "puma --threads, or --workers"),
+    ("uwsgi", "uwsgi --processes, or --threads"),
+    ("waitress-serve", "waitress-serve --threads"),
+];
+
+/// How many workers it has is set so, if that is known.
+fn setting(case: &Case<'_>) -> Option<&'static str> {
+    let about = case.about()?;
+    let version: &[char] = &['.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
+    let mut words = about.command.split([' ', '/', ':']).chain([about.name.as_str()]);
+    words.find_map(|word| {
+        let known = SETTINGS.iter().find(|(program, _)| *program == word.trim_end_matches(version))?;
+        Some(known.1)
+    })
+}
+
 /// With what twice as many would take, where it is known what a thread takes here.
 fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
-    let advice = "or use more workers, virtual threads or an event loop: they only wait";
+    let advice = match setting(case) {
+        Some(setting) => format!("or use more workers ({setting}): they only wait"),
+        None => "or use more workers, virtual threads or an event loop: they only wait".to_owned(),
+    };
     match case.costs.and_then(|costs| costs.thread) {
         Some(each) => {
             let all = Bytes((each.0 as f64 * workers.all) as u64);
@@ -105,7 +131,7 @@ fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
                 number(workers.all)
             )
         }
-        None => advice.to_owned(),
+        None => advice,
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn about(role: Role, pid: u32, pids: &[u32], listens: Vec<String>) ->
         cpus: cpus(pid),
         processors: processors(pid),
         java: pids.iter().take(20).find_map(|pid| java(*pid)),
+        is_go: profile::is_go(&Path::new("/proc").join(pid.to_string()).join("exe")),
         is_postgres: matches!(name.as_str(), "postgres" | "postmaster"),
         name,
     }
@@ -171,6 +172,6 @@ mod tests {
         let pid = std::process::id();
         let subject = about(Role::Service, pid, &[pid], Vec::new());
         assert!(subject.cpus > 0.0 && subject.name.contains("observe"), "{subject:?}");
-        assert_eq!((subject.java, subject.is_postgres), (None, false));
+        assert_eq!((subject.java, subject.is_postgres, subject.is_go), (None, false, false));
     }
 }

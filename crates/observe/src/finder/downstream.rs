@@ -62,11 +62,12 @@ impl Downstream {
             return Vec::new();
         }
         let states = [State::LISTEN, State::ESTABLISHED];
-        let mut candidates = by_listener(&self.sockets(&trees[0], &states));
-        candidates.extend(locals(&states).map(|sockets| by_local_listener(&sockets)).unwrap_or_default());
+        let sockets = self.sockets(&trees[0], &states);
+        let is_open = |listener: u64| !self.settled.contains(&listener);
+        let mut candidates = by_listener(&sockets, is_open);
+        candidates.extend(locals(&states).map(|all| by_local_listener(&all, is_open)).unwrap_or_default());
         candidates.retain(|listener, (_, connections)| {
-            !self.settled.contains(listener)
-                && self.judged.get(listener).is_none_or(|before| connections.len() > *before)
+            self.judged.get(listener).is_none_or(|before| connections.len() > *before)
         });
         if candidates.is_empty() {
             return Vec::new();
@@ -93,19 +94,18 @@ impl Downstream {
     }
 }
 
-/// Connections whose other end is accepted here.
-fn by_listener(sockets: &[Socket]) -> ByListener {
+/// Connections whose other end is accepted here, by a listening socket of which it is open who has it.
+fn by_listener(sockets: &[Socket], is_open: impl Fn(u64) -> bool) -> ByListener {
     let connections = || sockets.iter().filter(|s| s.state == State::ESTABLISHED);
     let ends: HashSet<(SocketAddr, SocketAddr)> = connections().map(|s| (s.local, s.remote)).collect();
-    let mut listeners: HashMap<SocketAddr, Option<u32>> = HashMap::new();
+    let mut listeners: HashMap<SocketAddr, Option<u64>> = HashMap::new();
     let mut found = ByListener::new();
     for socket in connections().filter(|s| s.inode != 0 && ends.contains(&(s.remote, s.local))) {
         let listener = listeners
             .entry(socket.remote)
-            .or_insert_with(|| listening_at(sockets, socket.remote).first().map(|s| s.inode));
-        if let Some(listener) = *listener {
-            let (_, its) =
-                found.entry(listener.into()).or_insert_with(|| (socket.remote.to_string(), Vec::new()));
+            .or_insert_with(|| listening_at(sockets, socket.remote).first().map(|s| s.inode.into()));
+        if let Some(listener) = listener.filter(|listener| is_open(*listener)) {
+            let (_, its) = found.entry(listener).or_insert_with(|| (socket.remote.to_string(), Vec::new()));
             its.push(socket.inode.into());
         }
     }
@@ -113,13 +113,13 @@ fn by_listener(sockets: &[Socket]) -> ByListener {
 }
 
 /// The same of local sockets, but for those of the system.
-fn by_local_listener(sockets: &[Local]) -> ByListener {
+fn by_local_listener(sockets: &[Local], is_open: impl Fn(u64) -> bool) -> ByListener {
     let listens = |socket: &&Local| socket.state == State::LISTEN;
     let listeners: HashMap<&str, u64> = sockets
         .iter()
         .filter(listens)
         .filter_map(|socket| Some((socket.name.as_deref()?, socket.inode)))
-        .filter(|(name, _)| !OF_THE_SYSTEM.iter().any(|part| name.contains(part)))
+        .filter(|(name, inode)| is_open(*inode) && !OF_THE_SYSTEM.iter().any(|part| name.contains(part)))
         .collect();
     let accepted = sockets.iter().filter(|socket| !listens(socket));
     let mut found = ByListener::new();

@@ -7,8 +7,8 @@ use record::watch::Wait;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-/// The least time between two listings.
-const LEAST: Duration = Duration::from_millis(200);
+/// The least time between two listings: a connection made for one request may be gone with it, and who waits for it then waits for nobody knows what.
+const LEAST: Duration = Duration::from_millis(20);
 /// So many times as long as a listing took passes before the next one: at most 2 % of the time.
 const REST: u32 = 50;
 
@@ -49,7 +49,7 @@ impl Ends {
                 }
             }
             // A TCP socket made since the last listing, or one of another kind: the next listing says.
-            Ok(None) | Err(_) => return other(),
+            Ok(None) | Err(_) => return Wait::Socket,
         };
         self.known.insert(inode, wait.clone());
         wait
@@ -63,10 +63,6 @@ impl Ends {
         let named = sockets.iter().filter(|socket| socket.inode != 0);
         self.known.extend(named.map(|socket| (socket.inode.into(), end(socket, &ports))));
     }
-}
-
-fn other() -> Wait {
-    Wait::Other { what: "socket".to_owned() }
 }
 
 /// A connection from a port that is listened to was accepted there.

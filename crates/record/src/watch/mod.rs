@@ -142,6 +142,8 @@ pub struct Subject {
     pub java: Option<String>,
     /// Its processes are a PostgreSQL server's.
     pub is_postgres: bool,
+    /// It is a Go program, whose runtime hands out work to its threads by itself: those that wait for another have none.
+    pub is_go: bool,
 }
 
 /// What a watched process is to the load.

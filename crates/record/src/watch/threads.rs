@@ -61,6 +61,8 @@ pub enum Wait {
         /// Where the connection leads; `unix` and a path, or `unix`, for a local socket.
         address: String,
     },
+    /// For bytes of a connection that was gone before it was known where it leads, as one made for a single request may be.
+    Socket,
     /// For bytes of a connection that was made to the process.
     Client,
     /// For a connection (accept(2)).
@@ -121,6 +123,7 @@ impl std::fmt::Display for Wait {
             Self::Sleep => "sleeps".to_owned(),
             Self::Disk { what } => format!("waits for a disk ({what})"),
             Self::PageFault => "waits for a page of memory".to_owned(),
+            Self::Socket => "waits in a short connection".to_owned(),
             Self::Pipe => "waits for a pipe".to_owned(),
             Self::Child => "waits for a child process".to_owned(),
             Self::Other { what } => format!("waits in {what}"),

@@ -2,7 +2,7 @@ use super::*;
 use record::{Outcome, Purpose, Recovery};
 
 /// Ten seconds at 1,000/s, all answered after 5 ms, five outstanding throughout.
-fn calm() -> TrialResult {
+pub(crate) fn calm() -> TrialResult {
     let mut total = Slice { due: 10_000, sent: 10_000, outstanding: vec![5.0; 100], ..Slice::default() };
     total.outcomes.add(Outcome::Ok, 10_000);
     total.response.record_many(Nanos::from_millis(5), 10_000);

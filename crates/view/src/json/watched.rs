@@ -37,6 +37,7 @@ fn of_place(place: &PlaceSeen) -> Value {
             "processors": rate_value(subject.cpus),
             "java": subject.java,
             "is_postgres": subject.is_postgres,
+            "is_go": subject.is_go,
         })).collect::<Vec<_>>(),
         "postgres": watched.postgres.as_ref().map(|postgres| json!({
             "address": postgres.address,

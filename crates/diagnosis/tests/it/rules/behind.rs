@@ -69,6 +69,7 @@ fn all_workers_behind_a_proxy_are_taken() {
         diagnosis.stations.iter().find(|station| station.gave).is_some_and(|gave| gave.name == "4 workers")
     );
     assert_eq!(diagnosis.chain, ["nginx", "4 workers", "time"]);
+    assert!(diagnosis.next.iter().any(|advice| advice.contains("pm.max_children")), "{:?}", diagnosis.next);
     let inside = diagnosis.findings.iter().find(|finding| finding.cause == Cause::Inside);
     assert!(inside.is_none_or(|finding| finding.follows_from == Some(Cause::Workers)), "{diagnosis:#?}");
 }
@@ -95,4 +96,30 @@ fn one_event_loop_behind_a_proxy_has_no_rest() {
     expect(&diagnosis, Cause::Cpu);
     let said = &diagnosis.sentences[0];
     assert!(said.contains("one event loop of node behind nginx, which keeps one processor busy"), "{said}");
+}
+
+/// Caddy before eight threads of gunicorn, as it was seen: "6.6 of caddy's 7.1 workers wait for one lock". Go's threads wait so for work.
+#[test]
+fn threads_of_go_that_have_no_work_wait_for_no_lock() {
+    let caddy = |waiting: f64, behind: f64, connections: u32| {
+        let python = group("gunicorn", 0.05, &[(Wait::Events, 11.0 - behind), (Wait::Sleep, behind)]);
+        let mut window = nginx_before(python, connections);
+        window.subjects[0].groups = vec![group(
+            "caddy",
+            0.06,
+            &[(futex(None), waiting), (Wait::Events, 0.9), (futex(Some(10)), 0.1), (Wait::Running, 0.1)],
+        )];
+        window
+    };
+    let mut watched = watched_behind_nginx("python3.11");
+    watched.subjects[0] = Subject { name: "caddy".to_owned(), is_go: true, ..watched.subjects[0].clone() };
+    let loads = vec![
+        load(45.7, 45.7, 5.1, 102, caddy(5.9, 4.6, 6)),
+        load(98.0, 78.0, 19.2, 250, caddy(6.6, 7.92, 20)),
+    ];
+    let diagnosis = judge(watched, loads);
+    expect(&diagnosis, Cause::Workers);
+    let said = &diagnosis.sentences[0];
+    assert!(said.starts_with("All 8 workers of python3.11 behind caddy are taken"), "{said}");
+    assert!(diagnosis.findings.iter().all(|finding| finding.cause != Cause::Lock), "{diagnosis:#?}");
 }

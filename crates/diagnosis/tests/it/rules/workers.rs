@@ -4,6 +4,24 @@ use crate::hand::*;
 use record::watch::{Group, Role, State, Subject, Wait, Watched, Window};
 use record::{Cause, Diagnosis};
 
+/// Puma's five threads, each asleep for 50 ms: Ruby sleeps as it waits for its interpreter, and "only one of 5 computes at a time" was said with high
+/// confidence of one that used 0.03 of a processor.
+#[test]
+fn threads_of_ruby_that_sleep_do_not_wait_for_its_interpreter() {
+    let puma = |asleep: f64| {
+        let states = [(futex(Some(1)), asleep), (futex(None), 5.0 - asleep)];
+        let group = Group { name: "puma srv tp N".to_owned(), ..workers(0.03, 0.01, &states) };
+        second(vec![group])
+    };
+    let subject =
+        Subject { pid: 1, role: Role::Service, name: "ruby3.1".to_owned(), cpus: CPUS, ..Subject::default() };
+    let about = Watched { level: record::watch::Level::Full, subjects: vec![subject], ..Watched::default() };
+    let loads = vec![load(62.0, 62.0, 3.0, 51, puma(3.1)), load(107.0, 98.0, 14.0, 150, puma(4.95))];
+    let diagnosis = judge(about, loads);
+    expect(&diagnosis, Cause::Workers);
+    assert!(diagnosis.sentences[0].starts_with("All 5 workers of ruby3.1 are taken"), "{diagnosis:#?}");
+}
+
 #[test]
 fn workers_that_sleep_or_wait_for_another_service() {
     let well = || {

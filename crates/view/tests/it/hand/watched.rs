@@ -25,6 +25,7 @@ pub fn watched() -> Watched {
                 cpus: 2.0,
                 java: Some("25.0.3+9".to_owned()),
                 is_postgres: false,
+                is_go: false,
             },
             Subject {
                 role: Role::Downstream,
@@ -36,6 +37,7 @@ pub fn watched() -> Watched {
                 cpus: 1.5,
                 java: None,
                 is_postgres: true,
+                is_go: false,
             },
         ],
         postgres: Some(PostgresInfo {
