@@ -1,7 +1,6 @@
 //! The kernel's own list of sockets (sock_diag(7)), asked over netlink: some 20 times cheaper than
 //! /proc/net/tcp, which walks a whole hash table to write text, and with the backlog of listening sockets.
 
-use crate::local::{self, Local};
 use procfs::{Socket, State};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
@@ -16,9 +15,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The longest that one listing may take; 40,000 connections take some 20 ms.
-const LONGEST: Duration = Duration::from_millis(250);
-/// The most sockets kept by [`tcp`]: some 100 bytes each.
-const MOST: usize = 100_000;
+pub(crate) const LONGEST: Duration = Duration::from_millis(250);
+/// The most sockets kept of one listing: some 100 bytes each.
+pub(crate) const MOST: usize = 100_000;
 /// What one read takes: the kernel fills up to 32 KiB.
 const BUFFER: usize = 1 << 16;
 
@@ -86,22 +85,16 @@ impl Diag {
     pub fn each(&mut self, states: &[State], visit: &mut dyn FnMut(Socket)) -> io::Result<()> {
         let until = Instant::now() + LONGEST;
         let mut each = |body: &[u8]| socket(body).into_iter().for_each(&mut *visit);
-        self.dump(&request(AF_INET, states), until, &mut each)?;
-        match self.dump(&request(AF_INET6, states), until, &mut each) {
+        self.ask(&request(AF_INET, states), until, &mut each)?;
+        match self.ask(&request(AF_INET6, states), until, &mut each) {
             // A kernel without IPv6.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         }
     }
 
-    /// Calls `visit` with each local socket in one of the states, under the same conditions.
-    pub fn each_local(&mut self, states: &[State], visit: &mut dyn FnMut(Local)) -> io::Result<()> {
-        let mut each = |body: &[u8]| local::read(body).into_iter().for_each(&mut *visit);
-        self.dump(&local::request(REQUEST_DUMP, bits(states), 0), Instant::now() + LONGEST, &mut each)
-    }
-
-    /// Sends a request, and calls `visit` with what the kernel says of each socket.
-    fn dump(&mut self, request: &[u8], until: Instant, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    /// Sends a request, and calls `visit` with what the kernel says of each socket, under the same conditions.
+    pub fn ask(&mut self, request: &[u8], until: Instant, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         send(&self.socket, request, SendFlags::empty())?;
         loop {
             if Instant::now() > until {
@@ -125,17 +118,6 @@ fn request(family: u8, states: &[State]) -> [u8; REQUEST] {
     bytes[HEADER + 1] = IPPROTO_TCP;
     bytes[HEADER + 4..HEADER + 8].copy_from_slice(&bits(states).to_ne_bytes());
     bytes
-}
-
-/// The local sockets in these states of torment's own network namespace; at most 100,000.
-pub(crate) fn locals(states: &[State]) -> io::Result<Vec<Local>> {
-    let mut sockets = Vec::new();
-    Diag::open()?.each_local(states, &mut |socket| {
-        if sockets.len() < MOST {
-            sockets.push(socket);
-        }
-    })?;
-    Ok(sockets)
 }
 
 /// Reads the messages of one datagram, each of a socket; true if the last one says that it is done.

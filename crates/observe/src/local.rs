@@ -1,13 +1,13 @@
 //! Local sockets, as the kernel lists them (sock_diag(7), `unix_diag`).
 
-use crate::diag::{HEADER, SOCK_DIAG_BY_FAMILY, messages};
+use crate::diag::{Diag, HEADER, LONGEST, MOST, REQUEST_DUMP, SOCK_DIAG_BY_FAMILY, bits, messages};
 use procfs::State;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a local socket's name follows where addresses are told, as PostgreSQL's do.
 pub(crate) const LOCAL: &str = "unix ";
@@ -51,8 +51,17 @@ pub(crate) fn local(inode: u64) -> io::Result<Option<Local>> {
     Ok(found)
 }
 
+/// The local sockets in these states of torment's own network namespace; at most 100,000.
+pub(crate) fn locals(states: &[State]) -> io::Result<Vec<Local>> {
+    let mut sockets = Vec::new();
+    Diag::open()?.ask(&request(REQUEST_DUMP, bits(states), 0), Instant::now() + LONGEST, &mut |body| {
+        sockets.extend(read(body).filter(|_| sockets.len() < MOST));
+    })?;
+    Ok(sockets)
+}
+
 /// `struct nlmsghdr` and `struct unix_diag_req`: the socket with this inode, or with other flags all in these states.
-pub(crate) fn request(flags: u16, states: u32, inode: u32) -> [u8; REQUEST] {
+fn request(flags: u16, states: u32, inode: u32) -> [u8; REQUEST] {
     let mut request = [0_u8; REQUEST];
     request[..4].copy_from_slice(&(REQUEST as u32).to_ne_bytes());
     request[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
@@ -98,7 +107,6 @@ fn name(value: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::locals;
     use proptest::prelude::*;
     use rustix::fs::fstat;
     use std::os::fd::AsFd;

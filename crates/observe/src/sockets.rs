@@ -5,9 +5,9 @@ mod owners;
 #[cfg(test)]
 mod tests;
 
-use crate::diag::{locals, tcp};
+use crate::diag::tcp;
 use crate::finder::{Listing, of_process};
-use crate::local::{LOCAL, Local};
+use crate::local::{LOCAL, Local, locals};
 use crate::said::Unobservable;
 use crate::scene::{Cast, Scene};
 use crate::source::Source;

@@ -4,7 +4,7 @@ use crate::go;
 use crate::symbols::Symbols;
 use crate::v8::METADATA;
 use object::elf::{FileHeader64, PF_X, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT};
-use object::read::elf::{ElfFile, Sym, SymbolTable};
+use object::read::elf::{ElfFile, FileHeader as _, Sym, SymbolTable};
 use object::{Endianness, Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SegmentFlags};
 use std::fs::File;
 use std::ops::Range;
@@ -69,8 +69,14 @@ pub struct UnwindTables {
 pub fn is_go(program: &Path) -> bool {
     let Ok(file) = File::open(program) else { return false };
     let cache = ReadCache::new(file);
-    let parsed = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache);
-    parsed.is_ok_and(|file| GO_TABLES.iter().any(|name| file.section_by_name(name).is_some()))
+    // Only the names of its sections are read.
+    let is_one = || {
+        let header = FileHeader64::<Endianness>::parse(&cache).ok()?;
+        let endian = header.endian().ok()?;
+        let sections = header.sections(endian, &cache).ok()?;
+        GO_TABLES.iter().find(|name| sections.section_by_name(endian, name.as_bytes()).is_some())
+    };
+    is_one().is_some()
 }
 
 impl Elf {
