@@ -7,7 +7,6 @@ use crate::way;
 use crate::words::{list, number};
 use record::watch::{Level, Wait};
 use record::{Arithmetic, Cause, Diagnosis, Finding, NoFinding, Prediction};
-use std::cmp::Ordering;
 use units::Rate;
 
 /// Below this a finding is no verdict.
@@ -83,7 +82,10 @@ struct FoundAt<'a, 'c> {
     also: Vec<&'a str>,
 }
 
-/// What the rules find at all places, each cause once: where it is surest, but behind the service before the service itself, which waits for that.
+/// Who waits for somebody looks as full as that one: behind the service such a finding goes before one that is no surer by more than this.
+const BEHIND_BY: f64 = 0.2;
+
+/// What the rules find at all places, each cause once: where it is surest.
 fn all<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<FoundAt<'a, 'c>> {
     let of_case = |case: &'a Case<'c>| {
         let rules = if case.front.is_some() { rules::BEHIND } else { rules::ALL };
@@ -92,8 +94,12 @@ fn all<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<FoundAt<'a,
     };
     let mut all: Vec<FoundAt<'a, 'c>> = behind.iter().chain(cases).flat_map(of_case).collect();
     all.retain(|FoundAt { found, .. }| found.confidence.value() >= BELIEVED || found.cause == Cause::Inside);
-    let rank = |at: &FoundAt<'a, 'c>| (at.case.front.is_some(), at.found.confidence.value());
-    all.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(Ordering::Equal));
+    let waits = |cause: Cause| matches!(cause, Cause::Workers | Cause::Disk | Cause::AcceptQueue);
+    let sure = |FoundAt { found, case, .. }: &FoundAt<'a, 'c>| {
+        let ahead = case.front.is_some() && waits(found.cause);
+        found.confidence.value() + if ahead { BEHIND_BY } else { 0.0 }
+    };
+    all.sort_by(|a, b| sure(b).total_cmp(&sure(a)));
     let mut named: Vec<FoundAt<'a, 'c>> = Vec::new();
     for next in all {
         match named.iter_mut().find(|known| known.found.cause == next.found.cause) {

@@ -103,9 +103,9 @@ impl Finder {
         }
         if !self.trees[0].members.is_empty() {
             let more = self.downstream.look(&mut self.trees);
-            for (address, first) in more {
+            for (listens, first) in more {
                 let pids = self.trees.last().map(Tree::pids).unwrap_or_default();
-                let subject = about(Role::Downstream, first, &pids, vec![address]);
+                let subject = about(Role::Downstream, first, &pids, listens);
                 self.change(format!("the service talks to process {first} ({})", subject.name));
                 self.scene.subjects.push(Cast { about: subject, pids });
                 self.others.clear();

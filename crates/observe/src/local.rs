@@ -16,9 +16,11 @@ const REQUEST: usize = HEADER + 24;
 const MESSAGE: usize = 16;
 const REQUEST_ONE: u16 = 1; // NLM_F_REQUEST
 const AF_UNIX: u8 = 1;
-const SHOWN: u8 = 1 | 4 | 16; // UDIAG_SHOW_NAME, UDIAG_SHOW_PEER, UDIAG_SHOW_RQLEN
+const ENDS: u8 = 1 | 4; // UDIAG_SHOW_NAME, UDIAG_SHOW_PEER
+const QUEUES: u8 = 8 | 16; // UDIAG_SHOW_ICONS, UDIAG_SHOW_RQLEN
 const NAME: u16 = 0;
 const PEER: u16 = 2;
+const WAITING: u16 = 3;
 const QUEUE: u16 = 4;
 
 /// One local socket.
@@ -34,6 +36,8 @@ pub(crate) struct Local {
     pub peer: Option<u64>,
     /// Of a listening one the connections not yet accepted, and how many may be.
     pub queue: (u32, u32),
+    /// The other ends of those, by their inodes.
+    pub waiting: Vec<u64>,
 }
 
 /// The local socket with this inode; none if there is none.
@@ -42,7 +46,7 @@ pub(crate) fn local(inode: u64) -> io::Result<Option<Local>> {
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG))?;
     set_socket_timeout(&socket, Timeout::Recv, Some(Duration::from_millis(50)))?;
-    send(&socket, &request(REQUEST_ONE, u32::MAX, inode), SendFlags::empty())?;
+    send(&socket, &request(REQUEST_ONE, u32::MAX, inode, ENDS), SendFlags::empty())?;
     let mut answer = [0_u8; 1024];
     let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
     let mut found = None;
@@ -54,14 +58,18 @@ pub(crate) fn local(inode: u64) -> io::Result<Option<Local>> {
 /// The local sockets in these states of torment's own network namespace; at most 100,000.
 pub(crate) fn locals(states: &[State]) -> io::Result<Vec<Local>> {
     let mut sockets = Vec::new();
-    Diag::open()?.ask(&request(REQUEST_DUMP, bits(states), 0), Instant::now() + LONGEST, &mut |body| {
-        sockets.extend(read(body).filter(|_| sockets.len() < MOST));
-    })?;
+    Diag::open()?.ask(
+        &request(REQUEST_DUMP, bits(states), 0, ENDS | QUEUES),
+        Instant::now() + LONGEST,
+        &mut |body| {
+            sockets.extend(read(body).filter(|_| sockets.len() < MOST));
+        },
+    )?;
     Ok(sockets)
 }
 
 /// `struct nlmsghdr` and `struct unix_diag_req`: the socket with this inode, or with other flags all in these states.
-fn request(flags: u16, states: u32, inode: u32) -> [u8; REQUEST] {
+fn request(flags: u16, states: u32, inode: u32, shown: u8) -> [u8; REQUEST] {
     let mut request = [0_u8; REQUEST];
     request[..4].copy_from_slice(&(REQUEST as u32).to_ne_bytes());
     request[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
@@ -69,7 +77,7 @@ fn request(flags: u16, states: u32, inode: u32) -> [u8; REQUEST] {
     request[HEADER] = AF_UNIX;
     request[HEADER + 4..HEADER + 8].copy_from_slice(&states.to_ne_bytes());
     request[HEADER + 8..HEADER + 12].copy_from_slice(&inode.to_ne_bytes());
-    request[HEADER + 12] = SHOWN;
+    request[HEADER + 12] = shown;
     request[HEADER + 16..].fill(0xff); // whatever its cookie
     request
 }
@@ -79,13 +87,15 @@ pub(crate) fn read(body: &[u8]) -> Option<Local> {
     let u16_at = |at: usize| Some(u16::from_ne_bytes(body.get(at..at + 2)?.try_into().ok()?));
     let u32_of = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_ne_bytes);
     let inode = u32_of(body.get(4..8)?)?.into();
-    let mut found = Local { inode, state: State(body[2]), name: None, peer: None, queue: (0, 0) };
+    let mut found =
+        Local { inode, state: State(body[2]), name: None, peer: None, queue: (0, 0), waiting: Vec::new() };
     let mut at = MESSAGE;
     while let (Some(length), Some(kind)) = (u16_at(at), u16_at(at + 2)) {
         let Some(value) = body.get(at + 4..at + usize::from(length)) else { break };
         match kind {
             NAME if !value.is_empty() => found.name = Some(name(value)),
             PEER => found.peer = u32_of(value).map(u64::from),
+            WAITING => found.waiting = value.chunks_exact(4).filter_map(u32_of).map(u64::from).collect(),
             QUEUE if value.len() == 8 => {
                 found.queue = (u32_of(&value[..4]).unwrap_or(0), u32_of(&value[4..]).unwrap_or(0));
             }
@@ -130,19 +140,21 @@ mod tests {
             name,
             peer: Some(peer),
             queue: (0, 0),
+            waiting: Vec::new(),
         };
         let name = Some(path.display().to_string());
         let (at_client, at_server) = (inode(&client), inode(&server));
         let ends = [connected(at_client, None, at_server), connected(at_server, name.clone(), at_client)];
-        assert_eq!([one(at_client), one(at_server)].map(|end| Local { queue: (0, 0), ..end }), ends);
+        assert_eq!([one(at_client), one(at_server)], ends);
         assert_eq!(local(u64::from(u32::MAX)).expect("the kernel answers"), None);
-        let _waits = [UnixStream::connect(&path), UnixStream::connect(&path)];
+        let waits = [1, 2].map(|_| UnixStream::connect(&path).expect("it listens"));
         let mut all = locals(&[State::LISTEN, State::ESTABLISHED]).expect("the kernel lists them");
         all.retain(|socket| socket.name == name);
         assert_eq!(all.len(), 2, "what nobody has accepted stands in the queue only: {all:?}");
         let listening = all.iter().find(|socket| socket.state == State::LISTEN).expect("it listens");
         assert_eq!((listening.inode, listening.queue.0), (inode(&listener), 2));
         assert!(listening.queue.1 >= 2, "{listening:?}");
+        assert_eq!(listening.waiting, waits.each_ref().map(inode));
     }
 
     proptest! {

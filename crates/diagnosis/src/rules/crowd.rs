@@ -109,8 +109,9 @@ pub(super) fn waiting_fact(case: &Case<'_>, crowd: &Crowd) -> record::Evidence {
 
 pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
     let load = &case.bad.load;
+    let who = if case.front.is_some() { case.name() } else { "the service" };
     fact(format!(
-        "{} requests are outstanding on average, the service uses {} of {} processors",
+        "{} requests are outstanding on average, {who} uses {} of {} processors",
         number(load.outstanding),
         number(case.cpu()),
         number(case.cpus())
@@ -165,7 +166,9 @@ pub(super) fn waits_in_application(at: &ThreadsAt) -> bool {
 /// A peer with the name of the process that is there, if that is watched.
 pub(crate) fn named(case: &Case<'_>, peer: &str) -> String {
     let port = |address: &str| address.rsplit_once(':').map(|(_, port)| port.to_owned());
-    let subject = case.watched.subjects.iter().skip(1).find(|subject| {
+    // Nobody talks to who is before it.
+    let others = if case.front.is_some() { 2 } else { 1 };
+    let subject = case.watched.subjects.iter().skip(others).find(|subject| {
         subject
             .listens
             .iter()

@@ -55,16 +55,14 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
     database::idle_in_transaction,
 ];
 
-/// Those that are asked of whom the service talks to, too.
+/// Those that are asked of whom the service talks to, too. How many requests are there is not known: a lock and a pool are not told from threads
+/// without work, and what a machine or a user lacks is not told from what it lacks.
 pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<Found>] = &[
     refusals::accept_queue,
-    refusals::tasks,
-    refusals::memory,
     refusals::descriptors,
     processors::quota,
     processors::cpu,
     interpreter::interpreter,
-    pool::pool,
     outside::workers,
     outside::disk,
 ];

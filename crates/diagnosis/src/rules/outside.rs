@@ -94,7 +94,7 @@ fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
     (others > 0.0).then(|| fact(text).seen(others, 1.0, "threads", source::SWEEP))
 }
 
-/// How programs call the number of their workers.
+/// What programs call the number of their workers.
 const SETTINGS: [(&str, &str); 8] = [
     ("php-fpm", "pm.max_children"),
     ("apache2", "MaxRequestWorkers"),

@@ -1,5 +1,6 @@
 //! Processors: a quota before the processors themselves, for the threads look the same.
 
+use super::crowd::LEAST;
 use super::interpreter;
 use super::neighbour::others;
 use crate::carriers::{Carriers, carriers, few, starved};
@@ -123,7 +124,9 @@ fn beside(case: &Case<'_>, window: &Window) -> f64 {
 }
 
 pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
-    if others(case).is_some() {
+    // Whom the service talks to may be busy with something else.
+    let is_idle = case.front.is_some() && case.bad.load.outstanding < LEAST;
+    if is_idle || others(case).is_some() {
         return None;
     }
     let found = |carriers: Carriers<'_>| carriers.found(case);

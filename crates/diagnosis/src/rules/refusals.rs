@@ -19,7 +19,9 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
     let full = |subject: &SubjectWindow| subject.listeners.iter().any(|l| l.queued > l.backlog);
     let there = case.bad.service();
     let listener = there.listeners.iter().max_by_key(|l| l.queued)?;
-    let overflows = case.bad.all.network.map_or(0, |network| network.listen_overflows);
+    // Of all sockets there are, and so not of whom the service talks to.
+    let network = case.bad.all.network.filter(|_| case.front.is_none());
+    let overflows = network.map_or(0, |network| network.listen_overflows);
     if !full(there) && (overflows == 0 || listener.queued * 2 < listener.backlog) {
         return None;
     }

@@ -12,8 +12,14 @@ use std::net::SocketAddr;
 
 /// The most that are followed.
 const MOST: usize = 3;
-/// Parts of the names of local sockets behind which the system itself is: its journal, its buses, its names.
-const OF_THE_SYSTEM: [&str; 4] = units::texts!["/systemd/" "dbus" "/bus" "/nscd/"];
+/// Parts of the names of local sockets behind which the system itself is: its journal, its buses, its names, its screen and sound, its containers.
+const OF_THE_SYSTEM: [&str; 8] = units::texts![
+    "/systemd/" "/dbus" "/nscd/" "/sss/" ".X11-unix/" "/pulse/" "/docker.sock" "/containerd"
+];
+/// The session's own bus.
+const BUS: &str = "/bus";
+/// Every how many looks who was seen not to be the service's is looked at once more: its connections may have been gone by then.
+const JUDGED_AGAIN: u32 = 20;
 
 /// Connections by the listening socket that took them, and what that is called.
 type ByListener = BTreeMap<u64, (String, Vec<u64>)>;
@@ -52,13 +58,16 @@ impl Downstream {
     }
 
     /// Looks for processes that the service, the first tree, talks to and that are in none yet. Adds a tree for each;
-    /// gives where the service finds them and the first process of each.
+    /// gives where they listen and the first process of each.
     ///
     /// The first ten looks list all sockets, later ones every fifth: there may be many.
-    pub fn look(&mut self, trees: &mut Vec<Tree>) -> Vec<(String, u32)> {
+    pub fn look(&mut self, trees: &mut Vec<Tree>) -> Vec<(Vec<String>, u32)> {
         self.looks = self.looks.wrapping_add(1);
         if trees.len() > MOST || (self.looks > 10 && !self.looks.is_multiple_of(5)) {
             return Vec::new();
+        }
+        if self.looks <= 10 || self.looks.is_multiple_of(JUDGED_AGAIN) {
+            self.judged.clear();
         }
         let states = [State::LISTEN, State::ESTABLISHED];
         let sockets = self.sockets(&trees[0], &states);
@@ -84,8 +93,13 @@ impl Downstream {
             let first = first_ones(&held.pids);
             let known = first.iter().any(|pid| trees.iter().any(|tree| tree.members.contains_key(pid)));
             if let Some(pid) = first.first().copied().filter(|_| !known && trees.len() <= MOST) {
-                trees.push(Tree::of(&first));
-                more.push((at, pid));
+                let tree = Tree::of(&first);
+                let mut listens = self.listens_of(&tree);
+                if listens.is_empty() || at.starts_with(LOCAL) {
+                    listens.push(at);
+                }
+                trees.push(tree);
+                more.push((listens, pid));
                 break;
             }
         }
@@ -111,21 +125,25 @@ fn by_listener(sockets: &[Socket], is_open: impl Fn(u64) -> bool) -> ByListener 
     found
 }
 
-/// The same of local sockets, but for those of the system.
+fn is_of_the_system(name: &str) -> bool {
+    name.ends_with(BUS) || OF_THE_SYSTEM.iter().any(|part| name.contains(part))
+}
+
+/// The same of local sockets, but for those of the system; with those that wait to be accepted.
 fn by_local_listener(sockets: &[Local], is_open: impl Fn(u64) -> bool) -> ByListener {
     let listens = |socket: &&Local| socket.state == State::LISTEN;
     let listeners: HashMap<&str, u64> = sockets
         .iter()
         .filter(listens)
         .filter_map(|socket| Some((socket.name.as_deref()?, socket.inode)))
-        .filter(|(name, inode)| is_open(*inode) && !OF_THE_SYSTEM.iter().any(|part| name.contains(part)))
+        .filter(|(name, inode)| is_open(*inode) && !is_of_the_system(name))
         .collect();
-    let accepted = sockets.iter().filter(|socket| !listens(socket));
     let mut found = ByListener::new();
-    for (name, made) in accepted.filter_map(|socket| Some((socket.name.as_deref()?, socket.peer?))) {
+    for socket in sockets.iter().filter(|socket| socket.peer.is_some() || !socket.waiting.is_empty()) {
+        let Some(name) = socket.name.as_deref() else { continue };
         if let Some(listener) = listeners.get(name) {
             let (_, its) = found.entry(*listener).or_insert_with(|| (format!("{LOCAL}{name}"), Vec::new()));
-            its.push(made);
+            its.extend(socket.peer.iter().chain(&socket.waiting));
         }
     }
     found

@@ -12,6 +12,9 @@ const LEAST: Duration = Duration::from_millis(20);
 /// So many times as long as a listing took passes before the next one: at most 2 % of the time.
 const REST: u32 = 50;
 
+/// Local sockets kept; they are few, or made for a moment.
+const MOST_LOCAL: usize = 4096;
+
 const STATES: [State; 4] = [State::LISTEN, State::ESTABLISHED, State::SYN_SENT, State::CLOSE_WAIT];
 
 /// The sockets of one network namespace, by inode.
@@ -19,40 +22,48 @@ const STATES: [State; 4] = [State::LISTEN, State::ESTABLISHED, State::SYN_SENT, 
 pub(crate) struct Ends {
     listing: Listing,
     known: HashMap<u64, Wait>,
+    /// The same of local ones; the kernel gives no number twice.
+    local: HashMap<u64, Wait>,
     again: Instant,
 }
 
 impl Ends {
     pub fn new(listing: Listing) -> Self {
-        Self { listing, known: HashMap::new(), again: Instant::now() }
+        Self { listing, known: HashMap::new(), local: HashMap::new(), again: Instant::now() }
     }
 
     /// What somebody waits for who waits at this socket.
     pub fn wait(&mut self, inode: u64) -> Wait {
-        if let Some(wait) = self.known.get(&inode) {
+        if let Some(wait) = self.known.get(&inode).or_else(|| self.local.get(&inode)) {
             return wait.clone();
-        }
-        let now = Instant::now();
-        if now >= self.again {
-            self.list();
-            self.again = now + LEAST.max(now.elapsed() * REST);
-            if let Some(wait) = self.known.get(&inode) {
-                return wait.clone();
-            }
         }
         let wait = match local(inode) {
             Ok(Some(Local { name: Some(_), .. })) => Wait::Client,
             Ok(Some(Local { name: None, peer, .. })) => {
                 let path = peer.and_then(|inode| local(inode).ok().flatten()).and_then(|end| end.name);
-                Wait::Peer {
-                    address: path.map_or_else(|| "unix".to_owned(), |path| format!("{LOCAL}{path}")),
-                }
+                // Nobody has accepted it yet, or it has no name.
+                let Some(path) = path else { return Wait::Peer { address: LOCAL.trim_end().to_owned() } };
+                Wait::Peer { address: format!("{LOCAL}{path}") }
             }
-            // A TCP socket made since the last listing, or one of another kind: the next listing says.
-            Ok(None) | Err(_) => return Wait::Socket,
+            Ok(None) | Err(_) => return self.listed(inode),
         };
-        self.known.insert(inode, wait.clone());
+        if self.local.len() >= MOST_LOCAL {
+            self.local.clear();
+        }
+        self.local.insert(inode, wait.clone());
         wait
+    }
+
+    /// The same of one that is not known yet, and not local.
+    fn listed(&mut self, inode: u64) -> Wait {
+        let now = Instant::now();
+        if now < self.again {
+            return Wait::Socket;
+        }
+        self.list();
+        self.again = now + LEAST.max(now.elapsed() * REST);
+        // One that is not on a list made while somebody waits there is of another kind, such as UDP.
+        self.known.get(&inode).cloned().unwrap_or_else(|| Wait::Other { what: "socket".to_owned() })
     }
 
     fn list(&mut self) {

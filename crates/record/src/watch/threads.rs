@@ -123,7 +123,7 @@ impl std::fmt::Display for Wait {
             Self::Sleep => "sleeps".to_owned(),
             Self::Disk { what } => format!("waits for a disk ({what})"),
             Self::PageFault => "waits for a page of memory".to_owned(),
-            Self::Socket => "waits in a short connection".to_owned(),
+            Self::Socket => "waits on a connection that closed before it was identified".to_owned(),
             Self::Pipe => "waits for a pipe".to_owned(),
             Self::Child => "waits for a child process".to_owned(),
             Self::Other { what } => format!("waits in {what}"),
