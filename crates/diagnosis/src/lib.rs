@@ -1,8 +1,8 @@
 //! What gave first: recorded windows ▶ evidence ▶ a verdict.
 //!
 //! [`Recording`] folds a run's events; [`diagnose`] divides it into where the target was well and where it
-//! was degraded (`steps`), merges the windows of each (`record::catalogue`), asks every rule (`rules`), also of whom the service talks to (`behind`), and orders what
-//! they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
+//! was degraded (`steps`), merges the windows of each (`record::catalogue`), asks every rule (`rules`), some also about whom the
+//! service talks to (`behind`), and orders what they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
 //! what was recorded, so that a better one can judge an old run anew.
 
 mod behind;

@@ -322,7 +322,7 @@ impl CapacityTrials {
             let side = if good <= bad { 1.0 - BESIDE * width } else { 1.0 + BESIDE * width };
             Want::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
         } else if self.moves() && bad >= BAD_MOVING && self.most() < least.middle * (1.0 - width / 2.0) {
-            // No more is said to be held than was held once: what by all else is known to be is tried.
+            // No more is said to be held than was held once: what all trials together say is held is tried.
             Want::Final(clamp(least.middle))
         } else if self.moves() {
             // Above all that it can do, every trial measures; further above, only the queue is longer.
