@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::condition::Condition;
 use crate::processors::FULL;
+use crate::programs::{More, program};
 use record::watch::{Group, Wait};
 
 /// A thread that always wants a processor, and has one this share of the time, is a limit by itself.
@@ -68,7 +69,7 @@ pub(crate) fn few<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
 
 /// Whether they waited for nothing but events where the service was well.
 fn were_waiting(case: &Case<'_>, group: &Group, threads: f64) -> bool {
-    let known = known(case);
+    let known = case.about().and_then(program).filter(|program| program.processes.is_some());
     let is_loop = |side: &Condition<'_>| {
         let before = side.service().groups.iter().find(|before| before.name == group.name);
         before.is_some_and(|before| {
@@ -91,50 +92,9 @@ pub(crate) fn of(group: &Group, wait: &Wait) -> f64 {
     group.states.iter().filter(|state| state.wait == *wait).map(|state| state.threads).sum()
 }
 
-/// What has to be said to a service to have so many of a thing.
-pub(crate) type More = fn(u32) -> String;
-
-/// A program whose requests are served by processes of one loop, or of one interpreter, each.
-struct Known {
-    name: &'static str,
-    /// Whatever its other threads do, those that carry it are event loops.
-    loops: bool,
-    more: More,
-}
-
-const KNOWN: [Known; 10] = [
-    Known { name: "uvicorn", loops: true, more: |n| format!("uvicorn --workers {n}") },
-    Known { name: "hypercorn", loops: true, more: |n| format!("hypercorn --workers {n}") },
-    Known { name: "daphne", loops: true, more: |n| format!("{n} of it behind a balancer") },
-    Known { name: "gunicorn", loops: false, more: |n| format!("gunicorn --workers {n}") },
-    Known {
-        name: "unicorn",
-        loops: false,
-        more: |n| format!("worker_processes {n} in unicorn's configuration"),
-    },
-    Known { name: "puma", loops: false, more: |n| format!("puma --workers {n}") },
-    Known { name: "nginx", loops: true, more: |n| format!("worker_processes {n} in nginx.conf, or auto") },
-    Known {
-        name: "node",
-        loops: true,
-        more: |n| format!("node:cluster, or {n} processes behind a balancer"),
-    },
-    Known { name: "haproxy", loops: true, more: |n| format!("nbthread {n} in haproxy.cfg") },
-    Known { name: "redis-server", loops: true, more: |n| format!("{n} of it, as a cluster") },
-];
-
-fn known(case: &Case<'_>) -> Option<&'static Known> {
-    let about = case.about()?;
-    let runs = |program: &str| {
-        let words = || about.command.split([' ', '/']);
-        about.name == program || words().any(|word| word == program)
-    };
-    KNOWN.iter().find(|known| runs(known.name))
-}
-
 /// How a service is given more processes, if that is known: so many.
 pub(crate) fn more_of(case: &Case<'_>) -> Option<More> {
-    known(case).map(|known| known.more)
+    program(case.about()?)?.processes
 }
 
 impl Carriers<'_> {

@@ -15,6 +15,7 @@ mod found;
 mod freezes;
 mod frozen;
 mod processors;
+mod programs;
 mod recording;
 mod rules;
 mod steps;

@@ -201,7 +201,7 @@ impl Draft {
         let outstanding = top.one(Key::MaxOutstanding).map(|g| g.count(u32::MAX, "a number of arrivals"));
         let lateness = top.parsed(Key::Lateness)?.unwrap_or(base.lateness);
         if lateness > MAX_LATENESS {
-            return Err(top.complain(Key::Lateness, format!("expected at most {MAX_LATENESS}")));
+            return Err(top.refuse(Key::Lateness, &format!("too long; expected at most {MAX_LATENESS}")));
         }
         Ok(Generator {
             connections,

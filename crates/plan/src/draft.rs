@@ -31,7 +31,9 @@ impl Given {
     /// A whole number from 1 to `most`.
     pub(crate) fn count(&self, most: u32, what: &str) -> Result<u32, Error> {
         match self.whole(1, what)? {
-            number if number > most => Err(self.error(format!("expected at most {most}"))),
+            number if number > most => {
+                Err(self.error(format!("'{}' is too large; expected at most {most}", self.text)))
+            }
             number => Ok(number),
         }
     }
@@ -102,10 +104,9 @@ impl Section {
 
     /// A time above zero.
     pub(crate) fn time(&self, key: Key) -> Result<Option<Nanos>, Error> {
-        let time = self.parsed(key)?;
-        match time {
-            Some(Nanos::ZERO) => Err(self.complain(key, "expected a time above 0, such as 30s")),
-            Some(time) if time > MAX_DURATION => Err(self.complain(key, "expected at most a month")),
+        match self.parsed(key)? {
+            Some(Nanos::ZERO) => Err(self.refuse(key, "too short; expected a time above 0, such as 30s")),
+            Some(time) if time > MAX_DURATION => Err(self.refuse(key, "too long; expected at most a month")),
             time => Ok(time),
         }
     }
@@ -113,10 +114,18 @@ impl Section {
     /// A rate above zero.
     pub(crate) fn rate(&self, key: Key) -> Result<Option<Rate>, Error> {
         match self.parsed(key)? {
-            Some(Rate::ZERO) => Err(self.complain(key, "expected a rate above 0, such as 1000")),
-            Some(rate) if rate > MAX_RATE => Err(self.complain(key, format!("expected at most {MAX_RATE}"))),
+            Some(Rate::ZERO) => Err(self.refuse(key, "too low; expected a rate above 0, such as 1000")),
+            Some(rate) if rate > MAX_RATE => {
+                Err(self.refuse(key, &format!("too high; expected at most {MAX_RATE}")))
+            }
             rate => Ok(rate),
         }
+    }
+
+    /// What a value is that cannot be taken.
+    pub(crate) fn refuse(&self, key: Key, what: &str) -> Error {
+        let text = self.one(key).map_or("", |given| given.text.as_str());
+        self.complain(key, format!("'{text}' is {what}"))
     }
 
     /// Where in its file it begins.

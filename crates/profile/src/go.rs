@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn others_are_no_programs_of_go() {
         assert!(!is_go(Path::new("/proc/self/exe")) && !is_go(Path::new("/proc/self/maps")));
-        assert!(!is_go(Path::new("/nowhere")));
+        assert!(!is_go(Path::new("/proc/nowhere")));
     }
 
     #[test]

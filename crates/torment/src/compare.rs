@@ -2,7 +2,7 @@
 
 use crate::args::{Common, CompareArgs, Format};
 use crate::forms::{self, Forms};
-use crate::kept::{Source, is_file, open};
+use crate::kept::{Source, existing, is_file};
 use crate::{Failure, result, wrong};
 use anyhow::{Context, anyhow};
 use runner::exit;
@@ -17,7 +17,7 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<u8, Failure> {
         )));
     }
     // Two files can be compared where no run was ever kept.
-    let store = if asked.iter().all(|name| is_file(name)) { None } else { Some(open(common)?) };
+    let store = if asked.iter().all(|name| is_file(name)) { None } else { Some(existing(common)?) };
     let sources = asked.iter().map(|name| Source::of(name, store.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let views = sources.iter().map(Source::view).collect::<Result<Vec<_>, _>>()?;
     if views.iter().any(|view| view.kind() == Kind::Sheet) {

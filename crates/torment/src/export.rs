@@ -21,7 +21,7 @@ use view::{Text, Tone};
 use writer::{Format, Writer};
 
 pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
-    let store = kept::open(common)?;
+    let store = kept::existing(common)?;
     let id = store.find(args.run.as_deref().unwrap_or("last"))?;
     if let Some(form) = args.profile {
         return profiles::export(&store, &id, form, args.output.as_deref(), common);

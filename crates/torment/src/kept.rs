@@ -18,6 +18,14 @@ pub fn open(common: &Common) -> Result<Store, store::Error> {
     }
 }
 
+/// The same, to read what is there: a file that somebody names must exist, and is not made.
+pub fn existing(common: &Common) -> Result<Store, store::Error> {
+    match &common.store {
+        Some(path) if !path.exists() => Err(store::Error::Missing { path: path.clone() }),
+        _ => open(common),
+    }
+}
+
 /// Whether a file is meant, and no run of a store.
 pub fn is_file(asked: &str) -> bool {
     Path::new(asked).is_file()

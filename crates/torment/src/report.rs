@@ -68,7 +68,7 @@ impl Written {
 }
 
 pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
-    let store = kept::open(common)?;
+    let store = kept::existing(common)?;
     let id = store.find(args.run.as_deref().unwrap_or("last"))?;
     let form = Form::of(args);
     let usual = || match form {

@@ -2,7 +2,7 @@
 
 use crate::args::{Common, Format, ListArgs, NameArgs, ShowArgs, TagArgs, distinct, explained};
 use crate::forms::{self, Forms};
-use crate::kept::{Source, open};
+use crate::kept::{Source, existing};
 use crate::{Failure, compare, result};
 use anyhow::anyhow;
 use diagnosis::Recording;
@@ -34,7 +34,7 @@ pub fn costs(store: &Store) -> Option<Costs> {
 
 /// What it came to; or the logs of the programs that its plan started.
 pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
-    let store = open(common)?;
+    let store = existing(common)?;
     let source = Source::Kept(&store, store.find(args.run.as_deref().unwrap_or("last"))?);
     let view = source.view()?;
     let is_load = matches!(view.kind(), Kind::Load | Kind::Search);
@@ -71,7 +71,7 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
 
 /// The whole chain of evidence; with `again` by today's rules, without a change to what is stored.
 pub fn explain(asked: &str, again: bool, common: &Common) -> Result<u8, Failure> {
-    let store = open(common)?;
+    let store = existing(common)?;
     let source = Source::Kept(&store, store.find(asked).map_err(or_of_the_machine)?);
     let mut view = source.view()?;
     let mut difference = None;
@@ -102,7 +102,7 @@ fn or_of_the_machine(why: store::Error) -> anyhow::Error {
 }
 
 pub fn list(args: &ListArgs, common: &Common) -> Result<u8, Failure> {
-    let store = open(common)?;
+    let store = existing(common)?;
     let runs = store.list(&args.filter())?;
     let none_fits = runs.is_empty() && store.count()? > 0;
     let lines = || match none_fits {
@@ -130,7 +130,7 @@ pub fn tag(args: &TagArgs, common: &Common) -> Result<u8, Failure> {
 }
 
 fn relabel(asked: &str, common: &Common, change: impl FnOnce(&mut Label)) -> Result<u8, Failure> {
-    let mut store = open(common)?;
+    let mut store = existing(common)?;
     let id = store.find(asked)?;
     let mut label = store.summary(&id)?.label;
     change(&mut label);
@@ -143,7 +143,7 @@ fn relabel(asked: &str, common: &Common, change: impl FnOnce(&mut Label)) -> Res
 }
 
 pub fn remove(asked: &[String], common: &Common) -> Result<u8, Failure> {
-    let store = open(common)?;
+    let store = existing(common)?;
     // All are found before any is removed: a wrong name must not leave half of the work done.
     let ids = asked.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
     for id in ids {

@@ -4,6 +4,7 @@ use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact, stacked, station}
 use crate::case::Case;
 use crate::condition::Moment;
 use crate::found::{Contrast, Found, fact, source};
+use crate::programs::program;
 use crate::way::used;
 use crate::words::{count, number, time};
 use crate::workers::Workers;
@@ -94,32 +95,9 @@ fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
     (others > 0.0).then(|| fact(text).seen(others, 1.0, "threads", source::SWEEP))
 }
 
-/// What programs call the number of their workers.
-const SETTINGS: [(&str, &str); 8] = [
-    ("php-fpm", "pm.max_children"),
-    ("apache2", "MaxRequestWorkers"),
-    ("httpd", "MaxRequestWorkers"),
-    ("gunicorn", "gunicorn --workers, or --threads"),
-    ("unicorn", "worker_processes"),
-    ("puma", "puma --threads, or --workers"),
-    ("uwsgi", "uwsgi --processes, or --threads"),
-    ("waitress-serve", "waitress-serve --threads"),
-];
-
-/// How many workers it has is set so, if that is known.
-fn setting(case: &Case<'_>) -> Option<&'static str> {
-    let about = case.about()?;
-    let version: &[char] = &['.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
-    let mut words = about.command.split([' ', '/', ':']).chain([about.name.as_str()]);
-    words.find_map(|word| {
-        let known = SETTINGS.iter().find(|(program, _)| *program == word.trim_end_matches(version))?;
-        Some(known.1)
-    })
-}
-
 /// With what twice as many would take, where it is known what a thread takes here.
 fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
-    let advice = match setting(case) {
+    let advice = match case.about().and_then(program).and_then(|program| program.workers) {
         Some(setting) => format!("or use more workers ({setting}): they only wait"),
         None => "or use more workers, virtual threads or an event loop: they only wait".to_owned(),
     };

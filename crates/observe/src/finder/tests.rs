@@ -205,7 +205,7 @@ fn nobody_is_said_to_be_nobody() {
     check(&watch, &Where::Tcp(vec![reserved]), "nothing listens at");
     let elsewhere = "192.0.2.1:80".parse().expect("it is one");
     check(&watch, &Where::Tcp(vec![elsewhere]), "not an address of this machine");
-    check(&watch, &Where::Unix(Path::new("/nowhere").to_owned()), "nothing listens at /nowhere");
+    check(&watch, &Where::Unix(Path::new("/proc/nowhere").to_owned()), "nothing listens at /proc/nowhere");
     check(&watch, &Where::Nowhere, "name its process");
     let pid = Watch { pids: vec![u32::MAX], ..Watch::default() };
     check(&pid, &Where::Nowhere, "there is no process 4294967295");

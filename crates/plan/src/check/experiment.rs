@@ -206,7 +206,9 @@ impl Section {
     /// None at all is possible, for a service that is never cold.
     fn warm(&self) -> Result<Nanos, Error> {
         match self.parsed(Key::Warm)? {
-            Some(warm) if warm > MAX_DURATION => Err(self.complain(Key::Warm, "expected at most a month")),
+            Some(warm) if warm > MAX_DURATION => {
+                Err(self.refuse(Key::Warm, "too long; expected at most a month"))
+            }
             warm => Ok(warm.unwrap_or(DEFAULT_WARM)),
         }
     }

@@ -171,7 +171,7 @@ fn think(given: &Given) -> Result<(Nanos, Nanos), Error> {
         );
     }
     if most > MAX_DURATION {
-        return Err(given.error("expected at most a month"));
+        return Err(given.error(format!("'{}' is too long; expected at most a month", given.text)));
     }
     Ok((least, most))
 }

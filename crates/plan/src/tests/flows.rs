@@ -159,7 +159,7 @@ fn messages() {
         ("[data.'a b']\nfile = 'u.csv'", "1:7: 'a b' is not the name of a data set"),
         ("[data.users]\nfiel = 'u.csv'", "2:1: unknown key 'fiel' in [data.NAME]; did you mean 'file'?"),
         ("[data.u]\nfile = 'u'\n[request]\nbody = '{u.}'", "4:8: '{u.}' is not a column of a data set"),
-        ("[generator]\nlateness = '2s'", "2:12: expected at most 1 s"),
+        ("[generator]\nlateness = '2s'", "2:12: '2s' is too long; expected at most 1 s"),
         ("[generator]\nlateness = 5", "2:12: '5' is not a duration"),
         ("[generator]\npool = 5", "2:8: only a postgres:// target has a pool"),
     ] {

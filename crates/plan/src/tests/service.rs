@@ -201,7 +201,7 @@ fn a_message_says_where_what_and_what_else() {
         ("ready = 'http://a b/'", "3:9: 'http://a b/' is not a URL"),
         ("ready = 'http://h/{uuid}'", "3:9: expected a URL without placeholders and without a password"),
         ("stop = 'TRM'", "3:8: 'TRM' is not known here; did you mean 'TERM'?"),
-        ("within = '0s'", "3:10: expected a time above 0"),
+        ("within = '0s'", "3:10: '0s' is too short; expected a time above 0"),
         ("grace = 5", "3:9: '5' is not a duration"),
         ("cpus = 0", "3:8: '0' is not a number of processors such as 2 or 0.5, from 0.01 on"),
         ("cpus = 'all'", "3:8: 'all' is not a number of processors"),

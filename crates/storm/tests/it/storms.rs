@@ -174,7 +174,7 @@ fn what_is_due_waits_for_room() {
 fn a_program_that_cannot_be_executed_is_said_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("script");
-    std::fs::write(&path, "#!/nowhere/at/all\n").expect("the folder is ours");
+    std::fs::write(&path, "#!/proc/nowhere/at/all\n").expect("the folder is ours");
     let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
     std::fs::set_permissions(&path, mode).expect("the file is ours");
     let command = Command::find(&[path.into_os_string()], None).expect("it looks like one");

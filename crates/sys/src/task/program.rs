@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_or_is_none_is_reported_and_leaves_no_child() {
         for (path, expected) in
-            [("/nowhere", libc::ENOENT), ("/etc/passwd", libc::EACCES), ("/", libc::EACCES)]
+            [("/proc/nowhere", libc::ENOENT), ("/etc/passwd", libc::EACCES), ("/", libc::EACCES)]
         {
             let program = Program::new(Path::new(path), [""; 0], NOTHING).expect("no zero bytes");
             for _ in 0..3 {

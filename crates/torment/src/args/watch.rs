@@ -139,10 +139,10 @@ pub(super) fn time(option: &'static str, text: &str) -> Result<Nanos, Error> {
     let time: Nanos = text.parse().map_err(|e: units::ParseError| wrong(option, e.to_string()))?;
     match time {
         time if time < Nanos::from_secs(1) => {
-            Err(wrong(option, format!("'{text}' is too short: expected at least 1s")))
+            Err(wrong(option, format!("'{text}' is too short; expected at least 1s")))
         }
         time if time > Nanos::from_secs(31 * 86_400) => {
-            Err(wrong(option, "expected at most a month".to_owned()))
+            Err(wrong(option, format!("'{text}' is too long; expected at most a month")))
         }
         time => Ok(time),
     }

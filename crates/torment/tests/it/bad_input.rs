@@ -380,7 +380,11 @@ mod load {
             with_store(store, &["list"]).complains(1, words);
         }
         with_store("text.db", &[&load[..], &["--no-store"]].concat()).measured();
-        place.torment(["show"]).complains(1, &["the store is empty", "torment find"]);
+        with_store("not/here.db", &["list"]).complains(1, &["there is no store not/here.db", "--store"]);
+        assert!(!place.path("not").exists(), "who only reads makes nothing");
+        let mut own = place.homed(Command::new(binary()));
+        own.arg("show");
+        Running::start(own).end().complains(1, &["the store is empty", "torment find"]);
         place.torment(load).measured();
         place.torment(["show", "nonsense"]).complains(1, &["nonsense", "torment list"]);
         place.torment(["rm", "nonsense"]).complains(1, &["nonsense", "torment list"]);

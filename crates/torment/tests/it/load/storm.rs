@@ -187,7 +187,7 @@ fn what_is_wrong_is_one_message() {
     let text = place.write("text", "nothing\n").to_string_lossy().into_owned();
     let cases: &[(&[&str], &[&str], &[&str])] = &[
         (&["run", "--processes", "10"], &["nowhere-at-all"], &["nowhere-at-all", "PATH"]),
-        (&["run", "--processes", "10"], &["/nowhere/at/all"], &["/nowhere/at/all", "no such file"]),
+        (&["run", "--processes", "10"], &["/proc/nowhere/at/all"], &["/proc/nowhere/at/all", "no such file"]),
         (&["run", "--processes", "10"], &[&text], &["text", "permission"]),
         (&["run", "--processes", "10"], &["/"], &["folder"]),
         (&["run", "--processes", "10", "-r", "5"], &["true"], &["a rate", "leave one out"]),
@@ -203,8 +203,8 @@ fn what_is_wrong_is_one_message() {
     for (arguments, command, words) in cases {
         storm(&place, arguments, command).end().complains(2, words);
     }
-    let (log, none) = (["run", "--processes", "10", "--job-log", "/nowhere/jobs"], ["true"]);
-    storm(&place, &[&log[..], &["-q"]].concat(), &none).end().complains(1, &["/nowhere/jobs"]);
+    let (log, none) = (["run", "--processes", "10", "--job-log", "/proc/nowhere/jobs"], ["true"]);
+    storm(&place, &[&log[..], &["-q"]].concat(), &none).end().complains(1, &["/proc/nowhere/jobs"]);
     let many = ["run", "--processes", "10", "--parallel", "1000000", "-q"];
     storm(&place, &many, &none).end().complains(1, &["1000000", "--parallel"]);
 }
