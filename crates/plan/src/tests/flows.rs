@@ -168,7 +168,7 @@ fn messages() {
     for (step, expected) in [
         ("think = '3s..1s'", "4:9: '3s..1s' ends before it begins"),
         ("think = '1..2'", "4:9: '1' is not a duration"),
-        ("think = '1s..1000h'", "4:9: expected at most a month"),
+        ("think = '1s..1000h'", "4:9: '1s..1000h' is too long; expected at most a month"),
         ("think = '1s'", "4:9: a pause before the first step, which begins when its user arrives"),
         ("take = { token = 'jsn:/a' }", "4:10: 'jsn' is not known here; did you mean 'json'?"),
         (
