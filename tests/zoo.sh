@@ -39,7 +39,7 @@ found() { sed -n "s/^$(echo "$1" | sed 's/\./\\./g') //p" "$kept/$name.flat" | g
 # What a closed loop gets answered a second, while torment has the plan's service run and asks it once a second itself.
 plateau() {
     url=$(sed -n 's|^url = "\(http://[^/]*\).*|\1|p' "$1/plan.toml")$path
-    "$torment" run "$1/plan.toml" -r 1 -d $((warm + 20))s --no-watch --no-store >/dev/null 2>"$kept/$name.wrk" &
+    "$torment" run "$1/plan.toml" -r 1 -d $((warm + 320))s --no-watch --no-store >/dev/null 2>"$kept/$name.wrk" &
     holder=$!
     # A service may listen before it is ready: torment's first line about its load tells.
     until grep -q achieved "$kept/$name.wrk" || ! kill -0 $holder 2>/dev/null; do sleep 0.2; done
@@ -47,7 +47,17 @@ plateau() {
     core=$(sed -n '/^\[generator\]/,$s/^cores = \[\(.*\)\]/\1/p' "$1/plan.toml")
     set -- taskset -c "$core" wrk -t1 -c"$wrk" ${script:+-s "$1/$script"}
     [ "$warm" = 0 ] || "$@" -d"${warm}s" "$url" >/dev/null
-    "$@" -d10s "$url" | tee -a "$kept/$name.wrk" | sed -n 's/^Requests\/sec: *//p'
+    # What is compiled while it is loaded gets faster, on a slow machine for minutes: until three windows in a row are no better, whose mean it is.
+    best=0 level= windows=$((warm ? 30 : 1))
+    while [ $windows -gt 0 ] && kill -0 $holder 2>/dev/null; do
+        now=$("$@" -d10s "$url" | tee -a "$kept/$name.wrk" | sed -n 's/^Requests\/sec: *//p')
+        level=$(echo "${now:-0} $best $level" | awk '{ print ($1 > 1.03 * $2) ? $1 : $3 " " $4 " " $1 }')
+        best=$(echo "${now:-0} $best" | awk '{ print ($1 > $2) ? $1 : $2 }')
+        windows=$((windows - 1))
+        [ "$(echo $level | wc -w)" -lt 3 ] || break
+    done
+    echo "$level" | awk '{ for (i = 1; i <= NF; i++) all += $i; if (all > 0) print all / NF }'
+    kill -INT $holder 2>/dev/null || true
     wait $holder || true
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Bystanders {
         let mut found = in_group(well, bad, before, group);
         // Many that look idle under any load may be workers that wait for each other all the same.
         found.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let mut room = (processes + MORE).min(group.threads - 1.0);
+        let mut room = (processes + MORE).min(group.threads.round() - 1.0);
         found.retain(|(wait, count)| {
             let queueing = matches!(wait, Wait::Futex { .. }) && !busy(wait);
             let fits = *count <= room && !(queueing && *count > processes);

@@ -60,6 +60,8 @@ pub struct Ceiling {
     failed: u32,
     /// The rate of the last whole trial, if it kept it.
     whole: Option<f64>,
+    /// It has kept some rate for a whole trial.
+    any: bool,
     most: Option<Making>,
 }
 
@@ -114,7 +116,12 @@ impl Ceiling {
 
     /// It kept this rate for a whole trial.
     pub fn kept_whole(&mut self, rate: f64) {
-        self.whole = Some(rate);
+        (self.whole, self.any) = (Some(rate), true);
+    }
+
+    /// Whether it has kept some rate for a whole trial.
+    pub fn kept_some(&self) -> bool {
+        self.any
     }
 
     /// It fell behind in a whole trial at this rate. Once between two in which it kept it, that is a hiccup.

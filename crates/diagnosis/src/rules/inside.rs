@@ -1,6 +1,6 @@
 //! What is known of a pool from its other end: its connections, its sessions, its virtual threads.
 
-use super::crowd::{LEAST, MOST, named, outstanding_fact};
+use super::crowd::{LEAST, MOST, crowd_of, named, outstanding_fact};
 use crate::case::Case;
 use crate::condition::Condition;
 use crate::found::{Found, fact, source};
@@ -184,9 +184,11 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     }
     // Where workers can be seen waiting they say more, and where they wait for something that no rule
     // knows, that is the thing to say.
+    let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
     let says_more = |w: &Workers| {
         let engaged = load.outstanding.min(w.all);
-        w.all >= 8.0 && w.outside() + w.queueing() >= MOST * engaged || w.other >= MOST * engaged
+        let waiting = || crowd_of(w.clone(), load.outstanding, well).waiting;
+        w.all >= 8.0 && w.outside() + waiting() >= MOST * engaged || w.other >= MOST * engaged
     };
     // Where it stands still now and then, they wait for that, too, and what is reckoned from its answers between says more than they do.
     let one = AtOnce::of(case);

@@ -12,6 +12,9 @@ use record::watch::SubjectWindow;
 use record::{Arithmetic, Cause, Place, Station};
 use units::{Bytes, Rate, Share};
 
+/// Fewer are one.
+const TWO: f64 = 1.5;
+
 /// All workers are busy, each with something that is not itself at its limit.
 pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     let workers = case.bad.workers.clone()?;
@@ -36,11 +39,14 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     let half = &counts[counts.len() / 2..];
     let (least, most) = half.iter().fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(*n), b.max(*n)));
     let grows = half.len() >= 2 && least < 0.85 * most && half.last() > half.first();
-    if grows || !(waits && full && more && calm && workers.all >= 1.5) {
+    let one = workers.all < TWO;
+    let each = kept_for_each(case, &workers);
+    if grows || !(waits && full && more && calm) || one && each.is_none() {
         return None;
     }
     let (what, short) = occupation(case, &workers);
-    let stay = case.well.as_ref().and_then(|well| well.load.response_p50);
+    let median = case.well.as_ref().and_then(|well| well.load.response_p50);
+    let stay = if one { each } else { median };
     let arithmetic = stay.filter(|stay| *stay > 0.0).map(|stay| Arithmetic {
         formula: format!("{} / {} each", count(workers.all.round(), "worker"), time(stay)),
         ceiling: Rate(workers.all / stay),
@@ -49,9 +55,14 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     Some(
         Found::new(Cause::Workers)
             .says(format!(
-                "All {} workers of {} are taken, and {what}; {} requests are outstanding.",
-                number(workers.all.round()),
+                "{} of {} {} taken, and {what}; {} requests are outstanding.",
+                if one {
+                    "The only worker".to_owned()
+                } else {
+                    format!("All {} workers", number(workers.all.round()))
+                },
                 case.name(),
+                if one { "is" } else { "are" },
                 number(case.bad.load.outstanding)
             ))
             .margin(workers.outside(), MOST * workers.all, 0.9 * workers.all)
@@ -61,9 +72,9 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
             .seen_by_sweeps(case)
             .evidence(
                 fact(format!(
-                    "{} of {} workers ({}) wait for something else: {what}",
+                    "{} of {} ({}) wait for something else: {what}",
                     number(workers.outside()),
-                    number(workers.all),
+                    count(workers.all, "worker"),
                     workers.name
                 ))
                 .seen(workers.outside(), MOST * workers.all, "threads", source::SWEEP)
@@ -86,6 +97,19 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
             )
             .unless("workers are idle while requests wait"),
     )
+}
+
+/// For how many seconds a request keeps a worker, by Little's law; none where it is not the same at both rates, or those who are busy are
+/// no more than when it was well: then they are busy with something else.
+fn kept_for_each(case: &Case<'_>, workers: &Workers) -> Option<f64> {
+    const SAME: std::ops::Range<f64> = 0.75..1.33;
+    const MORE: f64 = 1.15;
+    let well = case.well.as_ref()?;
+    let before = well.workers.as_ref().filter(|before| before.name == workers.name)?;
+    let busy = |workers: &Workers| workers.outside() + workers.running;
+    let [each, then] = [(busy(workers), &case.bad.load), (busy(before), &well.load)]
+        .map(|(busy, load)| busy / load.answered);
+    (busy(workers) >= MORE * busy(before) && SAME.contains(&(each / then))).then_some(then)
 }
 
 /// Who is of the same name, and no worker.
@@ -115,13 +139,19 @@ fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
 
 /// What most of the workers do outside, as a clause and as a link of the chain.
 fn occupation(case: &Case<'_>, workers: &Workers) -> (String, String) {
+    let wait = |threads: f64, what: &str| match workers.all < TWO {
+        true => format!("it waits for {what}"),
+        false => format!("{} wait for {what}", number(threads)),
+    };
     let (peer, readers) = workers.peers.first().cloned().unwrap_or_default();
     if readers >= workers.sleeping && readers >= workers.disk {
         let peer = named(case, &peer);
-        (format!("{} wait for {peer}", number(readers)), peer)
+        (wait(readers, &peer), peer)
     } else if workers.disk >= workers.sleeping {
         let what = workers.disk_what.clone().unwrap_or_else(|| "a disk".to_owned());
-        (format!("{} wait for {what}", number(workers.disk)), what)
+        (wait(workers.disk, &what), what)
+    } else if workers.all < TWO {
+        ("it sleeps".to_owned(), "time".to_owned())
     } else {
         (format!("{} sleep", number(workers.sleeping)), "time".to_owned())
     }

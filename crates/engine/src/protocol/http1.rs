@@ -80,7 +80,11 @@ impl Http1 {
         told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         if bytes.is_empty() {
-            self.reader.closed().into_iter().for_each(|answer| self.tell(answer.status, received_ns, told));
+            if let Some(answer) = self.reader.closed() {
+                // An answer without a length says itself that the connection ends with it.
+                self.closes = true;
+                self.tell(answer.status, received_ns, told);
+            }
             return Ok(());
         }
         if self.waiting.is_none() {

@@ -59,7 +59,7 @@ impl Looker<'_> {
             Some(Syscall::In(number, arguments)) => match call(number) {
                 Call::Futex => return Look::Waits(futex(pid, arguments)),
                 Call::Poll if arguments[1] == 0 => Wait::Sleep,
-                Call::Poll if arguments[1] == 1 => self.polled(pid, arguments[0]),
+                Call::Poll if arguments[1] == 1 => self.polled(pid, arguments[0], arguments[2]),
                 Call::Select if arguments[0] == 0 => Wait::Sleep,
                 Call::Poll | Call::Select | Call::Events => Wait::Events,
                 Call::Accept => Wait::Accept,
@@ -119,13 +119,26 @@ impl Looker<'_> {
         }
     }
 
-    fn polled(&mut self, pid: u32, address: u64) -> Wait {
+    /// Somebody waits for one descriptor, until then.
+    fn polled(&mut self, pid: u32, address: u64, until: u64) -> Wait {
         // struct pollfd begins with the descriptor.
         let mut bytes = [0; 4];
-        match read_memory(pid, address, &mut bytes) {
-            Ok(()) => self.leads(pid, u64::from(u32::from_ne_bytes(bytes)), "poll").unwrap_or(Wait::Events),
-            Err(_) => Wait::Other { what: "poll".to_owned() },
+        if read_memory(pid, address, &mut bytes).is_err() {
+            return Wait::Other { what: "poll".to_owned() };
         }
+        let descriptor = u64::from(u32::from_ne_bytes(bytes));
+        // poll(2) has milliseconds, and -1 for ever; ppoll(2) a pointer, or none.
+        let has_deadline = until != 0 && until as u32 != u32::MAX;
+        // Nobody but its own process wakes whoever waits for that: he sleeps. Ruby's only thread does it so.
+        if has_deadline && self.is_eventfd(pid, descriptor) {
+            return Wait::Sleep;
+        }
+        self.leads(pid, descriptor, "poll").unwrap_or(Wait::Events)
+    }
+
+    fn is_eventfd(&mut self, pid: u32, descriptor: u64) -> bool {
+        let link = self.files.link(format_args!("{pid}/fd/{descriptor}"));
+        link.is_ok_and(|link| link == b"anon_inode:[eventfd]")
     }
 
     fn descriptor(&mut self, sleeper: Sleeper<'_>, descriptor: u64, call: &'static str) -> Wait {

@@ -4,6 +4,7 @@ use super::Sweeps;
 use crate::scene::{Cast, Scene};
 use crate::source::Source;
 use record::watch::{FutexOp, Group, Subject, Sweep, Wait, Window};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -143,13 +144,24 @@ fn known_waits_of_own_threads() {
     let events = Threads::start("zepoll", 1, || {
         let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC);
         let mut list = Vec::with_capacity(4);
-        let time = rustix::event::Timespec { tv_sec: 4, tv_nsec: 0 };
+        let time = Timespec { tv_sec: 4, tv_nsec: 0 };
         let _ = rustix::event::epoll::wait(
             epoll.expect("there is room"),
             rustix::buffer::spare_capacity(&mut list),
             Some(&time),
         );
     });
+    // As Ruby's only thread sleeps, and as somebody waits for another of his own process.
+    let own_event = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC).expect("there is room"));
+    let polled = |time: Option<Timespec>| {
+        let own_event = Arc::clone(&own_event);
+        move || {
+            let _ = rustix::event::poll(&mut [PollFd::new(&*own_event, PollFlags::IN)], time.as_ref());
+        }
+    };
+    let until = polled(Some(Timespec { tv_sec: 4, tv_nsec: 0 }));
+    let sleeping = Threads::start("zevent", 1, until);
+    let waiting = Threads::start("zforever", 1, polled(None));
     let asleep = Threads::start("zsleep", 2, || std::thread::sleep(Duration::from_secs(4)));
     let (reader, writer) = std::io::pipe().expect("there is room");
     let piped = {
@@ -166,10 +178,13 @@ fn known_waits_of_own_threads() {
     expect(groups, "zuntimed-N", 1.0, &futex(None, false));
     expect(groups, "zepoll-N", 1.0, &Wait::Events);
     expect(groups, "zsleep-N", 2.0, &Wait::Sleep);
+    expect(groups, "zevent-N", 1.0, &Wait::Sleep);
+    expect(groups, "zforever-N", 1.0, &Wait::Events);
     expect(groups, "zpipe-N", 1.0, &Wait::Pipe);
     drop(release);
     holder.join().expect("it does not panic");
-    drop((wanting, timed, untimed, events, asleep, piped));
+    rustix::io::write(&own_event, &1_u64.to_ne_bytes()).expect("there is room");
+    drop((wanting, timed, untimed, events, asleep, piped, sleeping, waiting));
 }
 
 #[test]
@@ -191,8 +206,8 @@ fn sockets_lead_to_peers_and_clients() {
     let poll = |stream: &Arc<TcpStream>| {
         let stream = Arc::clone(stream);
         move || {
-            let mut list = [rustix::event::PollFd::new(&*stream, rustix::event::PollFlags::IN)];
-            let time = rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 };
+            let mut list = [PollFd::new(&*stream, PollFlags::IN)];
+            let time = Timespec { tv_sec: 20, tv_nsec: 0 };
             let _ = rustix::event::poll(&mut list, Some(&time));
         }
     };

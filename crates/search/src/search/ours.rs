@@ -16,6 +16,9 @@ const PATIENT: u32 = 4;
 /// So often the ceiling turns out to lie above what the target can do, or to have been a hiccup; then it is the answer.
 const CEILINGS_MOST: u32 = 2;
 
+/// After so long, one whole trial that was kept is enough to say what torment makes at least: who waits for more of them learns nothing of the target.
+const ENOUGH: Nanos = Nanos::from_secs(36);
+
 /// How often trials were void, and what is known of the generator's ceiling.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ours {
@@ -96,7 +99,8 @@ impl Search {
                 let trials = self.bounds.at(rate);
                 let classes = || self.config.goals.iter().map(|goal| classify(trials, goal));
                 let open = classes().any(|class| class == Class::Undecided);
-                if open && classes().all(|class| class != Class::Upper) {
+                let enough = self.estimates() && self.shown_enough();
+                if open && !enough && classes().all(|class| class != Class::Upper) {
                     return Some((rate, true));
                 }
                 self.ours.ceiling.as_mut()?.last().map(|rate| (rate, false))
@@ -107,6 +111,12 @@ impl Search {
             }
             Aim::Nothing => self.ours.ceiling.as_mut()?.last().map(|rate| (rate, false)),
         }
+    }
+
+    /// Whether it has kept a rate for a whole trial, and was looked at for long enough.
+    fn shown_enough(&self) -> bool {
+        let looked = self.spent - self.ours.since;
+        looked + self.trial() > ENOUGH && self.ours.ceiling.is_some_and(|ceiling| ceiling.kept_some())
     }
 
     /// A look at the ceiling that counts, or a trial at the rate that was kept.

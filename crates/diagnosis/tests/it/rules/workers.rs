@@ -1,7 +1,7 @@
 //! All workers are taken; and who is one.
 
 use crate::hand::*;
-use record::watch::{Group, Role, State, Subject, Wait, Watched, Window};
+use record::watch::{Group, Listener, Role, State, Subject, Wait, Watched, Window};
 use record::{Cause, Diagnosis};
 
 /// Puma's five threads, each asleep for 50 ms: Ruby sleeps as it waits for its interpreter, and "only one of 5 computes at a time" was said with high
@@ -20,6 +20,33 @@ fn threads_of_ruby_that_sleep_do_not_wait_for_its_interpreter() {
     let diagnosis = judge(about, loads);
     expect(&diagnosis, Cause::Workers);
     assert!(diagnosis.sentences[0].starts_with("All 5 workers of ruby3.1 are taken"), "{diagnosis:#?}");
+}
+
+/// The JDK's own HTTP server has one thread, and its clients wait in a queue of fifty: a longer queue was advised with high confidence, "the
+/// service is idle". A helper that sleeps all the time is no worker.
+#[test]
+fn the_only_worker_may_be_taken() {
+    let dispatcher = |asleep: f64| {
+        let states = [(futex(Some(1)), asleep), (Wait::Running, 0.05), (Wait::Events, 0.95 - asleep)];
+        let mut window =
+            second(vec![Group { name: "HTTP-Dispatcher".to_owned(), ..workers(0.05, 0.0, &states) }]);
+        window.subjects[0].listeners =
+            vec![Listener { address: "127.0.0.1:80".to_owned(), queued: 51, backlog: 50 }];
+        window
+    };
+    // What the first waits for in its clients is no part of that.
+    let well = |asleep: f64| load(60.0, 60.0, 3.0, 51, dispatcher(asleep));
+    let full = || load(105.0, 93.8, 61.0, 610, dispatcher(0.946));
+    let diagnosis = judge(watched(), vec![well(0.6), full()]);
+    expect(&diagnosis, Cause::Workers);
+    assert!(
+        diagnosis.sentences[0].starts_with("The only worker of java is taken, and it sleeps;"),
+        "{:?}",
+        diagnosis.sentences
+    );
+    assert!(diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::agrees), "{diagnosis:#?}");
+    let helper = judge(watched(), vec![well(0.94), full()]);
+    assert!(helper.findings.iter().all(|f| f.cause != Cause::Workers), "{helper:#?}");
 }
 
 #[test]
@@ -61,7 +88,7 @@ fn python(states: &[(Wait, f64)], processes: u32) -> Window {
     window
 }
 
-fn gunicorn(well: (f64, Window), bad: (f64, f64, Window)) -> Diagnosis {
+fn python_watched() -> Watched {
     let subject = Subject {
         pid: 1,
         role: Role::Service,
@@ -69,10 +96,16 @@ fn gunicorn(well: (f64, Window), bad: (f64, f64, Window)) -> Diagnosis {
         cpus: CPUS,
         ..Subject::default()
     };
-    let about = Watched { level: record::watch::Level::Full, subjects: vec![subject], ..Watched::default() };
+    Watched { level: record::watch::Level::Full, subjects: vec![subject], ..Watched::default() }
+}
+
+fn gunicorn(well: (f64, Window), bad: (f64, f64, Window)) -> Diagnosis {
     let (rate, calm) = well;
     let (offered, answered, full) = bad;
-    judge(about, vec![load(rate, rate, rate / 10.0, 101, calm), load(offered, answered, 96.0, 1_700, full)])
+    judge(
+        python_watched(),
+        vec![load(rate, rate, rate / 10.0, 101, calm), load(offered, answered, 96.0, 1_700, full)],
+    )
 }
 
 /// "All 6 workers are taken" was said of four, and "19" of sixteen: a supervisor, its helper and who accepts for a pool of
@@ -117,6 +150,21 @@ fn who_does_the_same_at_any_load_is_no_worker() {
     expect(&diagnosis, Cause::Workers);
     assert!(diagnosis.sentences[0].starts_with("All 16 workers of"), "{:?}", diagnosis.sentences);
     assert_eq!((diagnosis.findings[0].confidence.word(), others(&diagnosis)), ("high", Some(3.0)));
+}
+
+/// Hypercorn's worker serves ten at a time, and a helper of its name waits for a pipe, as at any load: it was counted, for averages of states came to
+/// a thread less than two by a last digit, and nothing was said.
+#[test]
+fn who_stands_by_is_so_to_the_last_digit() {
+    let states = |events: f64| {
+        let running = 0.418_850_900_215_145;
+        [(Wait::Events, events), (Wait::Running, running), (Wait::Pipe, 0.999_999_999_999_999_9)]
+    };
+    let well = load(92.0, 92.0, 5.0, 52, python(&states(0.581_149_099_784_855_3), 2));
+    let full = load(204.0, 196.0, 94.0, 480, python(&states(0.581_149_099_784_855_3), 2));
+    let diagnosis = judge(python_watched(), vec![well, full]);
+    expect(&diagnosis, Cause::Inside);
+    assert!(diagnosis.sentences[0].contains("serves 10 requests at a time"), "{:?}", diagnosis.sentences);
 }
 
 /// Six workers, all of them asleep with a request when degraded and three of them when well, are six; and what is known of one

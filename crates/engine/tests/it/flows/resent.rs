@@ -145,6 +145,11 @@ fn a_request_may_meet_several_connections_that_close() {
 
 /// Answers `each` requests on a connection and closes it 5 ms later, without a word; connections beyond `most` are kept.
 fn close_silently(each: u32, most: usize) -> u16 {
+    close(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", each, most)
+}
+
+/// The same, with this answer.
+fn close(answer: &'static [u8], each: u32, most: usize) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
     std::thread::spawn(move || {
@@ -153,7 +158,7 @@ fn close_silently(each: u32, most: usize) -> u16 {
             std::thread::spawn(move || {
                 let mut left = if number < most { each } else { u32::MAX };
                 while left > 0 && stream.read(&mut [0; 1000]).is_ok_and(|count| count > 0) {
-                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+                    let _ = stream.write_all(answer);
                     left -= 1;
                 }
                 std::thread::sleep(Duration::from_millis(5));
@@ -177,6 +182,24 @@ fn who_closes_after_so_many_answers_is_asked_no_more() {
         assert_eq!((total.outcomes.ok, total.resent), (100, 0), "{:?}", total.failures);
         assert!(total.connects.abs_diff(connects) <= 3, "{} of {each} answers each", total.connects);
         assert_eq!(counted.members[0].answers_each, Some(each.into()));
+    }
+}
+
+/// Of PHP's own server, which says `Connection: close` and no length, it was said that it closes without announcing it.
+#[test]
+fn who_says_no_length_announces_the_end() {
+    for answer in ["Connection: close\r\n\r\nok", "\r\nok"] {
+        let answer = format!("HTTP/1.1 200 OK\r\n{answer}").leak().as_bytes();
+        let mut engine = Engine::start(&job(close(answer, 1, usize::MAX), "")).expect("starts");
+        let load = Offer::Open(Schedule::constant(Rate(400.0), MS * 250));
+        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+        assert_eq!(
+            (counted.total.outcomes.ok, counted.total.connects),
+            (100, 100),
+            "{:?}",
+            counted.total.failures
+        );
+        assert_eq!(counted.members[0].answers_each, None);
     }
 }
 
