@@ -156,12 +156,9 @@ fn who_does_the_same_at_any_load_is_no_worker() {
 /// a thread less than two by a last digit, and nothing was said.
 #[test]
 fn who_stands_by_is_so_to_the_last_digit() {
-    let states = |events: f64| {
-        let running = 0.418_850_900_215_145;
-        [(Wait::Events, events), (Wait::Running, running), (Wait::Pipe, 0.999_999_999_999_999_9)]
-    };
-    let well = load(92.0, 92.0, 5.0, 52, python(&states(0.581_149_099_784_855_3), 2));
-    let full = load(204.0, 196.0, 94.0, 480, python(&states(0.581_149_099_784_855_3), 2));
+    let states = [(Wait::Events, 0.59), (Wait::Running, 0.4), (Wait::Pipe, 0.999)];
+    let well = load(92.0, 92.0, 5.0, 52, python(&states, 2));
+    let full = load(204.0, 196.0, 94.0, 480, python(&states, 2));
     let diagnosis = judge(python_watched(), vec![well, full]);
     expect(&diagnosis, Cause::Inside);
     assert!(diagnosis.sentences[0].contains("serves 10 requests at a time"), "{:?}", diagnosis.sentences);
