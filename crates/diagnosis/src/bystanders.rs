@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// How many more than it has processes a service may have: a supervisor of its own, and who it set apart.
 const MORE: f64 = 2.0;
+/// One that is always there is seen for all but this part of the time; what comes to half of one is workers on their way from one request to the next.
+const MISSED: f64 = 0.25;
 /// The rate answered when degraded is at least so many times that when well, or nothing is reckoned from the two.
 const APART: f64 = 1.2;
 
@@ -54,7 +56,7 @@ fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &G
             (false, true) => same = same.min(at_rest),
             (false, false) => {}
         }
-        let same = same.round();
+        let same = whole(same);
         if same >= 1.0 {
             if busy(&state.wait) {
                 spare -= same;
@@ -65,17 +67,26 @@ fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &G
     found
 }
 
-/// Threads of a group that look busy beyond the requests outstanding, in the median window where the target was well.
+/// Threads of a group that look busy beyond the requests outstanding where the target was well: in the median of those windows with the fewest
+/// requests, for averages of few are the surest.
 fn spare(well: &Condition<'_>, name: &str) -> f64 {
+    const LEAST: usize = 5;
     let of = |moment: &Moment<'_>| {
         let groups = &moment.subjects.first()?.groups;
         let group = groups.iter().find(|group| group.name == name)?;
         let busy = group.states.iter().filter(|state| busy(&state.wait)).map(|state| state.threads);
-        Some(busy.sum::<f64>() - moment.outstanding)
+        Some((moment.outstanding, busy.sum::<f64>() - moment.outstanding))
     };
-    let mut all: Vec<f64> = well.each.iter().filter_map(of).collect();
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or(0.0).round()
+    let mut all: Vec<(f64, f64)> = well.each.iter().filter_map(of).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all.truncate((all.len() / 4).max(LEAST));
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    all.get(all.len() / 2).map_or(0.0, |(_, spare)| whole(*spare))
+}
+
+/// Whole threads that are always there, of what was seen on average.
+fn whole(threads: f64) -> f64 {
+    (threads + MISSED).floor()
 }
 
 fn threads(group: &Group, wait: &Wait) -> f64 {
