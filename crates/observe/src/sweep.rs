@@ -8,6 +8,7 @@ mod crowd;
 mod ends;
 mod files;
 mod look;
+mod stolen;
 mod sweeper;
 #[cfg(test)]
 mod tests;

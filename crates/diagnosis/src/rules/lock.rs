@@ -5,6 +5,7 @@ use super::crowd::{
     waits_in_application, well_crowd,
 };
 use crate::case::Case;
+use crate::condition::Condition;
 use crate::found::{Found, fact, source};
 use crate::way::used;
 use crate::words::{number, time};
@@ -25,12 +26,8 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     if crowd.holding < HELD && before.is_some_and(|w| w.queues.get(&crowd.within).is_some_and(as_many)) {
         return None;
     }
-    let hold = case.well.as_ref().and_then(|well| well.load.response_p50);
-    let arithmetic = hold.filter(|hold| *hold > 0.0).map(|hold| Arithmetic {
-        formula: format!("1 / {} held per request", time(hold)),
-        ceiling: Rate(1.0 / hold),
-        measured: Rate(case.bad.load.answered),
-    });
+    let waiting = |side: &Condition<'_>| well_crowd(side).map(|crowd| crowd.waiting);
+    let (arithmetic, lock) = held(case, "one lock", crowd.holding, waiting);
     let stacks = stacked(case, &crowd.workers, waits_for_a_thread);
     let mut found = Found::new(Cause::Lock)
         .says(format!(
@@ -50,21 +47,6 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
     }
-    let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
-    let ceiling = hold.map_or(String::new(), |hold| format!(" (held {} per request)", time(hold)));
-    let lock = Station {
-        size: Some(1.0),
-        well: case.when_well(|side| Use {
-            in_use: None,
-            stay: hold.map(Nanos::from_secs_f64),
-            waiting: well_crowd(side).map(|crowd| crowd.waiting),
-        }),
-        degraded: Some(match crowd.holding {
-            holding if holding < SEEN => Use { waiting: Some(crowd.waiting), ..Use::default() },
-            holding => used(holding.min(1.0), Some(crowd.waiting), &case.bad.load),
-        }),
-        ..Place::Threads.named(format!("one lock{ceiling}"))
-    };
     Some(
         found
             .arithmetic(arithmetic)
@@ -85,6 +67,35 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
                 number(ONE)
             )),
     )
+}
+
+/// A lock that is the limit: what its time comes to, and its station. `waiting` is how many wait for it on a side.
+pub(super) fn held(
+    case: &Case<'_>,
+    name: &str,
+    holding: f64,
+    waiting: impl Fn(&Condition<'_>) -> Option<f64>,
+) -> (Option<Arithmetic>, Station) {
+    let hold = case.well.as_ref().and_then(|well| well.load.response_p50);
+    let arithmetic = hold.filter(|hold| *hold > 0.0).map(|hold| Arithmetic {
+        formula: format!("1 / {} held per request", time(hold)),
+        ceiling: Rate(1.0 / hold),
+        measured: Rate(case.bad.load.answered),
+    });
+    let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
+    let ceiling = hold.map_or(String::new(), |hold| format!(" (held {} per request)", time(hold)));
+    let stay = hold.map(Nanos::from_secs_f64);
+    let now = waiting(&case.bad);
+    let lock = Station {
+        size: Some(1.0),
+        well: case.when_well(|side| Use { in_use: None, stay, waiting: waiting(side) }),
+        degraded: Some(match holding {
+            holding if holding < SEEN => Use { waiting: now, ..Use::default() },
+            holding => used(holding.min(1.0), now, &case.bad.load),
+        }),
+        ..Place::Threads.named(format!("{name}{ceiling}"))
+    };
+    (arithmetic, lock)
 }
 
 fn meanwhile(holding: f64) -> String {

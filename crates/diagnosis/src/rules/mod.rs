@@ -16,6 +16,7 @@ mod outside;
 mod pool;
 mod processors;
 mod refusals;
+mod sqlite;
 
 use crate::case::Case;
 use crate::found::Found;
@@ -38,6 +39,7 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
     java::cold,
     interpreter::interpreter,
     pool::pool,
+    sqlite::lock,
     outside::workers,
     outside::downstream,
     outside::disk,

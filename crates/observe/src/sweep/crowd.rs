@@ -334,14 +334,15 @@ impl Crowd {
         unseen
     }
 
-    /// Of each group the threads that had no rest since the last cut, so long ago; begins anew.
-    pub fn full(&mut self, since_ns: u64) {
+    /// Of each group the threads that had no rest since the last cut, so long ago; begins anew. For each unit of time that a thread was on a
+    /// processor, so much was stolen from it.
+    pub fn full(&mut self, since_ns: u64, stolen: f64) {
         let Self { threads, tallies, .. } = self;
         tallies.iter_mut().for_each(|tally| tally.full = Full::default());
         for thread in threads {
             let on_cpu_ns = std::mem::take(&mut thread.on_cpu_ns);
-            let ready_ns = on_cpu_ns + std::mem::take(&mut thread.delay_ns);
-            if ready_ns as f64 >= FULL * since_ns as f64 {
+            let wanted_ns = on_cpu_ns as f64 * (1.0 + stolen) + std::mem::take(&mut thread.delay_ns) as f64;
+            if wanted_ns >= FULL * since_ns as f64 {
                 let full = &mut tallies[thread.tally as usize].full;
                 full.threads += 1.0;
                 full.on_cpu_ns += on_cpu_ns;

@@ -3,6 +3,7 @@
 use super::crowd::Crowd;
 use super::files::Files;
 use super::look::{Looked, Looking};
+use super::stolen::Stolen;
 use crate::real_time::{self, Priority};
 use crate::scene::Scene;
 use record::watch::{Group, Sweep};
@@ -74,6 +75,7 @@ pub(crate) struct Sweeper {
     done: u32,
     took: Duration,
     is_loaded: bool,
+    stolen: Stolen,
     next: Instant,
     /// How much later than that, and the how many'th it is: see [`later`].
     later: Duration,
@@ -105,6 +107,7 @@ impl Sweeper {
             done: 0,
             took: Duration::ZERO,
             is_loaded: false,
+            stolen: Stolen::default(),
             next: now,
             later: Duration::ZERO,
             turn: 0,
@@ -245,7 +248,7 @@ impl Sweeper {
         }
         self.looking.run();
         let since = std::mem::replace(&mut self.cut_at, Instant::now()).elapsed();
-        self.looking.crowd.full(since.as_nanos() as u64);
+        self.looking.crowd.full(since.as_nanos() as u64, self.stolen.for_each_had());
         let Looking { files, crowd, waits, .. } = &mut self.looking;
         let unseen = crowd.unseen(files, self.sums.len());
         let looks = f64::from(self.done.max(1));

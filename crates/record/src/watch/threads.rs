@@ -21,7 +21,7 @@ pub struct Group {
     pub states: Vec<State>,
 }
 
-/// Threads that were on a processor, or ready for one, for at least nine tenths of the window.
+/// Threads that were on a processor, ready for one, or had theirs taken by the hypervisor, for at least nine tenths of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Full {

@@ -26,16 +26,47 @@ fn a_pool_of_ten() {
     assert!(diagnosis.prediction.is_some_and(|p| p.capacity == Some(Rate(380.0))));
 }
 
-/// Of threads that are no Java machine's, what was seen of their stacks.
-#[test]
-fn stacks_tell_which_function_waits() {
-    let at = |group: &str, threads, state: &str, frame: &str| ThreadsAt {
+fn at(group: &str, threads: u32, state: &str, frame: &str) -> ThreadsAt {
+    ThreadsAt {
         group: group.to_owned(),
         state: state.to_owned(),
         frame: frame.to_owned(),
         asked_by: Some(Asker { method: "shop::find".to_owned(), place: None }),
         threads,
+    }
+}
+
+/// "All 4 workers sleep: 8 would do twice as much" was said of a service that writes to SQLite: whoever meets its lock sleeps, and asks again.
+#[test]
+fn who_sleeps_in_sqlite_waits_for_its_lock() {
+    let window = |asleep: f64| {
+        second(vec![workers(
+            0.3,
+            0.1,
+            &[(Wait::Sleep, asleep), (Wait::Running, 0.4), (Wait::Accept, 3.6 - asleep)],
+        )])
     };
+    let group = workers(0.0, 0.0, &[]).name;
+    for (frame, cause) in [
+        ("[libsqlite3.so.0.8.6]", Cause::Lock),
+        ("unixSleep", Cause::Lock),
+        ("sqliteDefaultBusyCallback", Cause::Lock),
+        ("shop::pause", Cause::Workers),
+    ] {
+        let calm = load(265.0, 265.0, 1.2, 2, window(0.3));
+        let mut recording =
+            recorded(None, watched(), vec![calm, load(462.0, 411.0, 137.0, 440, window(3.2))]);
+        let look = Look::Stacks { took_ns: 1, at: vec![at(&group, 3, "clock_nanosleep", frame)] };
+        recording.fold(&Event::Looked { trial: 2, place: String::new(), look });
+        let diagnosis = torment_diagnosis::diagnose(&recording);
+        expect(&diagnosis, cause);
+        assert_eq!(diagnosis.sentences[0].contains("SQLite"), cause == Cause::Lock, "{diagnosis:#?}");
+    }
+}
+
+/// Of threads that are no Java machine's, what was seen of their stacks.
+#[test]
+fn stacks_tell_which_function_waits() {
     let group = workers(0.0, 0.0, &[]).name;
     let all = vec![
         at("timer", 300, "futex", "timer::wait"),

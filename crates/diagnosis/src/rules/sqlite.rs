@@ -1,0 +1,72 @@
+//! SQLite's lock: one transaction at a time writes, and whoever comes meanwhile sleeps and asks again.
+
+use super::crowd::{CALM, MOST, outstanding_fact, stacked, station};
+use super::lock::held;
+use crate::case::Case;
+use crate::condition::{Condition, Moment};
+use crate::found::{Contrast, Found, fact, source};
+use crate::words::{count, number};
+use crate::workers::Workers;
+use record::Cause;
+use record::watch::ThreadsAt;
+
+/// Where a thread stands that SQLite lets sleep.
+fn is_there(at: &ThreadsAt) -> bool {
+    at.state == "clock_nanosleep" && (at.frame.to_lowercase().contains("sqlite") || at.frame == "unixSleep")
+}
+
+/// Workers that sleep there, all but the one that writes.
+pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
+    let workers = case.bad.workers.as_ref()?;
+    let stacks = stacked(case, workers, is_there)?;
+    let others = workers.all.min(case.bad.load.outstanding) - 1.0;
+    let sleeping = workers.sleeping;
+    if others < 0.5 || sleeping < MOST * others || case.cpu() >= CALM * case.cpus() {
+        return None;
+    }
+    let there = |side: &Condition<'_>| side.workers.as_ref().map(|workers| workers.sleeping);
+    let sleeps = |window: &Moment<'_>| {
+        let subject = window.subjects.first();
+        let workers: Option<Workers> = subject.and_then(|subject| case.workers(subject));
+        workers.is_some_and(|workers| workers.sleeping >= MOST * others)
+    };
+    let (arithmetic, write) = held(case, "SQLite's write lock", workers.all - sleeping, there);
+    Some(
+        Found::new(Cause::Lock)
+            .says(format!(
+                "{} of {}'s {} sleep until SQLite lets them go on: one transaction at a time writes.",
+                number(sleeping),
+                case.name(),
+                count(workers.all, "worker")
+            ))
+            .margin(sleeping, MOST * others, 0.9 * others)
+            .holding(case, sleeps)
+            .sources(3)
+            .seen_by_sweeps(case)
+            .evidence(
+                fact(format!(
+                    "{} of {} ({}) sleep",
+                    number(sleeping),
+                    count(workers.all, "worker"),
+                    workers.name
+                ))
+                .seen(sleeping, MOST * others, "threads", source::SWEEP)
+                .well(case.when_well(there).flatten()),
+            )
+            .evidence(stacks)
+            .evidence(outstanding_fact(case))
+            .arithmetic(arithmetic)
+            .chain(station(case))
+            .gave(write)
+            .chain(["the transaction that writes".to_owned()])
+            .next("write less in a transaction, or what several requests write in one; its write-ahead log (PRAGMA journal_mode=WAL) makes each shorter")
+            .next("more workers will not help; a database with a lock for each row will")
+            .doubles(
+                case,
+                "half the time in a transaction that writes",
+                case.bad.load.answered,
+                "if the rate stays the same, the lock was not the cause",
+            )
+            .unless("the workers sleep elsewhere: torment profile PID shows where"),
+    )
+}

@@ -1,0 +1,38 @@
+//! What the hypervisor took: a thread that would run meanwhile is counted neither as running nor as ready.
+
+use procfs::Times;
+
+/// Follows how much of the processor time that the machine wanted was given to others.
+#[derive(Debug, Default)]
+pub(crate) struct Stolen {
+    before: Option<Times>,
+}
+
+impl Stolen {
+    /// The time stolen for each unit of time had, since the last call; 0 where it is not known.
+    pub fn for_each_had(&mut self) -> f64 {
+        let now = std::fs::read_to_string("/proc/stat").ok().and_then(|stat| procfs::times(&stat, "cpu"));
+        let before = std::mem::replace(&mut self.before, now);
+        before.zip(now).map_or(0.0, |(before, now)| between(before, now))
+    }
+}
+
+fn between(before: Times, now: Times) -> f64 {
+    let had = |times: Times| times.user + times.system + times.interrupts;
+    let had = had(now).saturating_sub(had(before));
+    let stolen = now.stolen.saturating_sub(before.stolen);
+    if had > 0 { stolen as f64 / had as f64 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_that_was_had() {
+        let times = |user, system, stolen| Times { user, system, stolen, ..Times::default() };
+        assert_eq!(between(times(100, 50, 7), times(187, 65, 43)), 36.0 / 102.0);
+        assert_eq!(between(times(100, 50, 7), times(100, 50, 8)), 0.0, "nobody wanted any");
+        assert_eq!(Stolen::default().for_each_had(), 0.0, "the first look has nothing before it");
+    }
+}
