@@ -25,6 +25,8 @@ if [ "${1:-}" = zoo ]; then
     has apache2 || [ -x /usr/sbin/apache2 ] || runtimes="$runtimes apache2"
     [ -n "$(ls /usr/lib/apache2/modules/libphp* 2>/dev/null)" ] || runtimes="$runtimes libapache2-mod-php"
     [ -n "$(ls /usr/sbin/php-fpm* 2>/dev/null)" ] || runtimes="$runtimes php-fpm"
+    [ -d /usr/lib/python3/dist-packages/fastapi ] || runtimes="$runtimes python3-fastapi"
+    has unicorn || runtimes="$runtimes unicorn"
     has haproxy || [ -x /usr/sbin/haproxy ] || runtimes="$runtimes haproxy"
     has wrk || runtimes="$runtimes wrk"
 fi

@@ -17,8 +17,9 @@ pub fn without_digits(text: impl Iterator<Item = char>) -> String {
 }
 
 /// A thread's name for its group. What begins as the JVM names its compilers and collectors, `C2 ` or `G1 `,
-/// keeps that: the digit is the kind, not the number.
+/// keeps that: the digit is the kind, not the number. The kernel keeps fifteen letters of a name, of which the last may be a blank.
 pub fn thread_group(name: &str) -> String {
+    let name = name.trim_end();
     let is_kind = matches!(name.as_bytes(), [b'A'..=b'Z', b'0'..=b'9', b' ', ..]);
     let (kind, rest) = name.split_at(if is_kind { 2 } else { 0 });
     kind.to_owned() + &without_digits(rest.chars())
@@ -40,6 +41,7 @@ mod tests {
             ("C2", "CN"),
             ("7", "N"),
             ("main", "main"),
+            ("starman worker ", "starman worker"),
             ("", ""),
         ] {
             assert_eq!(thread_group(name), folded);

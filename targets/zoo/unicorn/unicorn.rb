@@ -1,0 +1,2 @@
+worker_processes 3
+listen File.expand_path("run/unicorn.sock"), :umask => 0
