@@ -47,16 +47,15 @@ plateau() {
     core=$(sed -n '/^\[generator\]/,$s/^cores = \[\(.*\)\]/\1/p' "$1/plan.toml")
     set -- taskset -c "$core" wrk -t1 -c"$wrk" ${script:+-s "$1/$script"}
     [ "$warm" = 0 ] || "$@" -d"${warm}s" "$url" >/dev/null
-    # What is compiled while it is loaded gets faster, on a slow machine for minutes: until three windows in a row are no better, whose mean it is.
-    best=0 level= windows=$((warm ? 30 : 1))
+    # What is compiled while it is loaded gets faster, on a slow machine for minutes: until two more windows in a row get no more, the middle one of the three.
+    level= windows=$((warm ? 30 : 1))
     while [ $windows -gt 0 ] && kill -0 $holder 2>/dev/null; do
         now=$("$@" -d10s "$url" | tee -a "$kept/$name.wrk" | sed -n 's/^Requests\/sec: *//p')
-        level=$(echo "${now:-0} $best $level" | awk '{ print ($1 > 1.03 * $2) ? $1 : $3 " " $4 " " $1 }')
-        best=$(echo "${now:-0} $best" | awk '{ print ($1 > $2) ? $1 : $2 }')
+        [ -z "$now" ] || level=$(echo "$now $level" | awk '{ print ($1 > 1.03 * $2) ? $1 : $2 " " $3 " " $1 }')
         windows=$((windows - 1))
         [ "$(echo $level | wc -w)" -lt 3 ] || break
     done
-    echo "$level" | awk '{ for (i = 1; i <= NF; i++) all += $i; if (all > 0) print all / NF }'
+    echo $level | tr ' ' '\n' | sort -n | sed -n "$(($(echo $level | wc -w) / 2 + 1))p"
     kill -INT $holder 2>/dev/null || true
     wait $holder || true
 }

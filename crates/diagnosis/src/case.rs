@@ -112,7 +112,7 @@ impl<'a> Case<'a> {
         case.well.iter_mut().for_each(Condition::only_what_waits);
         let front = self.about().map_or(NAMELESS, called);
         let called = format!("{} behind {front}", case.called);
-        Self { called, front: Some(front), looks: Vec::new(), ..case }
+        Self { called, front: Some(front), ..case }
     }
 
     /// Whether the target stands still now and then, and what holds is no less for it: then freezes cost response time, and something else sets

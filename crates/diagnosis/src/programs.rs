@@ -48,9 +48,40 @@ const fn working(name: &'static str, workers: &'static str) -> Program {
     Program { name, processes: None, loops: false, workers: Some(workers) }
 }
 
-/// The one that a process runs: by its own name, or by a word of its command line, without a version.
+/// The one that a process runs: by its own name or the first word of its command line, which may have a version; or by one of the next three, such
+/// as what an interpreter is to run.
 pub(crate) fn program(about: &Subject) -> Option<&'static Program> {
-    let words = about.command.split([' ', '/', ':']).chain([about.name.as_str()]);
-    let mut names = words.map(|word| word.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit()));
-    names.find_map(|name| PROGRAMS.iter().find(|program| program.name == name))
+    let known = |name: &str| PROGRAMS.iter().find(|program| program.name == name);
+    let named = |word: &str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(':').to_owned();
+    let mut words = about.command.split(' ').map(named);
+    let first = words.next().unwrap_or_default();
+    let mut own = [about.name.as_str(), &first].into_iter().map(without_version);
+    own.find_map(known).or_else(|| words.take(3).find_map(|word| known(&word)))
+}
+
+fn without_version(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_known_by_what_they_run() {
+        for (name, command, known) in [
+            ("php-fpm8.2", "php-fpm: master process (/etc/php/fpm.conf)", Some("php-fpm")),
+            ("nginx", "nginx: master process nginx -p .", Some("nginx")),
+            ("python3.11", "/home/node/venv/bin/python3 /srv/gunicorn/bin/uvicorn app:app", Some("uvicorn")),
+            ("python3.11", "python3 -m uvicorn app:app", Some("uvicorn")),
+            ("ruby3.1", "unicorn master -c unicorn.rb config.ru", Some("unicorn")),
+            ("ruby3.1", "puma 5.6.5 (tcp://0.0.0.0:9292) [app]", Some("puma")),
+            ("node20", "/opt/node20/bin/node20 server.js", Some("node")),
+            ("myserver", "/usr/bin/myserver --listen 80 --data /var/lib/node1", None),
+            ("myserver", "/usr/bin/myserver", None),
+        ] {
+            let about = Subject { name: name.to_owned(), command: command.to_owned(), ..Subject::default() };
+            assert_eq!(program(&about).map(|program| program.name), known, "{command}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use crate::jvm::frames::{LIBRARIES, Places, StackPlace, WAITING};
 use crate::scene::Scene;
 use crate::source::Source;
-use record::watch::{Look, ThreadsAt, Window};
+use record::watch::{Look, Subject, ThreadsAt, Window};
 use record::{CodeFunction, Profile, StackCount};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use units::Nanos;
@@ -43,17 +43,16 @@ impl WaitingThreads {
 impl Source for WaitingThreads {
     fn cut(&mut self, _scene: &Scene, _window: &mut Window) {}
 
-    /// Of the service alone: what others wait for is their own matter.
+    /// Of the service, and of whom it talks to: what gives first may be behind it. PostgreSQL says itself what its sessions wait for.
     fn look(&mut self, scene: &Scene) {
-        let Some(service) = scene.subjects.first().filter(|service| !service.pids.is_empty()) else { return };
-        if self.attach && service.about.java.is_some() {
-            return;
-        }
-        let (pids, send) = (service.pids.clone(), self.looks.0.clone());
+        let tells_more = |about: &Subject| about.is_postgres || self.attach && about.java.is_some();
+        let silent = scene.subjects.iter().filter(|cast| !cast.pids.is_empty() && !tells_more(&cast.about));
+        let each: Vec<(u32, Vec<u32>)> = silent.map(|cast| (cast.about.pid, cast.pids.clone())).collect();
+        let send = self.looks.0.clone();
         // Without a thread there is no closer look; the verdict does without.
         let _ = std::thread::Builder::new().name("closer-look".to_owned()).spawn(move || {
             // The watch may be over by then.
-            let _ = send.send(waiting(&pids));
+            each.iter().try_for_each(|(pid, pids)| send.send(waiting(*pid, pids)))
         });
     }
 
@@ -62,12 +61,12 @@ impl Source for WaitingThreads {
     }
 }
 
-/// Where threads of these processes, and of whatever they have begun, wait now.
-pub fn waiting(pids: &[u32]) -> Look {
+/// Where threads of these processes, of which that is the first, and of whatever they have begun, wait now.
+pub fn waiting(pid: u32, pids: &[u32]) -> Look {
     match profile::waiting(pids) {
         Ok(seen) => {
             let Nanos(took_ns) = seen.length;
-            Look::Stacks { took_ns, at: places(&seen) }
+            Look::Stacks { pid, took_ns, at: places(&seen) }
         }
         Err(why) => Look::Refused { of: "the stacks of threads that wait".to_owned(), why: why.to_string() },
     }

@@ -47,7 +47,7 @@ pub fn profile(asked: &Profiled, version: &str, sink: &mut dyn Sink, stop: &Stop
             thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
         }
         // Of whoever lives to be looked at.
-        let waiting = lives().then(|| observe::waiting(&asked.pids));
+        let waiting = lives().then(|| observe::waiting(0, &asked.pids));
         let sampled = sampling.end().ok_or_else(|| Error::Machine("the sampler failed".to_owned()))?;
         let profile = sampled.named();
         let verdict = verdict(&profile);

@@ -95,6 +95,12 @@ impl Bounds {
         Self { levels: self.levels.iter().filter(|level| level.rate < rate).cloned().collect() }
     }
 
+    /// That level alone.
+    pub fn only(&self, rate: f64) -> Self {
+        let same = |level: &&Level| (level.rate / rate - 1.0).abs() < SAME;
+        Self { levels: self.levels.iter().filter(same).cloned().collect() }
+    }
+
     /// The trials at a level.
     pub fn at(&self, rate: f64) -> &[TrialAtLevel] {
         self.levels.iter().find(|l| (l.rate / rate - 1.0).abs() < SAME).map_or(&[], |l| &l.trials)

@@ -60,8 +60,8 @@ pub struct Ceiling {
     failed: u32,
     /// The rate of the last whole trial, if it kept it.
     whole: Option<f64>,
-    /// It has kept some rate for a whole trial.
-    any: bool,
+    /// The highest rate that it kept for a whole trial, and did not fail since but by a hiccup.
+    shown: Option<f64>,
     most: Option<Making>,
 }
 
@@ -116,12 +116,13 @@ impl Ceiling {
 
     /// It kept this rate for a whole trial.
     pub fn kept_whole(&mut self, rate: f64) {
-        (self.whole, self.any) = (Some(rate), true);
+        self.whole = Some(rate);
+        self.shown = Some(self.shown.map_or(rate, |shown| shown.max(rate)));
     }
 
-    /// Whether it has kept some rate for a whole trial.
-    pub fn kept_some(&self) -> bool {
-        self.any
+    /// The highest rate that it has kept for a whole trial.
+    pub fn shown(&self) -> Option<f64> {
+        self.shown
     }
 
     /// It fell behind in a whole trial at this rate. Once between two in which it kept it, that is a hiccup.
@@ -131,6 +132,7 @@ impl Ceiling {
             return;
         }
         self.failed += 1;
+        self.shown = self.shown.filter(|shown| *shown < rate);
         self.fell_behind(rate, making);
     }
 

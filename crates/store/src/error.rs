@@ -18,7 +18,7 @@ pub enum Error {
         found: String,
     },
     /// A file is named to be read, and there is none.
-    #[error("there is no store {path}; check the path, or leave out --store for your own")]
+    #[error("there is no store {path}; check the path, or omit --store to use your own")]
     Missing {
         /// What was named.
         path: PathBuf,

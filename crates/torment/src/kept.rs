@@ -21,7 +21,9 @@ pub fn open(common: &Common) -> Result<Store, store::Error> {
 /// The same, to read what is there: a file that somebody names must exist, and is not made.
 pub fn existing(common: &Common) -> Result<Store, store::Error> {
     match &common.store {
-        Some(path) if !path.exists() => Err(store::Error::Missing { path: path.clone() }),
+        Some(path) if matches!(path.try_exists(), Ok(false)) => {
+            Err(store::Error::Missing { path: path.clone() })
+        }
         _ => open(common),
     }
 }

@@ -19,8 +19,9 @@ pub(crate) fn look(look: &Look) -> Vec<Text> {
             let head = format!("threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
             listed(head, at, place)
         }
-        Look::Stacks { took_ns, at } => {
-            let head = format!("threads that wait, by their stacks ({})", Nanos(*took_ns));
+        Look::Stacks { pid, took_ns, at } => {
+            let whose = if *pid == 0 { String::new() } else { format!(" of process {pid}") };
+            let head = format!("threads{whose} that wait, by their stacks ({})", Nanos(*took_ns));
             listed(head, at, place)
         }
         Look::VirtualThreads(virtual_threads) => {

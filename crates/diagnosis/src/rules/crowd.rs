@@ -130,16 +130,23 @@ pub(super) fn dumped(case: &Case<'_>, is: impl Fn(&ThreadsAt) -> bool) -> Option
     Some(fact(text).seen(f64::from(at.threads), 1.0, "threads", source::DUMP))
 }
 
+/// Where workers wait, by their stacks, the most first.
+pub(super) fn stacks<'a>(case: &Case<'a>, workers: &Workers) -> impl Iterator<Item = &'a ThreadsAt> {
+    let own = case.about().map_or(0, |about| about.pid);
+    let at = case.looks.iter().filter_map(move |look| match look {
+        Look::Stacks { pid, at, .. } if *pid == 0 && case.front.is_none() || *pid == own => Some(at),
+        _ => None,
+    });
+    at.flatten().filter(|at| at.group == workers.name)
+}
+
 /// Where most of the workers that wait so stand, by their stacks.
 pub(super) fn stacked(
     case: &Case<'_>,
     workers: &Workers,
     is: impl Fn(&ThreadsAt) -> bool,
 ) -> Option<record::Evidence> {
-    let at = case.looks.iter().find_map(|look| match look {
-        Look::Stacks { at, .. } => at.iter().find(|at| at.group == workers.name && is(at)),
-        _ => None,
-    })?;
+    let at = stacks(case, workers).find(|at| is(at))?;
     let ThreadsAt { threads, frame, state, .. } = at;
     let text = format!("by their stacks, {threads} wait in {frame} ({state}){}", called_by(at));
     Some(fact(text).seen(f64::from(*threads), 1.0, "threads", source::STACKS))

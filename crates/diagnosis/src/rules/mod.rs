@@ -57,7 +57,7 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
     database::idle_in_transaction,
 ];
 
-/// Those that are asked of whom the service talks to, too. How many requests are there is not known: a lock and a pool are not told from threads
+/// Those that are asked of whom the service talks to, too. How many requests are there is not known: a lock (but SQLite's) and a pool are not told from threads
 /// without work, and what a machine or a user lacks is not told from what it lacks.
 pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<Found>] = &[
     refusals::accept_queue,
@@ -65,6 +65,7 @@ pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<Found>] = &[
     processors::quota,
     processors::cpu,
     interpreter::interpreter,
+    sqlite::lock,
     outside::workers,
     outside::disk,
 ];

@@ -17,7 +17,11 @@ const TWO: f64 = 1.5;
 
 /// All workers are busy, each with something that is not itself at its limit.
 pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
-    let workers = case.bad.workers.clone()?;
+    let mut workers = case.bad.workers.clone()?;
+    let one = workers.all < TWO;
+    if one {
+        workers.all = 1.0;
+    }
     let all_taken = |window: &Moment<'_>| {
         let subject = window.subjects.first();
         let there = subject.and_then(|subject| case.workers(subject));
@@ -39,7 +43,6 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     let half = &counts[counts.len() / 2..];
     let (least, most) = half.iter().fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(*n), b.max(*n)));
     let grows = half.len() >= 2 && least < 0.85 * most && half.last() > half.first();
-    let one = workers.all < TWO;
     let each = kept_for_each(case, &workers);
     if grows || !(waits && full && more && calm) || one && each.is_none() {
         return None;
@@ -72,10 +75,11 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
             .seen_by_sweeps(case)
             .evidence(
                 fact(format!(
-                    "{} of {} ({}) wait for something else: {what}",
+                    "{} of {} ({}) {} for something else: {what}",
                     number(workers.outside()),
                     count(workers.all, "worker"),
-                    workers.name
+                    workers.name,
+                    if one { "waits" } else { "wait" }
                 ))
                 .seen(workers.outside(), MOST * workers.all, "threads", source::SWEEP)
                 .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
@@ -121,16 +125,17 @@ fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
 
 /// With what twice as many would take, where it is known what a thread takes here.
 fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
+    let waits = if workers.all < TWO { "it only waits" } else { "they only wait" };
     let advice = match case.about().and_then(program).and_then(|program| program.workers) {
-        Some(setting) => format!("or use more workers ({setting}): they only wait"),
-        None => "or use more workers, virtual threads or an event loop: they only wait".to_owned(),
+        Some(setting) => format!("or use more workers ({setting}): {waits}"),
+        None => format!("or use more workers, virtual threads or an event loop: {waits}"),
     };
     match case.costs.and_then(|costs| costs.thread) {
         Some(each) => {
             let all = Bytes((each.0 as f64 * workers.all) as u64);
             format!(
-                "{advice}; {} more threads take {all} here: {each} each, plus what their stacks touch",
-                number(workers.all)
+                "{advice}; {} here: {all}, {each} each, plus what their stacks touch",
+                count(workers.all, "more thread")
             )
         }
         None => advice,
@@ -217,7 +222,9 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
     let engaged = workers.min(case.bad.load.outstanding);
     // One writes, and the others wait for the file's lock, which they do in the disk's place as well, or for a mutex.
     let one_writes = case.bad.holds(|w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6)).0 >= 0.7;
-    if engaged < LEAST || (waiting < SHARE * engaged && !(one_writes && waiting >= 0.7)) {
+    let is_one = |workers: &Workers| workers.all < TWO && kept_for_each(case, workers).is_some();
+    let few = engaged < LEAST && !case.bad.workers.as_ref().is_some_and(is_one);
+    if few || (waiting < SHARE * engaged && !(one_writes && waiting >= 0.7)) {
         return None;
     }
     let what = what.unwrap_or_else(|| "a disk".to_owned());
@@ -225,10 +232,11 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
     Some(
         Found::new(Cause::Disk)
             .says(format!(
-                "{} of {} workers of {} wait for a disk ({what}).",
+                "{} of {} of {} {} for a disk ({what}).",
                 number(waiting),
-                number(workers),
-                case.name()
+                count(workers, "worker"),
+                case.name(),
+                if number(workers) == "1" { "waits" } else { "wait" }
             ))
             .margin(waiting, SHARE * engaged, 0.6 * engaged)
             .holding(case, |w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6))

@@ -1,6 +1,6 @@
 //! SQLite's lock: one transaction at a time writes, and whoever comes meanwhile sleeps and asks again.
 
-use super::crowd::{CALM, MOST, outstanding_fact, stacked, station};
+use super::crowd::{CALM, MOST, outstanding_fact, stacked, stacks, station};
 use super::lock::held;
 use crate::case::Case;
 use crate::condition::{Condition, Moment};
@@ -10,22 +10,33 @@ use crate::workers::Workers;
 use record::Cause;
 use record::watch::ThreadsAt;
 
-/// Where a thread stands that SQLite lets sleep.
+/// Where a thread sleeps.
+fn sleeps(at: &ThreadsAt) -> bool {
+    matches!(at.state.as_str(), "clock_nanosleep" | "nanosleep")
+}
+
+/// Where SQLite lets one.
 fn is_there(at: &ThreadsAt) -> bool {
-    at.state == "clock_nanosleep" && (at.frame.to_lowercase().contains("sqlite") || at.frame == "unixSleep")
+    sleeps(at) && (at.frame.to_lowercase().contains("sqlite") || at.frame == "unixSleep")
 }
 
 /// Workers that sleep there, all but the one that writes.
 pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
     let workers = case.bad.workers.as_ref()?;
-    let stacks = stacked(case, workers, is_there)?;
+    let evidence = stacked(case, workers, is_there)?;
+    let stand = |is: fn(&ThreadsAt) -> bool| -> u32 {
+        stacks(case, workers).filter(|at| is(at)).map(|at| at.threads).sum()
+    };
+    if 2 * stand(is_there) < stand(sleeps) {
+        return None;
+    }
     let others = workers.all.min(case.bad.load.outstanding) - 1.0;
     let sleeping = workers.sleeping;
     if others < 0.5 || sleeping < MOST * others || case.cpu() >= CALM * case.cpus() {
         return None;
     }
     let there = |side: &Condition<'_>| side.workers.as_ref().map(|workers| workers.sleeping);
-    let sleeps = |window: &Moment<'_>| {
+    let many_sleep = |window: &Moment<'_>| {
         let subject = window.subjects.first();
         let workers: Option<Workers> = subject.and_then(|subject| case.workers(subject));
         workers.is_some_and(|workers| workers.sleeping >= MOST * others)
@@ -40,7 +51,7 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
                 count(workers.all, "worker")
             ))
             .margin(sleeping, MOST * others, 0.9 * others)
-            .holding(case, sleeps)
+            .holding(case, many_sleep)
             .sources(3)
             .seen_by_sweeps(case)
             .evidence(
@@ -53,7 +64,7 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
                 .seen(sleeping, MOST * others, "threads", source::SWEEP)
                 .well(case.when_well(there).flatten()),
             )
-            .evidence(stacks)
+            .evidence(evidence)
             .evidence(outstanding_fact(case))
             .arithmetic(arithmetic)
             .chain(station(case))

@@ -178,7 +178,7 @@ fn what_watchers_are_told_and_tell() {
         ..Window::default()
     };
     let at = ThreadsAt { group: other(), state: other(), frame: other(), asked_by: None, threads: 3 };
-    let stacks = Look::Stacks { took_ns: 5, at: vec![at.clone()] };
+    let stacks = Look::Stacks { pid: 7, took_ns: 5, at: vec![at.clone()] };
     let look = Look::Threads { pid: 9, took_ns: 5, at: vec![at] };
     for seen in [
         Sighting::Watched(Box::new(watched)),

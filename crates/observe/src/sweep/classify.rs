@@ -59,7 +59,7 @@ impl Looker<'_> {
             Some(Syscall::In(number, arguments)) => match call(number) {
                 Call::Futex => return Look::Waits(futex(pid, arguments)),
                 Call::Poll if arguments[1] == 0 => Wait::Sleep,
-                Call::Poll if arguments[1] == 1 => self.polled(pid, arguments[0], arguments[2]),
+                Call::Poll if arguments[1] == 1 => self.polled(sleeper, arguments[0], arguments[2]),
                 Call::Select if arguments[0] == 0 => Wait::Sleep,
                 Call::Poll | Call::Select | Call::Events => Wait::Events,
                 Call::Accept => Wait::Accept,
@@ -120,17 +120,15 @@ impl Looker<'_> {
     }
 
     /// Somebody waits for one descriptor, until then.
-    fn polled(&mut self, pid: u32, address: u64, until: u64) -> Wait {
+    fn polled(&mut self, Sleeper { pid, tid, .. }: Sleeper<'_>, address: u64, until: u64) -> Wait {
         // struct pollfd begins with the descriptor.
         let mut bytes = [0; 4];
         if read_memory(pid, address, &mut bytes).is_err() {
             return Wait::Other { what: "poll".to_owned() };
         }
         let descriptor = u64::from(u32::from_ne_bytes(bytes));
-        // poll(2) has milliseconds, and -1 for ever; ppoll(2) a pointer, or none.
-        let has_deadline = until != 0 && until as u32 != u32::MAX;
-        // Nobody but its own process wakes whoever waits for that: he sleeps. Ruby's only thread does it so.
-        if has_deadline && self.is_eventfd(pid, descriptor) {
+        // Ruby's main thread sleeps so: only a signal would wake it by that descriptor. Others wait so for work, in threads beside it.
+        if pid == tid && has_deadline(until) && self.is_eventfd(pid, descriptor) {
             return Wait::Sleep;
         }
         self.leads(pid, descriptor, "poll").unwrap_or(Wait::Events)
@@ -170,6 +168,14 @@ impl Looker<'_> {
             _ if path.starts_with("anon_inode:") => Some(Wait::Events),
             _ => None,
         }
+    }
+}
+
+/// Whether this third argument of poll(2) is a number of milliseconds, or of ppoll(2) a pointer to a time: below 0 and null are for ever.
+fn has_deadline(until: u64) -> bool {
+    match until >> 32 {
+        0 | 0xffff_ffff => (until as u32).cast_signed() > 0,
+        _ => true,
     }
 }
 
@@ -219,4 +225,23 @@ fn nanos(bytes: [u8; 16]) -> u64 {
         u64::from_ne_bytes(half)
     };
     half(0).saturating_mul(1_000_000_000).saturating_add(half(8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_of_polls() {
+        for (until, has) in [
+            (0, false),
+            (50, true),
+            (u64::from(u32::MAX), false),
+            (u64::MAX, false),
+            (u64::MAX - 1, false),
+            (0x7ffe_8992_bc40, true),
+        ] {
+            assert_eq!(has_deadline(until), has, "{until:#x}");
+        }
+    }
 }

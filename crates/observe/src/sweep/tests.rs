@@ -151,7 +151,7 @@ fn known_waits_of_own_threads() {
             Some(&time),
         );
     });
-    // As Ruby's only thread sleeps, and as somebody waits for another of his own process.
+    // As somebody waits for another of his own process.
     let own_event = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC).expect("there is room"));
     let polled = |time: Option<Timespec>| {
         let own_event = Arc::clone(&own_event);
@@ -178,13 +178,33 @@ fn known_waits_of_own_threads() {
     expect(groups, "zuntimed-N", 1.0, &futex(None, false));
     expect(groups, "zepoll-N", 1.0, &Wait::Events);
     expect(groups, "zsleep-N", 2.0, &Wait::Sleep);
-    expect(groups, "zevent-N", 1.0, &Wait::Sleep);
+    expect(groups, "zevent-N", 1.0, &Wait::Events);
     expect(groups, "zforever-N", 1.0, &Wait::Events);
     expect(groups, "zpipe-N", 1.0, &Wait::Pipe);
     drop(release);
     holder.join().expect("it does not panic");
     rustix::io::write(&own_event, &1_u64.to_ne_bytes()).expect("there is room");
     drop((wanting, timed, untimed, events, asleep, piped, sleeping, waiting));
+}
+
+/// As Ruby's main thread sleeps, by a program that is anywhere.
+#[test]
+fn a_main_thread_that_polls_its_own_event_sleeps() {
+    let _alone = alone();
+    for (deadline, wait) in [("20000", Wait::Sleep), ("None", Wait::Events)] {
+        let program =
+            format!("import os, select; p = select.poll(); p.register(os.eventfd(0), 1); p.poll({deadline})");
+        let Ok(mut child) = Command::new("python3").args(["-c", &program]).spawn() else {
+            eprintln!("SKIPPED: there is no Python");
+            return;
+        };
+        std::thread::sleep(Duration::from_millis(500));
+        let windows = windows(&scene(&[&[child.id()]]), Duration::from_millis(600));
+        child.kill().and_then(|()| child.wait()).expect("it is ours");
+        let groups = &windows[0].1;
+        assert!(groups.len() == 1 && groups[0].states.len() == 1, "{groups:?}");
+        assert_eq!(groups[0].states[0].wait, wait, "{deadline}");
+    }
 }
 
 #[test]

@@ -159,8 +159,11 @@ pub enum Look {
         /// The places, the most first.
         at: Vec<ThreadsAt>,
     },
-    /// Where the service's threads wait, by their stacks, read from outside: how many stand where.
+    /// Where the threads of a service wait, or of one that it talks to, by their stacks, read from outside: how many stand where.
     Stacks {
+        /// Its first process; 0 in runs of earlier versions, which looked at the service alone.
+        #[serde(default)]
+        pid: u32,
         /// How long it took to look.
         took_ns: u64,
         /// The places, the most first; the state is the kernel's call that they are in.

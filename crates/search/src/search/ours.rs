@@ -16,8 +16,8 @@ const PATIENT: u32 = 4;
 /// So often the ceiling turns out to lie above what the target can do, or to have been a hiccup; then it is the answer.
 const CEILINGS_MOST: u32 = 2;
 
-/// After so long, one whole trial that was kept is enough to say what torment makes at least: who waits for more of them learns nothing of the target.
-const ENOUGH: Nanos = Nanos::from_secs(36);
+/// After the time of so many trials, one that was kept is enough to say what torment makes at least: more of them tell nothing of the target.
+const ENOUGH: f64 = 2.5;
 
 /// How often trials were void, and what is known of the generator's ceiling.
 #[derive(Debug, Clone, Copy, Default)]
@@ -115,8 +115,13 @@ impl Search {
 
     /// Whether it has kept a rate for a whole trial, and was looked at for long enough.
     fn shown_enough(&self) -> bool {
-        let looked = self.spent - self.ours.since;
-        looked + self.trial() > ENOUGH && self.ours.ceiling.is_some_and(|ceiling| ceiling.kept_some())
+        let looked = (self.spent - self.ours.since).as_secs_f64();
+        looked >= ENOUGH * self.trial().as_secs_f64() && self.shown_to_keep().is_some()
+    }
+
+    /// The highest rate that torment, which is the limit itself, kept for a whole trial.
+    pub(super) fn shown_to_keep(&self) -> Option<f64> {
+        self.ours.ceiling.and_then(|ceiling| ceiling.shown())
     }
 
     /// A look at the ceiling that counts, or a trial at the rate that was kept.

@@ -19,6 +19,17 @@ impl Search {
                 return limit;
             }
             let now = self.bounds.limit(goal);
+            // What was kept in a few seconds is no more than what was kept for a whole trial.
+            let kept =
+                self.shown_to_keep().filter(|kept| self.proven(goal).is_none_or(|proven| proven < *kept));
+            let whole =
+                kept.map(|kept| self.bounds.only(kept).limit(goal)).filter(|whole| whole.lower.is_some());
+            let now = match whole {
+                Some(whole) => {
+                    Limit { upper: now.upper, bad_trials: now.bad_trials, regular: false, ..whole }
+                }
+                None => now,
+            };
             let before = self.expired.below(now.upper.unwrap_or(f64::INFINITY)).limit(goal);
             match before.lower.filter(|_| now.lower.is_none()) {
                 Some(_) => Limit {
@@ -38,8 +49,13 @@ impl Search {
     /// Whether torment, which is the limit itself, has shown clean trials above all that the target surely holds by the others: what stopped those
     /// may have been its own.
     fn has_shown_more(&self, goal: &Goal, than: &Limit) -> bool {
-        let (shown, _) = self.bounds.proven(goal);
-        self.is_ours() && shown.is_some_and(|shown| than.lower.is_none_or(|lower| shown.rate > lower))
+        let shown = [self.proven(goal), self.shown_to_keep()].into_iter().flatten().max_by(f64::total_cmp);
+        self.is_ours() && shown.is_some_and(|shown| than.lower.is_none_or(|lower| shown > lower))
+    }
+
+    /// The highest rate that surely meets the goal.
+    fn proven(&self, goal: &Goal) -> Option<f64> {
+        self.bounds.proven(goal).0.map(|level| level.rate)
     }
 
     /// Why no limit lasts, if the target surely did less and less.

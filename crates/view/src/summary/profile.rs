@@ -44,7 +44,7 @@ mod tests {
             asked_by: Some(Asker { method: "shop::find".to_owned(), place: None }),
             threads: 38,
         };
-        let look = Look::Stacks { took_ns: 12_000_000, at: vec![at] };
+        let look = Look::Stacks { pid: 0, took_ns: 12_000_000, at: vec![at] };
         let place = String::new();
         let view = RunView::of(&[
             Event::Profiled { profile: Box::default() },

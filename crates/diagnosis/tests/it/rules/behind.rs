@@ -1,8 +1,10 @@
 //! What gives is behind the service, which shows nothing: proxies.
 
 use crate::hand::*;
-use record::watch::{Full, Group, Role, State, Subject, SubjectWindow, Sweep, Wait, Watched, Window};
-use record::{Cause, Diagnosis};
+use record::watch::{
+    Full, Group, Look, Role, State, Subject, SubjectWindow, Sweep, ThreadsAt, Wait, Watched, Window,
+};
+use record::{Cause, Diagnosis, Event};
 
 fn group(name: &str, used: f64, states: &[(Wait, f64)]) -> Group {
     let states: Vec<State> =
@@ -79,6 +81,39 @@ fn all_workers_behind_a_proxy_are_taken() {
 fn who_has_a_worker_for_each_connection_is_not_what_gave() {
     let diagnosis = judge_php(4);
     assert_ne!(diagnosis.cause(), Some(Cause::Workers), "{diagnosis:#?}");
+}
+
+/// Their stacks tell that they sleep in SQLite; those of the service, in threads of the same name, do not.
+#[test]
+fn who_sleeps_in_sqlite_behind_a_proxy() {
+    let mut watched = watched_behind_nginx("python3.11");
+    watched.subjects[1].pid = 2;
+    let python = |asleep: f64, connections: u32| {
+        let states = [(Wait::Accept, 4.0 - asleep), (Wait::Sleep, asleep)];
+        nginx_before(group("gunicorn", 0.2, &states), connections)
+    };
+    for (pid, cause) in [(2, Cause::Lock), (1, Cause::Workers)] {
+        let loads =
+            vec![load(30.0, 30.0, 0.7, 21, python(0.7, 1)), load(60.0, 45.0, 30.0, 640, python(3.4, 30))];
+        let mut recording = recorded(None, watched.clone(), loads);
+        let at = ThreadsAt {
+            group: "gunicorn".to_owned(),
+            state: "clock_nanosleep".to_owned(),
+            frame: "[libsqlite3.so.0.8.6]".to_owned(),
+            asked_by: None,
+            threads: 3,
+        };
+        let look = Look::Stacks { pid, took_ns: 1, at: vec![at] };
+        recording.fold(&Event::Looked { trial: 2, place: String::new(), look });
+        let diagnosis = torment_diagnosis::diagnose(&recording);
+        expect(&diagnosis, cause);
+        let said = &diagnosis.sentences[0];
+        assert_eq!(
+            said.contains("python3.11 behind nginx's 4 workers sleep until SQLite"),
+            pid == 2,
+            "{said}"
+        );
+    }
 }
 
 #[test]

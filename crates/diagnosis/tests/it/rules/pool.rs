@@ -47,16 +47,20 @@ fn who_sleeps_in_sqlite_waits_for_its_lock() {
         )])
     };
     let group = workers(0.0, 0.0, &[]).name;
-    for (frame, cause) in [
-        ("[libsqlite3.so.0.8.6]", Cause::Lock),
-        ("unixSleep", Cause::Lock),
-        ("sqliteDefaultBusyCallback", Cause::Lock),
-        ("shop::pause", Cause::Workers),
+    for (frame, there, cause) in [
+        ("[libsqlite3.so.0.8.6]", 3, Cause::Lock),
+        ("unixSleep", 2, Cause::Lock),
+        ("sqliteDefaultBusyCallback", 3, Cause::Lock),
+        ("shop::pause", 3, Cause::Workers),
+        // One of three does, and the others sleep elsewhere.
+        ("unixSleep", 1, Cause::Workers),
     ] {
         let calm = load(265.0, 265.0, 1.2, 2, window(0.3));
         let mut recording =
             recorded(None, watched(), vec![calm, load(462.0, 411.0, 137.0, 440, window(3.2))]);
-        let look = Look::Stacks { took_ns: 1, at: vec![at(&group, 3, "clock_nanosleep", frame)] };
+        let sleeps = |threads, frame| at(&group, threads, "clock_nanosleep", frame);
+        let stands = vec![sleeps(3 - there, "shop::pause"), sleeps(there, frame)];
+        let look = Look::Stacks { pid: 1, took_ns: 1, at: stands };
         recording.fold(&Event::Looked { trial: 2, place: String::new(), look });
         let diagnosis = torment_diagnosis::diagnose(&recording);
         expect(&diagnosis, cause);
@@ -75,7 +79,7 @@ fn stacks_tell_which_function_waits() {
     ];
     let bad = load(300.0, 190.0, 390.0, 1900, pool_of_ten());
     let mut recording = recorded(None, watched(), vec![calm(), bad]);
-    let look = Look::Stacks { took_ns: 1, at: all };
+    let look = Look::Stacks { pid: 1, took_ns: 1, at: all };
     recording.fold(&Event::Looked { trial: 2, place: String::new(), look });
     let diagnosis = torment_diagnosis::diagnose(&recording);
     expect(&diagnosis, Cause::Pool);

@@ -207,3 +207,18 @@ fn a_pool_that_fills_is_a_number_of_workers() {
         assert_eq!(named, is_limit, "{counts:?}");
     }
 }
+
+/// One thread that writes for each request was told to be more, for "they only wait".
+#[test]
+fn the_only_worker_may_wait_for_a_disk() {
+    let disk = || Wait::Disk { what: "/srv/log".to_owned() };
+    let window =
+        |waits: f64| second(vec![workers(0.05, 0.0, &[(disk(), waits), (Wait::Events, 1.0 - waits)])]);
+    let well = load(60.0, 60.0, 0.6, 10, window(0.6));
+    let diagnosis = judge(watched(), vec![well, load(105.0, 97.0, 61.0, 610, window(0.97))]);
+    expect(&diagnosis, Cause::Disk);
+    assert!(
+        diagnosis.sentences[0].starts_with("0.97 of 1 worker of java waits for a disk (/srv/log)."),
+        "{diagnosis:#?}"
+    );
+}
