@@ -71,7 +71,10 @@ impl<'a> Case<'a> {
             side.workers = Workers::find(side.service(), about, &bystanders);
         }
         let used = |number: &u32| steps.bad.trials.contains(number);
-        let trials = recording.trials.iter().filter(|trial| used(&trial.number));
+        // A cause is looked for once, and that may have been in another trial, at a moment when it looked degraded.
+        let (these, others): (Vec<_>, Vec<_>) =
+            recording.trials.iter().partition(|trial| used(&trial.number));
+        let trials = these.into_iter().chain(others);
         let looks = trials.filter_map(|trial| trial.at(place)).flat_map(|seen| &seen.looks).collect();
         let void = |trial: &&&Trial| steps.void.iter().any(|void| void.number == trial.number);
         let mut lacking = BTreeMap::new();
