@@ -45,10 +45,10 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
     Some(
         Found::new(Cause::Lock)
             .says(format!(
-                "{} of {}'s {} sleep until SQLite lets them go on: one transaction at a time writes.",
+                "{} of {} of {} sleep until SQLite lets them go on: one transaction at a time writes.",
                 number(sleeping),
-                case.name(),
-                count(workers.all, "worker")
+                count(workers.all, "worker"),
+                case.name()
             ))
             .margin(sleeping, MOST * others, 0.9 * others)
             .holding(case, many_sleep)
