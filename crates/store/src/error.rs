@@ -17,12 +17,6 @@ pub enum Error {
         /// The system's words.
         found: String,
     },
-    /// A file is named to be read, and there is none.
-    #[error("there is no store {path}; check the path, or omit --store to use your own")]
-    Missing {
-        /// What was named.
-        path: PathBuf,
-    },
     /// The file is not an SQLite database, or a damaged one.
     #[error(
         "the store {path} is not a valid SQLite database ({found}); move it away, or name another file with --store PATH"

@@ -42,6 +42,13 @@ impl Store {
         Ok(Self { path: path.to_owned(), db })
     }
 
+    /// What is read where there is no such file: no run. Nothing is made.
+    pub fn empty(path: &Path) -> Result<Self, Error> {
+        let mut db = Connection::open_in_memory().map_err(|e| Error::of(path, &e))?;
+        prepare(&mut db, path)?;
+        Ok(Self { path: path.to_owned(), db })
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -18,14 +18,14 @@ pub fn open(common: &Common) -> Result<Store, store::Error> {
     }
 }
 
-/// The same, to read what is there: a file that somebody names must exist, and is not made.
+/// The same, to read what is there: a file that is named and not there is not made.
 pub fn existing(common: &Common) -> Result<Store, store::Error> {
-    match &common.store {
-        Some(path) if matches!(path.try_exists(), Ok(false)) => {
-            Err(store::Error::Missing { path: path.clone() })
-        }
-        _ => open(common),
-    }
+    missing(common).map_or_else(|| open(common), Store::empty)
+}
+
+/// The file that is named, if it is not there.
+pub fn missing(common: &Common) -> Option<&Path> {
+    common.store.as_deref().filter(|path| matches!(path.try_exists(), Ok(false)))
 }
 
 /// Whether a file is meant, and no run of a store.

@@ -2,7 +2,7 @@
 
 use crate::args::{Common, Format, ListArgs, NameArgs, ShowArgs, TagArgs, distinct, explained};
 use crate::forms::{self, Forms};
-use crate::kept::{Source, existing};
+use crate::kept::{Source, existing, missing};
 use crate::{Failure, compare, result};
 use anyhow::anyhow;
 use diagnosis::Recording;
@@ -105,9 +105,13 @@ pub fn list(args: &ListArgs, common: &Common) -> Result<u8, Failure> {
     let store = existing(common)?;
     let runs = store.list(&args.filter())?;
     let none_fits = runs.is_empty() && store.count()? > 0;
-    let lines = || match none_fits {
-        true => vec![Text::plain("  no run matches; torment list shows all")],
-        false => list_lines(&runs, Paper::of(io::stdout().is_terminal()).width),
+    let lines = || match missing(common) {
+        Some(path) => vec![Text::plain(format!(
+            "  there is no store {} yet; torment find, torment run or torment try makes it",
+            path.display()
+        ))],
+        None if none_fits => vec![Text::plain("  no run matches; torment list shows all")],
+        None => list_lines(&runs, Paper::of(io::stdout().is_terminal()).width),
     };
     let grid = || list_grid(&runs);
     let forms =

@@ -192,13 +192,17 @@ fn known_waits_of_own_threads() {
 fn a_main_thread_that_polls_its_own_event_sleeps() {
     let _alone = alone();
     for (deadline, wait) in [("20000", Wait::Sleep), ("None", Wait::Events)] {
-        let program =
-            format!("import os, select; p = select.poll(); p.register(os.eventfd(0), 1); p.poll({deadline})");
-        let Ok(mut child) = Command::new("python3").args(["-c", &program]).spawn() else {
+        let program = format!(
+            "import os, select; p = select.poll(); p.register(os.eventfd(0), 1); print(flush=True); p.poll({deadline})"
+        );
+        let mut python = Command::new("python3");
+        let Ok(mut child) = python.args(["-c", &program]).stdout(Stdio::piped()).spawn() else {
             eprintln!("SKIPPED: there is no Python");
             return;
         };
-        std::thread::sleep(Duration::from_millis(500));
+        let is_ready = child.stdout.take().expect("it is piped").read_exact(&mut [0]);
+        is_ready.expect("it says so");
+        std::thread::sleep(Duration::from_millis(100));
         let windows = windows(&scene(&[&[child.id()]]), Duration::from_millis(600));
         child.kill().and_then(|()| child.wait()).expect("it is ours");
         let groups = &windows[0].1;
