@@ -61,7 +61,7 @@ impl Source for WaitingThreads {
     }
 }
 
-/// Where threads of these processes, of which that is the first, and of whatever they have begun, wait now.
+/// Where threads of these processes, and of whatever they have begun, wait now; `pid` names whose they are, 0 if nobody needs to know.
 pub fn waiting(pid: u32, pids: &[u32]) -> Look {
     match profile::waiting(pids) {
         Ok(seen) => {

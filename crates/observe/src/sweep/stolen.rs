@@ -1,4 +1,5 @@
-//! What the hypervisor took: a thread that would run meanwhile is counted neither as running nor as ready.
+//! What the hypervisor took: a kernel that accounts for it (CONFIG_PARAVIRT_TIME_ACCOUNTING) counts a thread that would run meanwhile neither as
+//! running nor as ready.
 
 use procfs::Times;
 
