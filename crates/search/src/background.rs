@@ -42,6 +42,13 @@ impl Lost {
         self.bad as f64 / self.due.max(1) as f64
     }
 
+    /// Whether so few are unlikely if the share is the same as elsewhere: then each of all that were lost was as likely here as its share of all that
+    /// came due.
+    fn is_less(self, elsewhere: Self) -> bool {
+        let all = self.and(elsewhere);
+        stats::at_most(self.bad, all.bad, self.due as f64 / all.due.max(1) as f64) < UNLIKELY
+    }
+
     /// Whether it is no more than this share explains.
     fn is_within(self, share: f64) -> bool {
         let expected = share * self.due as f64;
@@ -117,33 +124,23 @@ impl Loss {
     pub fn looked(&mut self, rate: f64, result: &TrialResult) {
         let Self::Suspected(lost, _) = *self else { return };
         let found = Lost::of(result);
-        let expected = lost.share() * found.due as f64;
-        *self = match at_most(found.bad, expected) < UNLIKELY {
+        *self = match found.is_less(lost) {
             true => Self::OfLoad,
             false => Self::Background { lost: lost.and(found), seen: found.bad > 0, at: rate },
         };
     }
 }
 
-/// The probability of at most so many where `expected` are (Poisson).
-fn at_most(count: u64, expected: f64) -> f64 {
-    let (mut term, mut sum) = ((-expected).exp(), 0.0);
-    for n in 0..=count {
-        sum += term;
-        term *= expected / (n + 1) as f64;
-    }
-    sum.min(1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Two of 320 had failed, and one of the 1,600 of the look, of which ten were expected: all trials down to 148/s were then bad, of 2,000.
     #[test]
-    fn few_are_as_unlikely_as_they_are() {
-        for (count, expected, probability) in [(0, 10.0, 4.54e-5), (3, 3.0, 0.647), (0, 0.5, 0.607)] {
-            assert!((at_most(count, expected) / probability - 1.0).abs() < 1e-2, "{count} of {expected}");
-        }
+    fn a_few_say_little_of_a_share() {
+        let seen = |bad, due| Lost { bad, due };
+        assert!(!seen(1, 1600).is_less(seen(2, 320)) && !seen(0, 1600).is_less(seen(1, 320)));
+        assert!(seen(0, 10_000).is_less(seen(20, 20_000)) && !seen(5, 10_000).is_less(seen(20, 20_000)));
     }
 
     #[test]

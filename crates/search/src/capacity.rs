@@ -25,7 +25,7 @@ const SUNK: f64 = 1.1;
 /// What is outside of an interval, on each side: it holds the truth with 95 %.
 const OUTSIDE: f64 = 0.015;
 /// The same of a target that moves, of which ten seconds are like the ten before: its trials say less than as many of a steady one.
-const OUTSIDE_MOVING: f64 = 0.003;
+const OUTSIDE_MOVING: f64 = 0.001;
 /// The same of one that sinks, of which only good and bad are known.
 const OUTSIDE_SINKING: f64 = 0.006;
 

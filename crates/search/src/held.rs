@@ -20,6 +20,8 @@ const BESIDE: f64 = 0.3;
 /// So many clean trials at what is published, and so many that were not above it.
 const GOOD_LEAST: usize = 3;
 const BAD_LEAST: usize = 2;
+/// Where a queue does not grow as a straight line does, two that say the same may do so by chance.
+const BAD_ALIKE: usize = 3;
 /// One that moves is known by what it could do, not by what it held.
 const GOOD_MOVING: usize = 1;
 /// A spread of so many widths is that of a target that moves: a few of its trials may be alike by chance.
@@ -153,7 +155,7 @@ impl CapacityTrials {
 
     /// What it did in each overload while much waited.
     fn crowded(&self) -> Vec<f64> {
-        self.trials.iter().filter(|trial| !trial.good()).filter_map(|trial| trial.crowded).collect()
+        self.bad().filter_map(|trial| trial.crowded).collect()
     }
 
     /// The least that it did while much waited: whatever waits, it holds that.
@@ -198,6 +200,26 @@ impl CapacityTrials {
     pub fn contradict(&mut self) {
         self.contradicted = true;
         self.look();
+    }
+
+    /// Whether it seems to do the same at any time: in each overload the queue grew as a straight line does.
+    pub fn is_straight(&self) -> bool {
+        self.is_known() && !self.moves && self.bad().all(|trial| trial.straight)
+    }
+
+    /// And all overloads say the same.
+    pub fn is_steady(&self, width: f64) -> bool {
+        let alike = |capacity: &Capacity| capacity.spread() <= STEADY * width;
+        self.is_straight() && self.capacity.as_ref().is_some_and(alike)
+    }
+
+    /// So many trials were too much for it.
+    pub fn overloads(&self) -> usize {
+        self.bad().count()
+    }
+
+    fn bad(&self) -> impl Iterator<Item = &FullTrial> {
+        self.trials.iter().filter(|trial| !trial.good())
     }
 
     /// Whether the target moves: ten seconds of it are not like the next ten.
@@ -304,11 +326,12 @@ impl CapacityTrials {
         let least = known.iter().min_by(|a, b| a.middle.total_cmp(&b.middle)).expect("there is a goal");
         let most = known.iter().max_by(|a, b| a.middle.total_cmp(&b.middle)).expect("there is a goal");
         let good = self.good_near(least, width).count();
-        let bad = self.trials.iter().filter(|trial| !trial.good()).count();
-        let steady = capacity.spread() <= STEADY * width;
-        let (good_least, bad_least) = match self.moves() {
-            true => (GOOD_MOVING, BAD_MOVING),
-            false => (GOOD_LEAST, if steady { BAD_LEAST } else { BAD_MOVING }),
+        let bad = self.overloads();
+        let good_least = if self.moves() { GOOD_MOVING } else { GOOD_LEAST };
+        let bad_least = match capacity.spread() <= STEADY * width {
+            true if self.is_steady(width) => BAD_LEAST,
+            true if !self.moves() => BAD_ALIKE,
+            _ => BAD_MOVING,
         };
         if known.iter().all(|known| known.width() <= width) && good >= good_least && bad >= bad_least {
             return Want::Nothing;
@@ -344,8 +367,7 @@ impl CapacityTrials {
 
     /// The highest rate that was held and the lowest that was not, where no other is above it.
     fn bracket(&self) -> Option<(f64, f64)> {
-        let least =
-            self.trials.iter().filter(|trial| !trial.good()).map(|trial| trial.rate).reduce(f64::min)?;
+        let least = self.bad().map(|trial| trial.rate).reduce(f64::min)?;
         let most = self.most();
         (least > most).then_some((most, least))
     }
@@ -410,7 +432,7 @@ impl CapacityTrials {
             unit: LimitUnit::Requests,
             regular: known.width() <= goal.width.0,
             good_trials: near().count() as u32,
-            bad_trials: self.trials.iter().filter(|trial| !trial.good()).count() as u32,
+            bad_trials: self.overloads() as u32,
             lower_due: near().map(|trial| trial.due).sum(),
             lower_bad: near().map(|trial| trial.bad).sum(),
             throughput: None,

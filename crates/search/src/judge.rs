@@ -104,7 +104,9 @@ pub(crate) enum GivenUp {
     Surely,
     /// If it grows as a straight line does, or is far beyond the limit: three seconds then say what ten would.
     IfSteady,
-    /// Not for that: what the target does in three seconds says little of what it does in ten.
+    /// Not for that, but for what is lost.
+    ForLoss,
+    /// Only for what could not be caught up: what the target does in three seconds says little of what it does in ten.
     Never,
 }
 
@@ -137,7 +139,7 @@ pub(crate) fn hopeless(
             g.per_second - g.at_least < STEADILY * width.0 * planned_rate.0
                 || g.per_second > PLAINLY * planned_rate.0
         }
-        GivenUp::Never => false,
+        GivenUp::ForLoss | GivenUp::Never => false,
     };
     growth_of(so_far, planned_rate.0, calm, VERY_SURE)
         .filter(enough)

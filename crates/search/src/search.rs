@@ -8,7 +8,6 @@ mod verdict;
 
 use crate::background::Loss;
 use crate::bounds::Bounds;
-use crate::curve::point;
 use crate::drift::{Reference, Shift};
 use crate::held::CapacityTrials;
 use crate::judge::{GivenUp, freezes, hopeless, is_void, judge, steady};
@@ -28,6 +27,8 @@ const CALM: f64 = 0.5;
 const FASTER: f64 = 1.25;
 /// A target that does not do in so many whole trials what it did in a few seconds moves.
 const CHECKS_MOST: u32 = 2;
+/// So many overloads may be stopped early for a queue that grows as a straight line does: of a target that moves they meet the times when it does little.
+const SHORT_MOST: usize = 2;
 /// The least drain, and the drain in baseline p99s.
 const DRAIN_LEAST: Nanos = Nanos::from_millis(100);
 const DRAIN_TIMES: u64 = 3;
@@ -53,6 +54,8 @@ enum Phase {
     Suspect { rate: f64, shift: Shift },
     /// Above some rate torment itself is too slow: what it can make.
     Ceiling,
+    /// The limit is known: whether a rate above it is too much, as it should be.
+    Above { rate: f64 },
     /// Shares still to be measured.
     Curve(Vec<f64>),
     /// Over.
@@ -107,9 +110,13 @@ pub struct Search {
     doubt: f64,
     /// The most that it surely did before the first trial, requests per second: when the climb ended, in any window of its last warm-up, in the probe.
     shown: f64,
-    /// How often a trial was made of that, and whether one is under way.
+    /// A rate below the limit at which a step of the curve was bad.
+    fell: Option<f64>,
+    /// How often a trial was made of either, and whether one is under way.
     checked: u32,
     checks: bool,
+    /// Whether what is above the limit was looked at since.
+    looked_above: bool,
     /// The highest rate that the climb passed.
     climbed: Option<f64>,
     ours: Ours,
@@ -158,8 +165,10 @@ impl Search {
             estimate: None,
             doubt: 0.0,
             shown: 0.0,
+            fell: None,
             checked: 0,
             checks: false,
+            looked_above: false,
             climbed: None,
             ours: Ours::default(),
             calm: rate,
@@ -255,10 +264,8 @@ impl Search {
             Phase::Narrow => self.measured(rate, result, &judgement),
             Phase::Suspect { shift, .. } => self.suspected(rate, shift, result, &judgement),
             Phase::Ceiling => self.looked_up(proposal, result, &judgement),
-            Phase::Curve(shares) => {
-                self.curve.extend(shares.first().and_then(|s| point(*s, result)));
-                self.phase = Phase::Curve(shares[1..].to_vec());
-            }
+            Phase::Above { .. } => self.looked_above(rate, result, &judgement),
+            Phase::Curve(shares) => self.curved(rate, &shares, result, &judgement),
             Phase::Over(_) => {}
         }
         judgement
@@ -341,6 +348,7 @@ impl Search {
     fn given_up(&self, proposal: &Proposal) -> GivenUp {
         match self.is_full(proposal) {
             true if self.checks || self.held.disagrees(self.config.width.0) => GivenUp::Never,
+            true if self.held.overloads() >= SHORT_MOST => GivenUp::ForLoss,
             true => GivenUp::IfSteady,
             false => GivenUp::Surely,
         }

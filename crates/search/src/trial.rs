@@ -24,6 +24,8 @@ pub struct FullTrial {
     pub rate: f64,
     /// What it says of a target of which any few seconds are like the next.
     pub said: Observation,
+    /// If its queue grew, it did so as a straight line does.
+    pub straight: bool,
     /// It was over before its time.
     stopped: bool,
     /// Requests due.
@@ -38,12 +40,12 @@ pub struct FullTrial {
 
 impl FullTrial {
     /// A trial at `rate` that ended so.
-    pub fn new(rate: f64, said: Observation, result: &TrialResult) -> Self {
+    pub fn new(rate: f64, said: Observation, straight: bool, result: &TrialResult) -> Self {
         let outcomes = &result.total.outcomes;
         let (due, bad) = (result.total.due, outcomes.bad());
         let refused = 2 * outcomes.failed > bad;
         let stopped = result.hopeless && result.loaded * 10 < result.planned * WHOLE;
-        Self { rate, said, stopped, due, bad, refused, crowded: crowded(result) }
+        Self { rate, said, straight, stopped, due, bad, refused, crowded: crowded(result) }
     }
 
     /// Whether it measured the capacity: it was overloaded, and what it kept up is known.

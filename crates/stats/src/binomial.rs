@@ -23,7 +23,7 @@ pub fn upper_bound(hits: u64, n: u64, confidence: f64) -> f64 {
 
 /// The probability of `hits` or fewer of `n`, each with probability `p`; summed from the largest
 /// term downwards in proportion to it, so that nothing under- or overflows.
-pub(crate) fn at_most(hits: u64, n: u64, p: f64) -> f64 {
+pub fn at_most(hits: u64, n: u64, p: f64) -> f64 {
     if p >= 1.0 {
         return 0.0;
     }

@@ -12,7 +12,7 @@ mod order;
 mod shuffle;
 mod slope;
 
-pub use binomial::upper_bound;
+pub use binomial::{at_most, upper_bound};
 pub use blocks::{Blocks, Contrast, Unequal, error_spread};
 pub use bounds::{Looks, bounds};
 pub use cache::{Cache, NoCache, Point, fits, valley};

@@ -85,7 +85,7 @@ pub fn moving() -> Vec<Row> {
     vec![
         even("16 servers of 8 ms, as a JVM reads", Truth::Held(1588.0, 2023.0))
             .with(Trait::Moves(JVM_READS))
-            .asked(0.8),
+            .asked(0.9),
         even("16 servers of 8 ms, as a JVM writes", Truth::Held(1862.0, 1981.0))
             .with(Trait::Moves(JVM_WRITES))
             .asked(0.9),
@@ -106,13 +106,13 @@ pub fn moving() -> Vec<Row> {
             .asked(0.9),
         even("16 servers of 8 ms, twice as slow for 0.3 of the time, 3 s each", Truth::Held(1017.0, 1595.0))
             .with(Trait::States(2.0, 0.3, 3.0))
-            .asked(0.8),
+            .asked(0.9),
         even(
             "16 servers of 8 ms, a fifth slower for half of the time, 5 s each",
             Truth::Held(1612.0, 1713.0),
         )
         .with(Trait::States(1.25, 0.5, 5.0))
-        .asked(0.8),
+        .asked(0.9),
     ]
 }
 

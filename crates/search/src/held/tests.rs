@@ -12,7 +12,7 @@ fn with(said: &[(f64, Observation)]) -> CapacityTrials {
         // What it lacks piles up from the first tenth of a second to the last.
         let lacks = rate - said.rate();
         result.total.outstanding = (0..100).map(|tenth| lacks * f64::from(tenth) / 10.0).collect();
-        trials.push(FullTrial::new(*rate, *said, &result), 0.0);
+        trials.push(FullTrial::new(*rate, *said, true, &result), 0.0);
     }
     trials
 }

@@ -1,6 +1,6 @@
 //! What each phase makes of a trial, and which phase follows.
 
-use super::proposal::LOOKED_MOST;
+use super::proposal::{CONTRADICTED, LOOKED_MOST};
 use super::{Baseline, CALM, CHECKS_MOST, FASTER, Phase, Proposal, Search};
 use crate::background::Loss;
 use crate::bounds::rounded;
@@ -43,6 +43,8 @@ const BUSY_MOST: f64 = 10_000.0;
 const QUEUED: u64 = 4;
 /// The warmed-up target is first overloaded by this factor: its goodput there is the estimate.
 const PROBE: f64 = 1.1;
+/// A queue of a few requests cannot grow as a straight line does: so many more or less are none.
+const FEW: f64 = 3.0;
 /// Trials with a smaller loss say little about the capacity.
 const TELLING: f64 = 0.03;
 
@@ -115,7 +117,7 @@ impl Search {
             changes if self.estimates() => WARM_AGAIN << (changes - 1).min(3),
             changes => 1 << changes.min(6),
         };
-        (self.shown, self.checked) = (0.0, 0);
+        (self.shown, self.fell, self.checked, self.looked_above) = (0.0, None, 0, false);
         let closed = self.busy(capacity);
         // Without quantiles, every trial from the first on must be of a target that is warm.
         let warm = WarmUp::new(Nanos::from_secs(first), closed.is_none() && self.estimates());
@@ -257,8 +259,9 @@ impl Search {
         if self.estimates() {
             self.say(rate, result, judgement);
         }
-        if checked && self.checked == CHECKS_MOST && self.did_more() {
-            self.held.contradict();
+        if checked {
+            self.fell = None;
+            self.is_checked();
         }
         if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
             self.rounds += 1;
@@ -278,6 +281,8 @@ impl Search {
         let (unseen, passed) = (1.0 + threshold(self.config.width), 1.0 - self.loss.share());
         let kept = kept_up(result, self.calm_mean());
         let steadily = kept.is_some_and(|kept| kept.doubt < STEADILY * self.config.width.0);
+        let few = |kept: KeptUp| kept.doubt * kept.rate * result.loaded.as_secs_f64() < FEW;
+        let straight = steadily || judgement.growth_per_second.is_none() || kept.is_some_and(few);
         let kept = kept.map(|kept| kept.rate / passed);
         let measured = judgement.growth_per_second.is_some()
             || judgement.loss > TELLING
@@ -292,7 +297,7 @@ impl Search {
             }
             None => Observation::Below(rate),
         };
-        self.held.push(FullTrial::new(rate, said, result), self.shown.max(self.bounds.most()));
+        self.held.push(FullTrial::new(rate, said, straight, result), self.shown.max(self.bounds.most()));
         let looked_enough = self.held.moves() && self.changes >= LOOKED_MOST;
         // Without time for another trial, what is known of it would be forgotten for nothing.
         let rises = self.held.rises(self.config.width.0).filter(|_| !looked_enough && !self.is_out_of_time());
@@ -393,6 +398,42 @@ impl Search {
         self.expired.give_way(std::mem::take(&mut self.bounds));
         self.held = CapacityTrials::default();
         self.points.clear();
+    }
+
+    /// A rate above the limit was looked at. If the target kept it up for so long, a whole trial tells.
+    pub(super) fn looked_above(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
+        self.remember(rate, result, judgement);
+        self.phase = Phase::Narrow;
+        if judgement.good {
+            self.shown = self.shown.max(rate);
+            self.is_checked();
+        }
+    }
+
+    /// It moves if no whole trial has shown what it did in a few seconds, however often that was tried.
+    fn is_checked(&mut self) {
+        if self.checked == CHECKS_MOST && self.did_more() {
+            self.held.contradict();
+        }
+    }
+
+    /// A step of the curve. If one was too much that is clearly below the limit, a whole trial tells.
+    pub(super) fn curved(&mut self, rate: f64, shares: &[f64], result: &TrialResult, judgement: &Judgement) {
+        self.curve.extend(shares.first().and_then(|share| point(*share, result)));
+        self.phase = Phase::Curve(shares[1..].to_vec());
+        let width = self.config.width.0;
+        let clearly = if self.held.is_steady(width) { 1.0 + 2.0 * width } else { CONTRADICTED };
+        let fell = !judgement.good && self.estimates() && rate * clearly < self.held.most();
+        if !fell || self.held.moves() || self.is_out_of_time() {
+            return;
+        }
+        if self.checked == CHECKS_MOST {
+            self.held.contradict();
+        } else {
+            self.fell = Some(rate);
+        }
+        self.curve.clear();
+        self.phase = Phase::Narrow;
     }
 
     /// Notes how long a calm target takes. The mean is that of the quickest of the windows of a warm-up, of which `anew` says

@@ -77,6 +77,7 @@ impl Search {
                 self.begin_ceiling(rate, making);
                 self.phase = Phase::Ceiling;
             }
+            Phase::Above { .. } => self.phase = Phase::Narrow,
             Phase::Curve(shares) => self.phase = Phase::Curve(shares[1..].to_vec()),
             Phase::Ceiling | Phase::Over(_) => {}
         }

@@ -26,7 +26,9 @@ const PATIENCE: u64 = 18;
 /// This part of it is left at most to what comes after the search.
 const RESERVED_MOST: u64 = 10;
 /// Who did so many times more before than any trial shows may do so again: a whole trial tells.
-const CONTRADICTED: f64 = 1.08;
+pub(super) const CONTRADICTED: f64 = 1.08;
+/// It should not do so many times the most that any did.
+const ABOVE: f64 = 1.1;
 /// The curve takes about so many seconds.
 const CURVE: f64 = 10.0;
 /// A width that needs so many times the patience is far away.
@@ -116,17 +118,20 @@ impl Search {
                 Phase::Probe { rate, .. } => (Purpose::Measure, *rate, self.short(*rate, secs(2), 100.0)),
                 Phase::Look { rate, duration } => (Purpose::Sentinel, *rate, *duration),
                 Phase::Suspect { rate, .. } => (Purpose::Confirm, *rate, self.trial()),
-                Phase::Narrow if self.is_contradicted() => {
-                    self.checks = true;
-                    (Purpose::Measure, rounded(self.shown).min(self.range().top), self.trial())
-                }
-                Phase::Narrow => match self.narrow() {
-                    Some(p) => p,
-                    None => {
-                        self.begin_curve();
-                        continue;
+                Phase::Narrow => match self.contradiction() {
+                    Some(rate) => {
+                        self.checks = true;
+                        (Purpose::Measure, rounded(rate).min(self.range().top), self.trial())
                     }
+                    None => match self.narrow() {
+                        Some(p) => p,
+                        None => {
+                            self.known();
+                            continue;
+                        }
+                    },
                 },
+                Phase::Above { rate } => (Purpose::Measure, *rate, self.short(*rate, secs(2), 100.0)),
                 Phase::Ceiling if self.is_out_of_time() => {
                     self.begin_curve();
                     continue;
@@ -143,7 +148,8 @@ impl Search {
                 },
                 Phase::Curve(shares) => {
                     let rate = rounded(self.capacity()? * shares.first()?);
-                    (Purpose::Curve, rate, self.short(rate, secs(2), 100.0))
+                    let least = if *shares.first()? <= CALM { secs(1) } else { secs(2) };
+                    (Purpose::Curve, rate, self.short(rate, least, 100.0))
                 }
                 Phase::Over(_) => return None,
             };
@@ -151,9 +157,23 @@ impl Search {
         }
     }
 
-    /// Whether a whole trial shall tell if it can do what it did in a few seconds.
-    fn is_contradicted(&self) -> bool {
-        self.did_more() && self.checked < CHECKS_MOST && self.estimates() && self.held.is_known()
+    /// What a whole trial shall tell: whether the target can do what it did in a few seconds, or not what it did not.
+    fn contradiction(&self) -> Option<f64> {
+        let more = Some(self.shown).filter(|_| self.did_more());
+        more.or(self.fell).filter(|_| self.checked < CHECKS_MOST && self.estimates() && self.held.is_known())
+    }
+
+    /// The limit is known. Two trials that were stopped after a few seconds may both have met a target that moves while it did little: what is
+    /// clearly above the limit is looked at once, and then comes the curve.
+    fn known(&mut self) {
+        let rate = rounded(self.held.largest() * ABOVE);
+        let looks = self.estimates() && self.held.is_straight() && !self.looked_above;
+        if looks && rate <= self.range().top && !self.is_ours() && !self.is_out_of_time() {
+            self.looked_above = true;
+            self.phase = Phase::Above { rate };
+        } else {
+            self.begin_curve();
+        }
     }
 
     /// Whether it did clearly more before than any trial has shown.
