@@ -411,7 +411,9 @@ fn a_step_of_the_curve_that_fails_is_tried_for_a_whole_trial() {
 #[test]
 fn what_is_above_the_limit_is_looked_at() {
     let above = |r: &&TrialResult| {
-        r.purpose == Purpose::Measure && (2190.0..2220.0).contains(&r.rate.0) && r.planned < Nanos::from_secs(10)
+        r.purpose == Purpose::Measure
+            && (2190.0..2220.0).contains(&r.rate.0)
+            && r.planned < Nanos::from_secs(10)
     };
     let steady = search(usual(1e6, 1), server(0.0005), honest);
     assert!(above(&steady.trials.iter().rfind(|r| r.purpose == Purpose::Measure).expect("it measured")));
