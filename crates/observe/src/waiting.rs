@@ -30,7 +30,8 @@ const LIBRARIES_NATIVE: [&str; 5] = units::texts!["tokio::" "tokio_" "mio::" "ra
 pub(crate) struct WaitingThreads {
     /// A Java machine is asked, and tells more.
     attach: bool,
-    looks: (Sender<Look>, Receiver<Look>),
+    /// All that are taken at once come at once: who waits for a look waits for the first that comes.
+    looks: (Sender<Vec<Look>>, Receiver<Vec<Look>>),
 }
 
 impl WaitingThreads {
@@ -52,12 +53,12 @@ impl Source for WaitingThreads {
         // Without a thread there is no closer look; the verdict does without.
         let _ = std::thread::Builder::new().name("closer-look".to_owned()).spawn(move || {
             // The watch may be over by then.
-            each.iter().try_for_each(|(pid, pids)| send.send(waiting(*pid, pids)))
+            send.send(each.iter().map(|(pid, pids)| waiting(*pid, pids)).collect())
         });
     }
 
     fn looks(&mut self) -> Vec<Look> {
-        self.looks.1.try_iter().collect()
+        self.looks.1.try_iter().flatten().collect()
     }
 }
 

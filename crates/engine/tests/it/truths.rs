@@ -255,7 +255,10 @@ fn over_the_cap_arrivals_are_refused() {
 
 #[test]
 fn a_target_that_goes_away_is_data() {
-    let service = serve(Model::ASYNC);
+    // Nobody else listens at this address: the port that it leaves stays free.
+    let listen = Listen::Tcp(([127, 0, 7, 2], 0).into());
+    let config = Config { model: Model::ASYNC, listen, ..Config::default() };
+    let service = Service::start(config).expect("the reference service starts");
     let job = job(&service, "/delay?ms=1");
     assert!(exchanges_once(&job, true).expect("answers")[0].verdict.is_ok());
     service.stop();

@@ -29,6 +29,8 @@ const RESERVED_MOST: u64 = 10;
 pub(super) const CONTRADICTED: f64 = 1.08;
 /// It should not do so many times the most that any did.
 const ABOVE: f64 = 1.1;
+/// A step of the curve from this share on tells whether the limit is right, and has more time.
+const CLOSE: f64 = 0.9;
 /// The curve takes about so many seconds.
 const CURVE: f64 = 10.0;
 /// A width that needs so many times the patience is far away.
@@ -131,7 +133,7 @@ impl Search {
                         }
                     },
                 },
-                Phase::Above { rate } => (Purpose::Measure, *rate, self.short(*rate, secs(2), 100.0)),
+                Phase::Above { rate } => (Purpose::Measure, *rate, self.short(*rate, secs(1), 100.0)),
                 Phase::Ceiling if self.is_out_of_time() => {
                     self.begin_curve();
                     continue;
@@ -148,7 +150,7 @@ impl Search {
                 },
                 Phase::Curve(shares) => {
                     let rate = rounded(self.capacity()? * shares.first()?);
-                    let least = if *shares.first()? <= CALM { secs(1) } else { secs(2) };
+                    let least = if *shares.first()? < CLOSE { secs(1) } else { secs(2) };
                     (Purpose::Curve, rate, self.short(rate, least, 100.0))
                 }
                 Phase::Over(_) => return None,
@@ -159,8 +161,9 @@ impl Search {
 
     /// What a whole trial shall tell: whether the target can do what it did in a few seconds, or not what it did not.
     fn contradiction(&self) -> Option<f64> {
+        let checks = self.checked < CHECKS_MOST && self.estimates() && self.held.is_known();
         let more = Some(self.shown).filter(|_| self.did_more());
-        more.or(self.fell).filter(|_| self.checked < CHECKS_MOST && self.estimates() && self.held.is_known())
+        more.or(self.fell).filter(|_| checks && !self.is_out_of_time())
     }
 
     /// The limit is known. Two trials that were stopped after a few seconds may both have met a target that moves while it did little: what is
