@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 const MORE: f64 = 2.0;
 /// One that is always there is seen for all but this part of the time; what comes to half of one is workers on their way from one request to the next.
 const MISSED: f64 = 0.25;
+/// Reckoned from two averages, a number at rest is known no better than this; what is spare, which was seen, says which it is.
+const DOUBT: f64 = 0.5;
 /// The rate answered when degraded is at least so many times that when well, or nothing is reckoned from the two.
 const APART: f64 = 1.2;
 
@@ -29,7 +31,12 @@ pub(crate) fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Bystanders {
         found.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut room = (processes + MORE).min(group.threads.round() - 1.0);
         found.retain(|(wait, count)| {
-            let queueing = matches!(wait, Wait::Futex { .. }) && !busy(wait);
+            let thread = matches!(wait, Wait::Futex { .. });
+            // Those that look busy with more requests than there are surely are none.
+            if busy(wait) && !thread {
+                return true;
+            }
+            let queueing = thread && !busy(wait);
             let fits = *count <= room && !(queueing && *count > processes);
             room -= if fits { *count } else { 0.0 };
             fits
@@ -51,7 +58,7 @@ fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &G
         let at_rest = then - answered.0 * (now - then) / (answered.1 - answered.0);
         let mut same = then.min(now);
         match (busy(&state.wait), apart) {
-            (true, true) => same = same.min(at_rest).min(spare),
+            (true, true) => same = same.min(at_rest + DOUBT).min(spare),
             (true, false) => continue,
             (false, true) => same = same.min(at_rest),
             (false, false) => {}

@@ -53,7 +53,7 @@ pub(crate) struct Workers {
     /// Waiting for a disk; the file or function that most wait for.
     pub disk: f64,
     pub disk_what: Option<String>,
-    /// In accept, or in an event loop: idle, or in one of its own, waiting for an answer.
+    /// In an event loop: idle, or in one of its own, waiting for an answer.
     pub idle: f64,
     /// The group has threads of its service beside its workers, of the same name.
     mixed: bool,
@@ -116,14 +116,14 @@ impl Workers {
                 Some((_, count)) => *count += threads,
                 None => self.peers.push((address.clone(), threads)),
             },
-            // Idle: the client has not said what it wants.
-            Wait::Client => {}
+            // Idle: the client has not said what it wants, or there is none.
+            Wait::Client | Wait::Accept => {}
             Wait::Sleep => self.sleeping += threads,
             Wait::Disk { what } => {
                 self.disk += threads;
                 self.disk_what.get_or_insert_with(|| what.clone());
             }
-            Wait::Accept | Wait::Events => self.idle += threads,
+            Wait::Events => self.idle += threads,
             Wait::PageFault => self.disk += threads,
             Wait::Socket | Wait::Pipe | Wait::Child | Wait::Other { .. } | Wait::Unknown => {
                 self.other += threads;

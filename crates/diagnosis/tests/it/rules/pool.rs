@@ -160,6 +160,18 @@ fn one_lock() {
     );
 }
 
+/// Flask's own server makes a thread for each request; who accepts, and bears their name, was taken for one of four who held something.
+#[test]
+fn who_accepts_holds_nothing() {
+    let flask = |held: f64, waiting: f64| {
+        let states = [(Wait::Accept, 1.3), (Wait::Sleep, held), (Wait::Running, 0.2), (futex(None), waiting)];
+        second(vec![workers(0.1, 0.05, &states)])
+    };
+    let before = load(54.0, 54.0, 0.64, 12, flask(0.5, 0.1));
+    let diagnosis = judge(watched(), vec![before, load(96.0, 91.0, 11.0, 120, flask(0.9, 9.8))]);
+    expect(&diagnosis, Cause::Lock);
+}
+
 /// Node's helpers wait for work under any load, while its one event loop has little to do: what gave is a queue of the program's own.
 #[test]
 fn helpers_that_wait_for_work_wait_for_no_lock() {

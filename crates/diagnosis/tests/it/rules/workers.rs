@@ -152,6 +152,18 @@ fn who_does_the_same_at_any_load_is_no_worker() {
     assert_eq!((diagnosis.findings[0].confidence.word(), others(&diagnosis)), ("high", Some(3.0)));
 }
 
+/// CherryPy has ten threads; two more of their name sleep at any time, one accepts and one waits: twelve were counted, for no more than three were
+/// looked for.
+#[test]
+fn who_looks_busy_with_more_requests_than_there_are_is_no_worker() {
+    let window =
+        |asleep: f64| python(&[(Wait::Sleep, asleep), (Wait::Events, 1.0), (futex(None), 13.0 - asleep)], 1);
+    let well = load(112.0, 112.0, 5.65, 51, window(7.6));
+    let diagnosis = judge(python_watched(), vec![well, load(197.0, 194.0, 27.0, 140, window(11.95))]);
+    expect(&diagnosis, Cause::Workers);
+    assert!(diagnosis.sentences[0].starts_with("All 10 workers of"), "{:?}", diagnosis.sentences);
+}
+
 /// Hypercorn's worker serves ten at a time, and a helper of its name waits for a pipe, as at any load: it was counted, for averages of states came to
 /// a thread less than two by a last digit, and nothing was said.
 #[test]
