@@ -6,9 +6,12 @@ use record::{Caveat, Doubt, Grounds, Judgement, Purpose};
 use schedule::Schedule;
 use units::{Nanos, Rate, Share};
 
-/// Rate and length of one look at a target after an overload.
+/// Rate and length of one look at a target after an overload, at most and at least.
 const PROBE_RATE: Rate = Rate(20.0);
 const PROBE_TIME: Nanos = Nanos::from_millis(500);
+/// Of a target that takes few, a look is at so large a part of what it held, and lasts for so many requests: it shall be no overload itself.
+const PROBE_PART: f64 = 0.25;
+const PROBE_LEAST: f64 = 5.0;
 /// A target is back once its median is below so many calm medians, and this much.
 const BAND: f64 = 3.0;
 const FLOOR: Nanos = Nanos::from_millis(2);
@@ -31,12 +34,22 @@ impl Calm {
         self.seen.push((rate, median));
     }
 
+    /// The highest rate that was good.
+    fn highest(&self) -> f64 {
+        self.seen.iter().map(|(rate, _)| rate.0).fold(0.0, f64::max)
+    }
+
+    /// A look at it: how fast, and how long.
+    fn look(&self) -> (Rate, Nanos) {
+        let rate = PROBE_RATE.0.min(self.highest() * PROBE_PART);
+        (Rate(rate), PROBE_TIME.max(Nanos::from_secs_f64(PROBE_LEAST / rate)))
+    }
+
     /// Below what a median says that it is back, and below what several do.
     fn bands(&self) -> Option<(Nanos, Nanos)> {
         let band = |median: Nanos| Nanos::from_secs_f64(median.as_secs_f64() * BAND) + FLOOR;
         let quickest = band(self.seen.iter().map(|(_, median)| *median).min()?);
-        let highest = self.seen.iter().map(|(rate, _)| rate.0).fold(0.0, f64::max);
-        let calm = self.seen.iter().filter(|(rate, _)| rate.0 <= CALM * highest);
+        let calm = self.seen.iter().filter(|(rate, _)| rate.0 <= CALM * self.highest());
         Some((quickest, calm.map(|(_, median)| *median + FLOOR).max().unwrap_or_default().max(quickest)))
     }
 }
@@ -62,15 +75,16 @@ impl<C: Carrier> Conductor<'_, C> {
     pub fn recovers(&mut self) -> bool {
         let Some((band, usual)) = self.calm.bands() else { return true };
         let since = self.now();
-        let looks = (RECOVERY_LIMIT.0 / (PROBE_TIME + self.pauses).0).max(1);
+        let (rate, time) = self.calm.look();
+        let looks = (RECOVERY_LIMIT.0 / (time + self.pauses).0).max(LEVEL as u64);
         let (mut slow, mut medians) = (false, Vec::new());
         for _ in 0..looks {
             let load = Load {
                 purpose: Purpose::Recovery,
-                offer: Offer::Open(Schedule::constant(PROBE_RATE, PROBE_TIME)),
-                rate: Some(PROBE_RATE),
-                duration: Some(PROBE_TIME),
-                drain: usual + PROBE_TIME,
+                offer: Offer::Open(Schedule::constant(rate, time)),
+                rate: Some(rate),
+                duration: Some(time),
+                drain: usual + time,
             };
             let done = self.trial(&load, &|_| false);
             let total = &done.result.total;

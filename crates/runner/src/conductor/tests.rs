@@ -242,3 +242,17 @@ fn a_target_is_back_once_it_is_as_quick_as_before() {
     let (back, looks, _) = recovers(Nanos::from_secs(1000), Some(Nanos::from_secs(25)));
     assert!(back && (2..60).contains(&looks), "{looks} looks");
 }
+
+/// Two of a second are all that it takes: a look of twenty a second was an overload of its own, and it never came back.
+#[test]
+fn a_look_is_no_overload() {
+    let (mut told, service) = (Told::default(), Nanos::from_millis(400));
+    let target = Simulated { service, ..Simulated::queue() };
+    let stop = target.stop();
+    let mut conductor = Conductor::around(target, &mut told, &stop);
+    for (rate, good) in [(1.0, true), (2.0, true), (5.0, false)] {
+        let done = conductor.trial(&open(rate, 4, Nanos::from_secs(5)), &|_| false);
+        conductor.judged(done, &Judgement { loss: 0.0, good, growth_per_second: None, invalid: Vec::new() });
+    }
+    assert_eq!((conductor.recovers(), conductor.trials() - 3), (true, 1));
+}
