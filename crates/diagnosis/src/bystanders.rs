@@ -63,7 +63,8 @@ fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &G
             (false, true) => same = same.min(at_rest),
             (false, false) => {}
         }
-        let same = whole(same);
+        // Where workers rest that are on their way from one request to the next, a part of one is of these.
+        let same = if then >= now + 1.0 { same.floor() } else { whole(same) };
         if same >= 1.0 {
             if busy(&state.wait) {
                 spare -= same;
@@ -84,7 +85,9 @@ fn spare(well: &Condition<'_>, name: &str) -> f64 {
         let busy = group.states.iter().filter(|state| busy(&state.wait)).map(|state| state.threads);
         Some((moment.outstanding, busy.sum::<f64>() - moment.outstanding))
     };
-    let mut all: Vec<(f64, f64)> = well.each.iter().filter_map(of).collect();
+    // Where a load begins, what is outstanding rises for as long as an answer takes, and its average is less than what it comes to.
+    let later = |moment: &&Moment<'_>| moment.from >= moment.length() / 2;
+    let mut all: Vec<(f64, f64)> = well.each.iter().filter(later).filter_map(of).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     all.truncate((all.len() / 4).max(LEAST));
     all.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -165,9 +165,15 @@ pub(super) fn waits_for_a_thread(at: &ThreadsAt) -> bool {
 }
 
 pub(super) fn waits_in_application(at: &ThreadsAt) -> bool {
-    let idle =
-        at.frame.contains("TaskQueue") || at.frame.contains("BlockingQueue") || at.frame.contains("ForkJoin");
-    at.state != "RUNNABLE" && !idle
+    at.state != "RUNNABLE" && !is_idle(at)
+}
+
+/// Threads of a pool that wait for work.
+pub(super) fn is_idle(at: &ThreadsAt) -> bool {
+    /// Where they do so: in the JDK, Tomcat, Jetty and JBoss.
+    const THERE: [&str; 6] =
+        ["TaskQueue", "BlockingQueue", "BlockingArrayQueue", "ForkJoin", "Executor.getTask", "QueueExecutor"];
+    THERE.iter().any(|there| at.frame.contains(there))
 }
 
 /// A peer with the name of the process that is there, if that is watched.

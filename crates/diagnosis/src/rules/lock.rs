@@ -1,14 +1,15 @@
 //! One lock: a crowd, and one who does something meanwhile.
 
 use super::crowd::{
-    Crowd, MOST, ONE, crowded, dumped, outstanding_fact, stacked, station, waiting_fact, waits_for_a_thread,
-    waits_in_application, well_crowd,
+    CALM, Crowd, LEAST, MOST, ONE, crowded, dumped, is_idle, outstanding_fact, stacked, station,
+    waiting_fact, waits_for_a_thread, waits_in_application, well_crowd,
 };
 use crate::case::Case;
 use crate::condition::Condition;
 use crate::found::{Found, fact, source};
 use crate::way::used;
 use crate::words::{number, time};
+use record::watch::{Look, ThreadsAt};
 use record::{Arithmetic, Cause, Place, Station, Use};
 use units::{Nanos, Rate};
 
@@ -44,29 +45,64 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         .evidences(stacks)
         .evidence(fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP))
         .evidence(outstanding_fact(case));
-    if let Some(dump) = dumped(case, |at| at.state == "BLOCKED" || waits_in_application(at)) {
+    if let Some(dump) = dumped(case, |at| is_blocked(at) || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
     }
-    Some(
-        found
-            .arithmetic(arithmetic)
-            .chain(station(case))
-            .gave(lock)
-            .chain(["its holder".to_owned()])
-            .next("do less while it is held, or hold one lock for each key instead of one for all")
-            .next("more workers or processors will not help")
-            .doubles(
-                case,
-                "half the time under the lock",
-                case.bad.load.answered,
-                "if the rate stays the same, the lock was not the cause",
-            )
-            .unless(format!(
-                "{} workers hold something at once: below {} this is one lock, above it a pool",
-                number(crowd.holding),
-                number(ONE)
-            )),
-    )
+    Some(advised(found.arithmetic(arithmetic).chain(station(case)).gave(lock), case, crowd.holding))
+}
+
+/// A Java lock for which most threads wait that have a request, by the machine's own account: those of a larger pool wait for work, and look the same
+/// from outside.
+pub(super) fn monitor(case: &Case<'_>) -> Option<Found> {
+    let at = case.looks.iter().find_map(|look| match look {
+        Look::Threads { at, .. } => Some(at),
+        _ => None,
+    })?;
+    let blocked = at.iter().filter(|at| is_blocked(at)).max_by_key(|at| at.threads)?;
+    let busy = at.iter().filter(|at| at.group == blocked.group && !is_idle(at));
+    let (waiting, busy) = (f64::from(blocked.threads), f64::from(busy.map(|at| at.threads).sum::<u32>()));
+    let outstanding = case.bad.load.outstanding;
+    if waiting < ONE || waiting < MOST * busy || outstanding < LEAST || case.cpu() >= CALM * case.cpus() {
+        return None;
+    }
+    let all = case.bad.workers.as_ref().map_or(busy, |workers| workers.all);
+    let (arithmetic, lock) = held(case, "one lock", 1.0, |_| None);
+    let found = Found::new(Cause::Lock)
+        .says(format!(
+            "Of {}'s {} workers {} have a request, and {} of these wait for one lock: one request at a time gets through.",
+            case.name(),
+            number(all),
+            number(busy),
+            number(waiting)
+        ))
+        .margin(waiting, MOST * busy, 0.8 * busy)
+        .sources(2)
+        .evidences(dumped(case, is_blocked))
+        .evidence(outstanding_fact(case));
+    Some(advised(found.arithmetic(arithmetic).chain(station(case)).gave(lock), case, 1.0))
+}
+
+fn is_blocked(at: &ThreadsAt) -> bool {
+    at.state == "BLOCKED"
+}
+
+/// What to do about it.
+fn advised(found: Found, case: &Case<'_>, holding: f64) -> Found {
+    found
+        .chain(["its holder".to_owned()])
+        .next("do less while it is held, or hold one lock for each key instead of one for all")
+        .next("more workers or processors will not help")
+        .doubles(
+            case,
+            "half the time under the lock",
+            case.bad.load.answered,
+            "if the rate stays the same, the lock was not the cause",
+        )
+        .unless(format!(
+            "{} workers hold something at once: below {} this is one lock, above it a pool",
+            number(holding),
+            number(ONE)
+        ))
 }
 
 /// A lock that is the limit: what its time comes to, and its station. `waiting` is how many wait for it on a side.

@@ -6,7 +6,7 @@ use super::crowd::{
 };
 use super::inside;
 use super::interpreter::waits_for_it;
-use super::lock::lock;
+use super::lock::{lock, monitor};
 use crate::case::Case;
 use crate::condition::Condition;
 use crate::found::{Contrast, Found, fact, source};
@@ -80,8 +80,11 @@ fn larger(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
 
 /// A pool of connections or permits; a lock is a pool of one.
 pub(crate) fn pool(case: &Case<'_>) -> Option<Found> {
-    let crowd = crowded(case, &case.bad.whole()).filter(|crowd| !waits_for_it(case, crowd))?;
-    if crowd.holding <= ONE { lock(case, &crowd) } else { of_several(case, &crowd) }
+    match crowded(case, &case.bad.whole()).filter(|crowd| !waits_for_it(case, crowd)) {
+        Some(crowd) if crowd.holding <= ONE => lock(case, &crowd),
+        Some(crowd) => of_several(case, &crowd),
+        None => monitor(case),
+    }
 }
 
 fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {

@@ -68,6 +68,35 @@ fn who_sleeps_in_sqlite_waits_for_its_lock() {
     }
 }
 
+/// Of 32 threads nine had a request, and eight of these waited for a lock of Java's, as those without one waited for work: "something inside".
+#[test]
+fn a_java_lock_before_threads_without_work() {
+    let window =
+        |held: f64| second(vec![workers(0.03, 0.01, &[(futex(None), 32.0 - held), (Wait::Sleep, held)])]);
+    let group = workers(0.0, 0.0, &[]).name;
+    for (state, cause) in [("BLOCKED", Cause::Lock), ("WAITING", Cause::Inside)] {
+        let well = load(60.0, 60.0, 0.6, 10, window(0.6));
+        let mut recording = recorded(None, watched(), vec![well, load(104.0, 98.0, 15.0, 150, window(1.0))]);
+        let all = vec![
+            at(&group, 23, "WAITING", "java.util.concurrent.ThreadPoolExecutor.getTask"),
+            at(&group, 8, state, "shop.Main.sell on java.lang.Object"),
+            at(&group, 1, "TIMED_WAITING", "java.lang.Thread.sleep"),
+        ];
+        recording.fold(&Event::Looked {
+            trial: 2,
+            place: String::new(),
+            look: Look::Threads { pid: 1, took_ns: 1, at: all },
+        });
+        let diagnosis = torment_diagnosis::diagnose(&recording);
+        expect(&diagnosis, cause);
+        assert_eq!(
+            diagnosis.sentences[0].contains("8 of these wait for one lock"),
+            cause == Cause::Lock,
+            "{diagnosis:#?}"
+        );
+    }
+}
+
 /// Of threads that are no Java machine's, what was seen of their stacks.
 #[test]
 fn stacks_tell_which_function_waits() {

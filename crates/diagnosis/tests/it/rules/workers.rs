@@ -164,6 +164,21 @@ fn who_looks_busy_with_more_requests_than_there_are_is_no_worker() {
     assert!(diagnosis.sentences[0].starts_with("All 10 workers of"), "{:?}", diagnosis.sentences);
 }
 
+/// Of Tomcat's 200 threads one is on its way from one request to the next most of the time, beside one that accepts and one that waits for events, of
+/// the same name: 198 were counted.
+#[test]
+fn who_is_on_its_way_to_the_next_request_is_a_worker() {
+    let window = |asleep: f64| {
+        let others = [(Wait::Accept, 1.0), (Wait::Events, 1.0)];
+        let mine = [(Wait::Sleep, asleep), (futex(None), 200.0 - asleep)];
+        second(vec![workers(0.1, 0.02, &[others, mine].concat())])
+    };
+    let well = load(559.0, 559.0, 106.5, 200, window(110.3));
+    let diagnosis = judge(watched(), vec![well, load(1_010.0, 990.0, 295.0, 300, window(199.15))]);
+    expect(&diagnosis, Cause::Workers);
+    assert!(diagnosis.sentences[0].starts_with("All 200 workers of"), "{:?}", diagnosis.sentences);
+}
+
 /// Hypercorn's worker serves ten at a time, and a helper of its name waits for a pipe, as at any load: it was counted, for averages of states came to
 /// a thread less than two by a last digit, and nothing was said.
 #[test]
