@@ -16,6 +16,9 @@ use crate::workers::Workers;
 use record::{Arithmetic, Cause, Place, Station, Use};
 use units::{Nanos, Rate};
 
+/// Seconds unlike the others.
+const FEW: f64 = 0.1;
+
 /// How many of something there are, and to whom they lead.
 struct Size {
     count: f64,
@@ -40,15 +43,21 @@ fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
     };
     match peers.iter().find(same) {
         Some(peer) => Size { count: peer.established.round(), peer: Some(peer.address.clone()) },
-        None => Size { count: most_holding(case, crowd).round().max(2.0), peer: None },
+        None => {
+            let most = held_but(case, crowd, FEW).max(crowd.holding);
+            Size { count: most.round().max(2.0), peer: None }
+        }
     }
 }
 
-/// The most workers that held one in any second: on its way from one worker to the next a permit is seen with neither, so that
-/// the average is less than there are.
-fn most_holding(case: &Case<'_>, crowd: &Crowd) -> f64 {
+/// How many workers held one in all but this share of the seconds: on its way from one worker to the next a permit is seen
+/// with neither, so that the average is less than there are; and a second in which few looks were taken may show anything.
+fn held_but(case: &Case<'_>, crowd: &Crowd, share: f64) -> f64 {
     let seconds = case.bad.each.iter().filter_map(|moment| crowded(case, moment));
-    seconds.map(|crowd| crowd.holding).fold(crowd.holding, f64::max)
+    let mut held: Vec<f64> = seconds.map(|crowd| crowd.holding).collect();
+    held.sort_by(f64::total_cmp);
+    let place = (held.len() as f64 * (1.0 - share)) as usize;
+    held.get(place.min(held.len().saturating_sub(1))).copied().unwrap_or(crowd.holding)
 }
 
 /// How many of the pool are in use where the target is well.
@@ -80,10 +89,12 @@ fn larger(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
 
 /// A pool of connections or permits; a lock is a pool of one.
 pub(crate) fn pool(case: &Case<'_>) -> Option<Found> {
-    match crowded(case, &case.bad.whole()).filter(|crowd| !waits_for_it(case, crowd)) {
-        Some(crowd) if crowd.holding <= ONE => lock(case, &crowd),
-        Some(crowd) => of_several(case, &crowd),
-        None => monitor(case),
+    let Some(crowd) = crowded(case, &case.bad.whole()).filter(|crowd| !waits_for_it(case, crowd)) else {
+        return monitor(case);
+    };
+    match held_but(case, &crowd, 0.5) {
+        holding if holding <= ONE => lock(case, &Crowd { holding, ..crowd }),
+        _ => of_several(case, &crowd),
     }
 }
 

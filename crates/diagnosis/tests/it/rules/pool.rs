@@ -197,8 +197,12 @@ fn who_accepts_holds_nothing() {
         second(vec![workers(0.1, 0.05, &states)])
     };
     let before = load(54.0, 54.0, 0.64, 12, flask(0.5, 0.1));
-    let diagnosis = judge(watched(), vec![before, load(96.0, 91.0, 11.0, 120, flask(0.9, 9.8))]);
-    expect(&diagnosis, Cause::Lock);
+    let mut full = load(96.0, 91.0, 11.0, 120, flask(0.9, 9.8));
+    expect(&judge(watched(), vec![before.clone(), full.clone()]), Cause::Lock);
+    // A second in which the watch was held up, and took few looks.
+    full.each = vec![full.window.clone(); 4];
+    full.each.push(flask(6.8, 26.0));
+    expect(&judge(watched(), vec![before, full]), Cause::Lock);
 }
 
 /// Node's helpers wait for work under any load, while its one event loop has little to do: what gave is a queue of the program's own.
