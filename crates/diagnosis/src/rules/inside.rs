@@ -202,11 +202,12 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     let found = Found::new(Cause::Inside)
         .says(match &one {
             Some(one) => format!(
-                "{name} serves {} at a time: {} is {} each, and one alone takes {} with its way there and back. In overload {outstanding} wait inside it, while it uses {uses}.",
+                "{name} serves {} at a time: {} is {} each, and one alone takes {} with its way there and back. In overload {outstanding} wait inside it, while it uses {uses}{}.",
                 count(one.served, "request"),
                 Rate(three_digits(one.measured.0)),
                 time(one.each),
-                time(one.alone)
+                time(one.alone),
+                if one.computes(case) { ": it computes all that time" } else { "" }
             ),
             None => format!(
                 "{outstanding} requests wait inside {name}, which uses {uses}; its threads do not show what they wait for."
@@ -253,6 +254,8 @@ const WAY: f64 = 0.2;
 const SHORT_WAY: f64 = 200e-6;
 /// and so much shorter than when it is alone a request may be at the limit.
 const SHORTER: f64 = 0.05;
+/// Who uses so much of a processor for each request that it serves waits for nothing meanwhile.
+const COMPUTES: f64 = 0.85;
 /// Of many, no more than this part of one is made whole.
 const PART: f64 = 0.25;
 
@@ -280,8 +283,15 @@ impl AtOnce {
         Some(Self { served, alone, each: served / measured.0, measured })
     }
 
+    /// Whether those that are served use a processor each nearly all the time.
+    fn computes(&self, case: &Case<'_>) -> bool {
+        case.cpu() >= COMPUTES * self.served
+    }
+
     fn explains(self, found: Found, case: &Case<'_>) -> Found {
         let Self { served, each, .. } = self;
+        let computes = self.computes(case);
+        let is_go = case.about().is_some_and(|about| about.is_go);
         let load = &case.bad.load;
         let there = |side: &Condition<'_>| {
             let busy = (side.load.answered * each).min(served);
@@ -292,7 +302,12 @@ impl AtOnce {
             size: Some(served),
             ..case.station(Place::Threads.named(name), |side| Some(there(side)))
         };
-        let what = if served > 1.0 { "a pool, permits, workers" } else { "a lock, a single worker" };
+        let what = match computes {
+            true if is_go => "GOMAXPROCS, or a lock under which it computes",
+            true => "threads or processes that compute, or a lock under which they do",
+            false if served > 1.0 => "a pool, permits, workers",
+            false => "a lock, a single worker",
+        };
         let twice = number(2.0 * served);
         found
             .chain(["requests".to_owned()])

@@ -37,6 +37,24 @@ fn how_many_are_served_at_a_time_is_reckoned() {
     }
 }
 
+/// Go with GOMAXPROCS=1: its threads take turns, none is busy all the time, and "a lock, a single worker" was all that was advised.
+#[test]
+fn one_at_a_time_that_computes_is_told() {
+    let go = |uses: f64| {
+        let states = [(futex(None), 4.0 - uses), (Wait::Running, uses)];
+        let mut window = second(vec![workers(uses / 4.0, 0.0, &states)]);
+        window.subjects[0].cpu_ns = ns(uses);
+        window
+    };
+    let mut about = watched();
+    about.subjects[0].is_go = true;
+    let well = load(576.0, 576.0, 0.54, 1, go(0.5));
+    let diagnosis = judge(about, vec![well, load(1_100.0, 980.0, 445.0, 400, go(0.96))]);
+    expect(&diagnosis, Cause::Inside);
+    assert!(diagnosis.sentences[0].ends_with("processors: it computes all that time."), "{diagnosis:#?}");
+    assert!(diagnosis.next[0].contains("GOMAXPROCS"), "{:?}", diagnosis.next);
+}
+
 /// "A freeze, medium" was what gave first, beside a limit that freezes left as it is.
 #[test]
 fn what_sets_the_limit_is_looked_for_beside_freezes_that_leave_it() {
