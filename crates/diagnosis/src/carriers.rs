@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::condition::Condition;
 use crate::processors::FULL;
-use crate::programs::{More, program};
+use crate::programs::{More, named, program};
 use record::watch::{Group, Wait};
 
 /// A thread that always wants a processor, and has one this share of the time, is a limit by itself.
@@ -101,7 +101,9 @@ impl Carriers<'_> {
     /// What has to be said to it to have more of them.
     pub fn more(&self, case: &Case<'_>) -> String {
         let wanted = (self.threads.round() + 1.0).max(case.cpus().floor()) as u32;
-        match more_of(case) {
+        // One that the service has begun bears its own name.
+        let other = named(&self.group.name).and_then(|program| program.processes);
+        match other.or_else(|| more_of(case)) {
             Some(more) => more(wanted),
             None => format!("{wanted} processes of it, with the same listening socket or behind a balancer"),
         }

@@ -48,19 +48,21 @@ const fn working(name: &'static str, workers: &'static str) -> Program {
     Program { name, processes: None, loops: false, workers: Some(workers) }
 }
 
+/// The one that is called so, or so with a version.
+pub(crate) fn named(name: &str) -> Option<&'static Program> {
+    let name = name.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit());
+    PROGRAMS.iter().find(|program| program.name == name)
+}
+
 /// The one that a process runs: by its own name or the first word of its command line, which may have a version; or by one of the next three, such
 /// as what an interpreter is to run.
 pub(crate) fn program(about: &Subject) -> Option<&'static Program> {
     let known = |name: &str| PROGRAMS.iter().find(|program| program.name == name);
-    let named = |word: &str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(':').to_owned();
-    let mut words = about.command.split(' ').map(named);
+    let file = |word: &'_ str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(':').to_owned();
+    let mut words = about.command.split(' ').map(file);
     let first = words.next().unwrap_or_default();
-    let mut own = [about.name.as_str(), &first].into_iter().map(without_version);
-    own.find_map(known).or_else(|| words.take(3).find_map(|word| known(&word)))
-}
-
-fn without_version(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit())
+    let own = [about.name.as_str(), &first];
+    own.into_iter().find_map(named).or_else(|| words.take(3).find_map(|word| known(&word)))
 }
 
 #[cfg(test)]

@@ -88,6 +88,18 @@ fn a_loop_that_was_always_looked_at_in_the_same_moment() {
     assert!(diagnosis.sentences[0].contains("one event loop of node"), "{:?}", diagnosis.sentences);
 }
 
+/// Redis, begun by the service, was told to be more processes by node:cluster.
+#[test]
+fn a_loop_of_another_program_is_told_what_that_needs() {
+    let redis = |run: f64, full: f64| {
+        let states = [(Wait::Events, 1.0 - run), (Wait::Running, run)];
+        second(vec![threads("redis-server", run, full, &states)])
+    };
+    let diagnosis = judged(service("node", "node server.js", 2.0), redis(0.6, 0.0), redis(0.99, 1.0));
+    assert!(diagnosis.sentences[0].contains("one event loop of node (redis-server)"), "{diagnosis:#?}");
+    assert!(diagnosis.next[0].contains("2 of it, as a cluster"), "{:?}", diagnosis.next);
+}
+
 /// Held to one processor it has none to give to more processes.
 #[test]
 fn a_loop_with_one_processor_needs_both() {
