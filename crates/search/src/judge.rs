@@ -225,7 +225,14 @@ fn growth_of(total: &Slice, rate: f64, calm: Option<Nanos>, confidence: f64) -> 
         let stood_still = freeze.map_or(0.0, |freeze| until(freeze.to) - until(freeze.from));
         (held - under_way - rate * stood_still).max(0.0)
     });
-    growth(&queue.collect::<Vec<f64>>(), block, fastest.as_secs_f64(), confidence)
+    let (queue, fastest) = (queue.collect::<Vec<f64>>(), fastest.as_secs_f64());
+    // A queue that grows before it stands still grows for another reason: who answers many at once stands still the longer, the more there are.
+    let before = freeze.filter(|freeze| freeze.from >= PATIENCE).and_then(|freeze| {
+        let blocks = (freeze.from.0 / BLOCK.0) as usize;
+        growth(&queue[..blocks.min(queue.len())], block, fastest, confidence)
+    });
+    let whole = growth(&queue, block, fastest, confidence);
+    [whole, before].into_iter().flatten().max_by(|a, b| a.at_least.total_cmp(&b.at_least))
 }
 
 /// The longest silence that is a freeze, of a load in the open.

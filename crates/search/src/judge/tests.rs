@@ -233,6 +233,18 @@ fn what_gathers_in_a_freeze_is_no_overload() {
     assert_eq!(judged(20.0, 10).growth_per_second, None);
 }
 
+/// Redis answers all that waits in a connection at once: over its limit a queue of ever larger batches grew, and each silence excused what had gathered
+/// in the longest. 253 a second were held, of 220.
+#[test]
+fn a_queue_that_grows_before_a_freeze_is_overload() {
+    let mut r = frozen(33.0, 500);
+    for (place, outstanding) in r.total.outstanding.iter_mut().enumerate().filter(|(place, _)| *place >= 60) {
+        *outstanding += 60.0 * (place % 8) as f64 - 33.0 * (place as f64 - 60.0) / 10.0;
+    }
+    let judged = judge(&r, &goal("zero-drop"), Share(0.02), None);
+    assert!(judged.growth_per_second.is_some_and(|growth| (growth - 33.0).abs() < 1.0), "{judged:?}");
+}
+
 /// What is unsent because a worker was lost once read as a generator that needs more cores, and a good trial stayed good.
 #[test]
 fn a_trial_that_lost_a_worker_says_nothing() {
