@@ -231,8 +231,9 @@ fn growth_of(total: &Slice, rate: f64, calm: Option<Nanos>, confidence: f64) -> 
         let blocks = (freeze.from.0 / BLOCK.0) as usize;
         growth(&queue[..blocks.min(queue.len())], block, fastest, confidence)
     });
+    let grows = |growth: &Growth| growth.at_least > 0.0;
     let whole = growth(&queue, block, fastest, confidence);
-    [whole, before].into_iter().flatten().max_by(|a, b| a.at_least.total_cmp(&b.at_least))
+    whole.filter(grows).or(before.filter(grows)).or(whole)
 }
 
 /// The longest silence that is a freeze, of a load in the open.

@@ -128,7 +128,7 @@ impl Search {
                     None => match self.narrow() {
                         Some(p) => p,
                         None => {
-                            self.known();
+                            self.once_known();
                             continue;
                         }
                     },
@@ -168,7 +168,7 @@ impl Search {
 
     /// The limit is known. Two trials that were stopped after a few seconds may both have met a target that moves while it did little: what is
     /// clearly above the limit is looked at once, and then comes the curve.
-    fn known(&mut self) {
+    fn once_known(&mut self) {
         let rate = rounded(self.held.largest() * ABOVE);
         let looks = self.estimates() && self.held.is_straight() && !self.looked_above;
         if looks && rate <= self.range().top && !self.is_ours() && !self.is_out_of_time() {
