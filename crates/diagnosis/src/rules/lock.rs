@@ -48,7 +48,7 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     if let Some(dump) = dumped(case, |at| is_blocked(at) || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
     }
-    Some(advised(found.arithmetic(arithmetic).chain(station(case)).gave(lock), case, crowd.holding))
+    Some(advised(found.arithmetic(arithmetic).chain(station(case)).gave(lock), case))
 }
 
 /// A Java lock for which most threads wait that have a request, by the machine's own account: those of a larger pool wait for work, and look the same
@@ -79,7 +79,7 @@ pub(super) fn monitor(case: &Case<'_>) -> Option<Found> {
         .sources(2)
         .evidences(dumped(case, is_blocked))
         .evidence(outstanding_fact(case));
-    Some(advised(found.arithmetic(arithmetic).chain(station(case)).gave(lock), case, 1.0))
+    Some(advised(found.arithmetic(arithmetic).chain(station(case)).gave(lock), case))
 }
 
 fn is_blocked(at: &ThreadsAt) -> bool {
@@ -87,7 +87,7 @@ fn is_blocked(at: &ThreadsAt) -> bool {
 }
 
 /// What to do about it.
-fn advised(found: Found, case: &Case<'_>, holding: f64) -> Found {
+fn advised(found: Found, case: &Case<'_>) -> Found {
     found
         .chain(["its holder".to_owned()])
         .next("do less while it is held, or hold one lock for each key instead of one for all")
@@ -98,11 +98,7 @@ fn advised(found: Found, case: &Case<'_>, holding: f64) -> Found {
             case.bad.load.answered,
             "if the rate stays the same, the lock was not the cause",
         )
-        .unless(format!(
-            "{} workers hold something at once: below {} this is one lock, above it a pool",
-            number(holding),
-            number(ONE)
-        ))
+        .unless(format!("more than {} workers hold something at once: then it is a pool", number(ONE)))
 }
 
 /// A lock that is the limit: what its time comes to, and its station. `waiting` is how many wait for it on a side.
