@@ -58,7 +58,7 @@ pub(crate) fn named(name: &str) -> Option<&'static Program> {
 /// as what an interpreter is to run.
 pub(crate) fn program(about: &Subject) -> Option<&'static Program> {
     let known = |name: &str| PROGRAMS.iter().find(|program| program.name == name);
-    let file = |word: &'_ str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(':').to_owned();
+    let file = |word: &str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(':').to_owned();
     let mut words = about.command.split(' ').map(file);
     let first = words.next().unwrap_or_default();
     let own = [about.name.as_str(), &first];

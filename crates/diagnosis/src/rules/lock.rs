@@ -54,8 +54,9 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
 /// A Java lock for which most threads wait that have a request, by the machine's own account: those of a larger pool wait for work, and look the same
 /// from outside.
 pub(super) fn monitor(case: &Case<'_>) -> Option<Found> {
+    let own = case.about()?.pid;
     let at = case.looks.iter().find_map(|look| match look {
-        Look::Threads { at, .. } => Some(at),
+        Look::Threads { pid, at, .. } if *pid == own => Some(at),
         _ => None,
     })?;
     let blocked = at.iter().filter(|at| is_blocked(at)).max_by_key(|at| at.threads)?;
