@@ -108,7 +108,8 @@ pub struct Search {
     estimate: Option<f64>,
     /// Its standard error, as a share.
     doubt: f64,
-    /// The most that it surely did before the first trial, requests per second: when the climb ended, in any window of its last warm-up, in the probe.
+    /// The most that it surely did before the first trial, requests per second: when the climb ended, in any window of its last warm-up, in the probe;
+    /// or at the end, above what was found.
     shown: f64,
     /// A rate below the limit at which a step of the curve was bad.
     fell: Option<f64>,

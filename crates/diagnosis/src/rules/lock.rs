@@ -70,13 +70,14 @@ pub(super) fn monitor(case: &Case<'_>) -> Option<Found> {
     let (arithmetic, lock) = held(case, "one lock", 1.0, |_| None);
     let found = Found::new(Cause::Lock)
         .says(format!(
-            "Of {}'s {} workers {} have a request, and {} of these wait for one lock: one request at a time gets through.",
+            "Of {}'s {} workers {} had a request when the JVM was asked, and {} of these waited for one lock: one request at a time gets through.",
             case.name(),
             number(all),
             number(busy),
             number(waiting)
         ))
         .margin(waiting, MOST * busy, 0.8 * busy)
+        .holding(case, |window| window.outstanding >= LEAST)
         .sources(2)
         .evidences(dumped(case, is_blocked))
         .evidence(outstanding_fact(case));

@@ -261,7 +261,7 @@ impl Search {
         }
         if checked {
             self.fell = None;
-            self.is_checked();
+            self.conclude_checks();
         }
         if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
             self.rounds += 1;
@@ -406,12 +406,12 @@ impl Search {
         self.phase = Phase::Narrow;
         if judgement.good {
             self.shown = self.shown.max(rate);
-            self.is_checked();
+            self.conclude_checks();
         }
     }
 
     /// It moves if no whole trial has shown what it did in a few seconds, however often that was tried.
-    fn is_checked(&mut self) {
+    fn conclude_checks(&mut self) {
         if self.checked == CHECKS_MOST && self.did_more() {
             self.held.contradict();
         }

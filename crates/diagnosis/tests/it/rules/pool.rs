@@ -90,7 +90,7 @@ fn a_java_lock_before_threads_without_work() {
         let diagnosis = torment_diagnosis::diagnose(&recording);
         expect(&diagnosis, cause);
         assert_eq!(
-            diagnosis.sentences[0].contains("8 of these wait for one lock"),
+            diagnosis.sentences[0].contains("8 of these waited for one lock"),
             cause == Cause::Lock,
             "{diagnosis:#?}"
         );

@@ -165,7 +165,7 @@ fn who_looks_busy_with_more_requests_than_there_are_is_no_worker() {
 }
 
 /// Of Tomcat's 200 threads one is on its way from one request to the next most of the time, beside one that accepts and one that waits for events, of
-/// the same name: 198 were counted.
+/// the same name: it was counted as a third of these.
 #[test]
 fn who_is_on_its_way_to_the_next_request_is_a_worker() {
     let window = |asleep: f64| {
