@@ -33,7 +33,7 @@ pub(crate) fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Bystanders {
         found.retain(|(wait, count)| {
             let thread = matches!(wait, Wait::Futex { .. });
             // Those that look busy with more requests than there are surely are none.
-            if busy(wait) && !thread {
+            if busy(wait) && !thread || always(well, bad, before, group, wait) {
                 return true;
             }
             let queueing = thread && !busy(wait);
@@ -48,7 +48,7 @@ pub(crate) fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Bystanders {
 
 fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &Group) -> Vec<(Wait, f64)> {
     let answered = (well.load.answered, bad.load.answered);
-    let apart = answered.0 > 0.0 && answered.1 >= APART * answered.0;
+    let apart = apart(well, bad);
     // One request occupies one thread at most: no more of the busy ones stand by than there are above that.
     let mut spare = spare(well, &after.name);
     let mut found = Vec::new();
@@ -75,6 +75,28 @@ fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &G
     found
 }
 
+/// Whether the same whole number of a group's threads waits so in each window, while at least one more of the others is busy: where workers rest there
+/// is one fewer then.
+fn always(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &Group, wait: &Wait) -> bool {
+    let seen = |moment: &Moment<'_>| {
+        let groups = &moment.subjects.first()?.groups;
+        groups.iter().find(|group| group.name == after.name).map(|group| whole(threads(group, wait)))
+    };
+    let mut counts = well.each.iter().chain(&bad.each).filter_map(seen);
+    let first = counts.next();
+    apart(well, bad) && all_busy(after) >= all_busy(before) + 1.0 && counts.all(|count| Some(count) == first)
+}
+
+/// Threads of a group that look busy.
+fn all_busy(group: &Group) -> f64 {
+    group.states.iter().filter(|state| busy(&state.wait)).map(|state| state.threads).sum()
+}
+
+/// Whether so much more was answered that something can be reckoned from the two.
+fn apart(well: &Condition<'_>, bad: &Condition<'_>) -> bool {
+    well.load.answered > 0.0 && bad.load.answered >= APART * well.load.answered
+}
+
 /// Threads of a group that look busy beyond the requests outstanding where the target was well: in the median of those windows with the fewest
 /// requests, for averages of few are the surest.
 fn spare(well: &Condition<'_>, name: &str) -> f64 {
@@ -82,8 +104,7 @@ fn spare(well: &Condition<'_>, name: &str) -> f64 {
     let of = |moment: &Moment<'_>| {
         let groups = &moment.subjects.first()?.groups;
         let group = groups.iter().find(|group| group.name == name)?;
-        let busy = group.states.iter().filter(|state| busy(&state.wait)).map(|state| state.threads);
-        Some((moment.outstanding, busy.sum::<f64>() - moment.outstanding))
+        Some((moment.outstanding, all_busy(group) - moment.outstanding))
     };
     // Where a load begins, what is outstanding rises for as long as an answer takes, and its average is less than what it comes to.
     let later = |moment: &&Moment<'_>| moment.from >= moment.length() / 2;

@@ -220,6 +220,20 @@ fn a_crowd_that_looks_idle_is_no_crowd_of_bystanders() {
     assert!(diagnosis.sentences[0].contains("200 workers"), "{:?}", diagnosis.sentences);
 }
 
+/// Three helpers of Python wait for a lock's word at any load, always three, beside FastAPI's forty threads: 43 were counted, for they were more than
+/// the one process that a helper each was believed of.
+#[test]
+fn who_waits_alike_in_every_second_is_no_worker() {
+    let window = |asleep: f64| {
+        let mine = [(Wait::Sleep, asleep), (futex(Some(9)), 40.0 - asleep)];
+        python(&[vec![(futex(None), 3.0), (Wait::Events, 1.0)], mine.to_vec()].concat(), 1)
+    };
+    let well = load(112.0, 112.0, 22.4, 201, window(22.4));
+    let diagnosis = judge(python_watched(), vec![well, load(240.0, 198.0, 120.0, 600, window(39.8))]);
+    expect(&diagnosis, Cause::Workers);
+    assert!(diagnosis.sentences[0].starts_with("All 40 workers of"), "{:?}", diagnosis.sentences);
+}
+
 /// Threads that are made when they are needed are no thread for each request once there are no more of them; those that grow to the
 /// end are.
 #[test]
