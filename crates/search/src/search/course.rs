@@ -1,6 +1,6 @@
 //! What each phase makes of a trial, and which phase follows.
 
-use super::proposal::{CONTRADICTED, LOOKED_MOST};
+use super::proposal::{ABOVE, CONTRADICTED, LOOKED_MOST};
 use super::{Baseline, CALM, CHECKS_MOST, FASTER, Phase, Proposal, Search};
 use crate::background::Loss;
 use crate::bounds::rounded;
@@ -348,7 +348,15 @@ impl Search {
         };
         if self.estimates() {
             // What a target does slower now is part of how it moves; one that was not warm has to be begun again.
-            if matches!(shift, Shift::Faster(ratio) if ratio.ln() < -self.held.noise().max(WARMER)) {
+            let warmer = matches!(shift, Shift::Faster(ratio) if ratio.ln() < -self.held.noise().max(WARMER));
+            if !warmer {
+                return;
+            }
+            // One whose overloads agree may only have fallen into step with the arrivals: does it take more than it did?
+            let rate = rounded(self.held.largest() * shift.ratio().powf(-0.5).min(ABOVE));
+            if self.held.is_steady(self.config.width.0) && rate <= self.range().top {
+                self.phase = Phase::Suspect { rate, shift };
+            } else {
                 self.change_point(shift);
             }
             return;
@@ -372,7 +380,7 @@ impl Search {
             self.change_point(shift);
             return;
         }
-        self.remember(rate, result, judgement);
+        self.measured(rate, result, judgement);
         if let Some(reference) = &mut self.reference {
             reference.was_noise(shift);
         }

@@ -28,7 +28,7 @@ const RESERVED_MOST: u64 = 10;
 /// Who did so many times more before than any trial shows may do so again: a whole trial tells.
 pub(super) const CONTRADICTED: f64 = 1.08;
 /// It should not do so many times the most that any did.
-const ABOVE: f64 = 1.1;
+pub(super) const ABOVE: f64 = 1.1;
 /// A step of the curve from this share on tells whether the limit is right, and has more time.
 const CLOSE: f64 = 0.9;
 /// The curve takes about so many seconds.

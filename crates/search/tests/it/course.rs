@@ -424,3 +424,21 @@ fn what_is_above_the_limit_is_looked_at() {
         assert!(c.limits[1].upper.is_some_and(|upper| upper > 1713.0), "seed {seed}: {:?}", c.limits[1]);
     }
 }
+
+/// R's httpuv took 63 ms for most requests of a calm load when it came into step with the arrivals, and 28 ms later: it was warmed up once more for 42 s,
+/// and all that was known of it was forgotten. Its overloads had agreed.
+#[test]
+fn who_answers_sooner_and_takes_no_more_is_not_warmed_up_again() {
+    let late = |result: &mut TrialResult| {
+        if result.purpose == Purpose::WarmUp {
+            result.total.response = Histogram::default();
+            result.total.response.record_many(Nanos::from_millis(45), result.total.due);
+        }
+    };
+    let course = search(usual(1e6, 1), server(0.020), late);
+    assert_near(&course, 50.0);
+    let purposes: Vec<Purpose> = course.trials.iter().map(|t| t.purpose).collect();
+    let measured = purposes.iter().position(|p| *p == Purpose::Measure).expect("one");
+    assert!(purposes[measured..].contains(&Purpose::Sentinel), "{purposes:?}");
+    assert!(!purposes[measured..].contains(&Purpose::WarmUp), "{purposes:?}");
+}
