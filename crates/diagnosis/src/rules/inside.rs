@@ -84,12 +84,15 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let sessions = sessions(case, size);
-    if sessions.is_none() && !waits_with_deadline {
+    let one = AtOnce::of(case).filter(|one| one.served == size && one.is_multiplexed(case));
+    if sessions.is_none() && !waits_with_deadline && one.is_none() {
         return None;
     }
+    let others = u32::from(sessions.is_some()) + u32::from(waits_with_deadline);
     let place = named(case, &peer.address);
     let before = case.well.as_ref().and_then(|well| {
-        let busy = well.all.postgres.as_ref().map(active)?;
+        let seen = well.all.postgres.as_ref().map(active);
+        let busy = seen.or_else(|| one.as_ref().map(|one| well.load.answered * one.alone))?;
         (busy >= 0.15 && well.load.answered > 0.0).then_some((busy, well))
     });
     let hold = before.map(|(busy, well)| busy / well.load.answered);
@@ -106,7 +109,8 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
             count(size, "connection")
         ))
         .margin(load.outstanding, size, 3.0 * size)
-        .sources(1 + u32::from(sessions.is_some()) + u32::from(waits_with_deadline))
+        .sources(1 + others)
+        .arithmetic(arithmetic)
         .evidence(
             fact(format!(
                 "{} established to {place}, from {} to {}",
@@ -134,7 +138,21 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
             "jcmd Thread.vthread_scheduler",
         ));
     }
-    let held = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
+    if let Some(one) = &one {
+        let text = format!(
+            "it serves {} at a time: one alone takes {}",
+            count(one.served, "request"),
+            time(one.alone)
+        );
+        found = found
+            .evidence(fact(text).seen(one.served, size, "requests", source::LOAD))
+            .unless("as many permits in front of them, or workers, are the limit");
+    }
+    // That it serves as many as there are is what the arithmetic says, too.
+    if others == 0 {
+        found = found.sources(1);
+    }
+    let held = hold.filter(|_| found.arithmetic.is_some());
     let pool = Station {
         size: Some(size),
         well: before.map(|(busy, _)| Use {
@@ -151,7 +169,6 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
     }
     Some(
         found
-            .arithmetic(arithmetic)
             .chain(["requests".to_owned()])
             .gave(pool)
             .chain(link)
@@ -167,13 +184,23 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
     )
 }
 
+/// The same of one behind the service, as a connection pooler is.
+pub(crate) fn pool_behind(case: &Case<'_>) -> Option<Found> {
+    pool_by_sockets(case).filter(|_| is_calm(case))
+}
+
+/// Whether it has processors to spare and uses them when it wants.
+fn is_calm(case: &Case<'_>) -> bool {
+    case.cpu() < MOST * case.cpus() && case.runnable() < 1.0
+}
+
 /// Requests wait in the service, and none of its threads shows for what.
 pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
     let there = case.bad.service();
     let threads: f64 = there.groups.iter().map(|group| group.threads).sum();
     let load = &case.bad.load;
     let before = case.when_well(|side| side.load.outstanding).unwrap_or(0.0);
-    let calm = case.cpu() < MOST * case.cpus() && case.runnable() < 1.0;
+    let calm = is_calm(case);
     let more_than_threads =
         load.outstanding > 1.5 * threads.max(1.0) || load.outstanding >= 3.0 * before + 3.0;
     if there.sweep.is_none() || !calm || !more_than_threads || load.outstanding < LEAST {
@@ -281,6 +308,12 @@ impl AtOnce {
         };
         let served = whole(measured.0, alone)?;
         Some(Self { served, alone, each: served / measured.0, measured })
+    }
+
+    /// Whether no thread is busy with each of those that are served: threads that wait for a connection each are workers.
+    fn is_multiplexed(&self, case: &Case<'_>) -> bool {
+        let waiting = case.bad.workers.as_ref().map_or(0.0, Workers::outside);
+        self.served > 1.0 && waiting < 0.5 * self.served
     }
 
     /// Whether those that are served use a processor each nearly all the time.

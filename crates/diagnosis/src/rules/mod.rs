@@ -58,7 +58,7 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
 ];
 
 /// Those that are asked of whom the service talks to, too. How many requests are there is not known: a lock (but SQLite's) and a pool are not told from threads
-/// without work, and what a machine or a user lacks is not told from what it lacks.
+/// without work, unless it has as many connections as it serves at a time, and what a machine or a user lacks is not told from what it lacks.
 pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<Found>] = &[
     refusals::accept_queue,
     refusals::descriptors,
@@ -68,4 +68,5 @@ pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<Found>] = &[
     sqlite::lock,
     outside::workers,
     outside::disk,
+    inside::pool_behind,
 ];

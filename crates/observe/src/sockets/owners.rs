@@ -16,13 +16,16 @@ const SOONEST: Duration = Duration::from_secs(1);
 /// So many are kept; then those that have ended are forgotten with the others.
 const MOST: usize = 100_000;
 
+/// Who has this share of the connections to an address is taken for the owner of those that cannot be told: others connect to a database, too.
+const NEARLY_ALL: f64 = 0.8;
+
 /// The subjects that have sockets.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     /// By inode; none: it is of no subject.
     inodes: HashMap<u32, Option<usize>>,
-    /// Who last had a connection to an address: whose those are that nobody has any longer, or that came
-    /// since the last walk.
+    /// Who last had nearly all connections to an address: whose those are that nobody has any longer, or that
+    /// came since the last walk.
     remotes: HashMap<SocketAddr, usize>,
     not_before: Option<Instant>,
 }
@@ -62,10 +65,21 @@ impl Owners {
             self.inodes.clear();
         }
         self.inodes.extend(outgoing().map(|socket| (socket.inode, found.get(&socket.inode).copied())));
+        let mut there: HashMap<SocketAddr, HashMap<Option<usize>, u32>> = HashMap::new();
         for socket in outgoing() {
-            if let Some(of) = found.get(&socket.inode) {
-                self.remotes.insert(socket.remote, *of);
-            }
+            let of = found.get(&socket.inode).copied();
+            *there.entry(socket.remote).or_default().entry(of).or_default() += 1;
+        }
+        for (remote, counts) in there {
+            let all: u32 = counts.values().sum();
+            // Some had ended when the descriptors were walked, and are nobody's.
+            let nearly_all = |(of, count): (&Option<usize>, &u32)| {
+                of.filter(|_| f64::from(*count) >= NEARLY_ALL * f64::from(all))
+            };
+            match counts.iter().find_map(nearly_all) {
+                Some(of) => self.remotes.insert(remote, of),
+                None => self.remotes.remove(&remote),
+            };
         }
         self.not_before = Some(now + (now.elapsed() * SHARE).max(SOONEST));
     }

@@ -1,8 +1,10 @@
 use super::*;
 use crate::scene::Cast;
 use record::watch::{Subject as About, SubjectWindow};
+use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::{Command, Stdio};
 
 fn cast(pid: u32, listens: &[SocketAddr]) -> Cast {
     let listens = listens.iter().map(ToString::to_string).collect();
@@ -90,6 +92,32 @@ fn who_is_no_subject_has_no_peers() {
     assert_eq!(part.clients, 1);
     assert_eq!(part.peers, [], "the connection is of another process");
     drop(client);
+}
+
+/// PgBouncer had ten connections to PostgreSQL, and up to eighteen were counted: another service beside it made one for each request.
+#[test]
+fn what_others_connect_to_the_same_address_is_not_the_subjects() {
+    let (_downstream, there) = listen();
+    let connected = || {
+        let connect = format!("exec 3<>/dev/tcp/{}/{} && echo and && sleep 20", there.ip(), there.port());
+        let mut child = Command::new("bash").args(["-c", &connect]).stdout(Stdio::piped()).spawn()?;
+        child.stdout.as_mut().expect("it is piped").read_exact(&mut [0; 3]).map(|()| child)
+    };
+    let scene = Scene { subjects: vec![cast(std::process::id(), &[])], ..Scene::default() };
+    let mut sockets = Sockets::default();
+    let mine = [(); 2].map(|()| TcpStream::connect(there).expect("there is room"));
+    let mut others = vec![connected().expect("there is bash")];
+    sockets.read(&scene);
+    // Nobody walks the descriptors again within a second.
+    others.push(connected().expect("there is bash"));
+    let part = cut(&mut sockets, &scene).subjects.remove(0);
+    for mut child in others {
+        child.kill().expect("it runs");
+        child.wait().expect("it was started here");
+    }
+    let peer = part.peers.iter().find(|peer| peer.address == there.to_string()).expect("it was connected to");
+    assert_eq!((peer.established, peer.most), (2.0, 2), "{peer:?}");
+    drop(mine);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::hand::*;
 use record::watch::{
-    Full, Group, Look, Role, State, Subject, SubjectWindow, Sweep, ThreadsAt, Wait, Watched, Window,
+    Full, Group, Look, Peer, Role, State, Subject, SubjectWindow, Sweep, ThreadsAt, Wait, Watched, Window,
 };
 use record::{Cause, Diagnosis, Event};
 
@@ -158,4 +158,27 @@ fn threads_of_go_that_have_no_work_wait_for_no_lock() {
     let said = &diagnosis.sentences[0];
     assert!(said.starts_with("All 8 workers of python3.11 behind caddy are taken"), "{said}");
     assert!(diagnosis.findings.iter().all(|finding| finding.cause != Cause::Lock), "{diagnosis:#?}");
+}
+
+/// PgBouncer with ten connections to PostgreSQL, behind a service with fifty to it: requests were said to wait in the service, which "serves 10 at a time".
+#[test]
+fn a_pool_behind_the_service_is_full() {
+    let pooler = || {
+        let mut window = nginx_before(group("pgbouncer", 0.02, &[(Wait::Events, 1.0)]), 50);
+        let to = |address: &str, connections: u32| Peer {
+            address: address.to_owned(),
+            established: f64::from(connections),
+            least: connections,
+            most: connections,
+            time_wait: 0,
+        };
+        window.subjects[0].peers.push(to("127.0.0.1:6432", 50));
+        window.subjects[1].peers.push(to("127.0.0.1:5432", 10));
+        window
+    };
+    let loads = vec![load(118.0, 118.0, 5.95, 51, pooler()), load(220.0, 193.0, 36.0, 180, pooler())];
+    let diagnosis = judge(watched_behind_nginx("pgbouncer"), loads);
+    expect(&diagnosis, Cause::Pool);
+    let said = &diagnosis.sentences[0];
+    assert!(said.contains("in pgbouncer behind nginx, which has 10 connections to 127.0.0.1:5432"), "{said}");
 }

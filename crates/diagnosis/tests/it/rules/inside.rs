@@ -1,7 +1,7 @@
 //! Requests wait in the service, and no thread shows for what.
 
 use crate::hand::*;
-use record::watch::{Wait, Window};
+use record::watch::{Peer, Wait, Window};
 use record::{Cause, Diagnosis, Ended, Limit, LimitUnit};
 use torment_diagnosis::diagnose;
 
@@ -104,4 +104,32 @@ fn ten_at_a_time(trials: Vec<Load>) -> Diagnosis {
         found.sentences
     );
     found
+}
+
+/// Node with mysql2, whose ten connections lead to a database that no rule knows: "10 at a time", and nobody said what those ten are.
+#[test]
+fn as_many_connections_as_are_served_are_a_pool() {
+    let connected = |connections: f64, mut load: Load| {
+        load.window.subjects[0].peers.push(Peer {
+            address: "127.0.0.1:3306".to_owned(),
+            established: connections,
+            least: connections as u32,
+            most: connections as u32,
+            time_wait: 0,
+        });
+        load
+    };
+    let judged = |connections: f64| {
+        let well = connected(connections, at(119.0, 119.0, 5.95, 50));
+        judge(watched(), vec![well, connected(connections, at(220.0, 197.0, 28.0, 130))])
+    };
+    let diagnosis = judged(10.0);
+    expect(&diagnosis, Cause::Pool);
+    let said = &diagnosis.sentences[0];
+    assert!(said.contains("has 10 connections to 127.0.0.1:3306, all of them in use"), "{said}");
+    assert!(diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::agrees), "{diagnosis:#?}");
+    // Permits in front of them would look the same.
+    assert_eq!(diagnosis.findings[0].confidence.word(), "medium", "{:#?}", diagnosis.findings[0]);
+    // Of more, some are idle.
+    expect(&judged(20.0), Cause::Inside);
 }
