@@ -87,9 +87,11 @@ fn always(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &Gro
     apart(well, bad) && all_busy(after) >= all_busy(before) + 1.0 && counts.all(|count| Some(count) == first)
 }
 
-/// Threads of a group that look busy.
+/// Threads of a group that look busy. Where some wait for connections they made, those at one that had closed before it was identified do, too.
 fn all_busy(group: &Group) -> f64 {
-    group.states.iter().filter(|state| busy(&state.wait)).map(|state| state.threads).sum()
+    let connects = group.states.iter().any(|state| matches!(state.wait, Wait::Peer { .. }));
+    let is_busy = |wait: &Wait| busy(wait) || connects && *wait == Wait::Socket;
+    group.states.iter().filter(|state| is_busy(&state.wait)).map(|state| state.threads).sum()
 }
 
 /// Whether so much more was answered that something can be reckoned from the two.

@@ -55,6 +55,8 @@ pub(crate) struct Workers {
     pub disk_what: Option<String>,
     /// In an event loop: idle, or in one of its own, waiting for an answer.
     pub idle: f64,
+    /// Waiting for a connection that nobody has identified.
+    unidentified: f64,
     /// The group has threads of its service beside its workers, of the same name.
     mixed: bool,
     /// One of its threads at a time computes, and one does: Python's and Ruby's interpreters have a lock, waited for by milliseconds at a time.
@@ -94,6 +96,11 @@ impl Workers {
             );
         }
         workers.peers.sort_by(|a, b| b.1.total_cmp(&a.1));
+        // Of connections that are made for each request some have closed before they are identified.
+        if let Some((_, most)) = workers.peers.first_mut() {
+            *most += std::mem::take(&mut workers.unidentified);
+        }
+        workers.other += workers.unidentified;
         Some(workers)
     }
 
@@ -125,7 +132,8 @@ impl Workers {
             }
             Wait::Events => self.idle += threads,
             Wait::PageFault => self.disk += threads,
-            Wait::Socket | Wait::Pipe | Wait::Child | Wait::Other { .. } | Wait::Unknown => {
+            Wait::Socket => self.unidentified += threads,
+            Wait::Pipe | Wait::Child | Wait::Other { .. } | Wait::Unknown => {
                 self.other += threads;
             }
         }

@@ -234,6 +234,22 @@ fn who_waits_alike_in_every_second_is_no_worker() {
     assert!(diagnosis.sentences[0].starts_with("All 40 workers of"), "{:?}", diagnosis.sentences);
 }
 
+/// Django connects to its database for each request: of eight threads that waited for it three were seen at a connection that had closed before
+/// anybody could say where it led, and what gave first was unknown.
+#[test]
+fn who_waits_at_a_connection_that_has_closed_waits_where_the_others_do() {
+    let window = |reads: f64, closed: f64| {
+        let others = [(Wait::Events, 3.0), (futex(Some(1)), 1.0)];
+        let idle = (futex(None), 8.0 - reads - closed);
+        python(&[&others[..], &[(peer(), reads), (Wait::Socket, closed), idle]].concat(), 3)
+    };
+    let well = load(60.0, 60.0, 3.4, 56, window(2.2, 1.1));
+    let diagnosis = judge(python_watched(), vec![well, load(160.0, 141.0, 60.0, 450, window(4.9, 3.0))]);
+    expect(&diagnosis, Cause::Workers);
+    let said = &diagnosis.sentences[0];
+    assert!(said.starts_with("All 8 workers of") && said.contains("127.0.0.1:5432"), "{said}");
+}
+
 /// Threads that are made when they are needed are no thread for each request once there are no more of them; those that grow to the
 /// end are.
 #[test]
