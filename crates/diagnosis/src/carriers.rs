@@ -54,11 +54,14 @@ pub(crate) fn carriers<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
         (on_cpu_ns as f64 >= MOST * all as f64).then_some((group, threads, on_cpu_ns))
     })?;
     let used = on_cpu_ns as f64 / 1e9 / seconds / threads;
-    (used >= HAD && threads < FEW).then(|| Carriers {
+    // Go runs as many threads as it may use processors, each of which waits for events when it has nothing to run.
+    let is_go = case.about().is_some_and(|subject| subject.is_go);
+    let as_many = is_go && case.cpus() < threads + 0.5;
+    (used >= HAD && threads < FEW && !as_many).then(|| Carriers {
         group,
         threads,
         used,
-        loops: were_waiting(case, group, threads),
+        loops: !is_go && were_waiting(case, group, threads),
     })
 }
 

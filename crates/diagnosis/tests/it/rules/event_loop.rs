@@ -262,3 +262,24 @@ fn threads_of_ruby_wait_for_its_interpreter() {
     let pool = puma(0.1, 0.0, &[(futex(None), 3.1), (peer(), 1.9)]);
     expect(&judged(about(), well, pool), Cause::Pool);
 }
+
+/// etcd, held to one processor: "one event loop … one process for each". Go has no event loop, and as many threads as it may use processors.
+#[test]
+fn go_has_no_event_loop() {
+    let window = |run: f64, full: f64| {
+        let states = [(futex(None), 6.0), (Wait::Events, 1.0 - run), (Wait::Running, run)];
+        second(vec![threads("etcd", run, full, &states)])
+    };
+    let told = |cpus: f64| {
+        let mut about = service("etcd", "etcd", cpus);
+        about.subjects[0].is_go = true;
+        judged(about, window(0.19, 0.0), window(0.99, 1.0))
+    };
+    let held = told(1.0);
+    expect(&held, Cause::Cpu);
+    assert!(held.sentences[0].starts_with("etcd needs more processor time: it uses 0.99 of 1"), "{held:#?}");
+    let limited = told(2.0);
+    expect(&limited, Cause::Cpu);
+    assert!(limited.sentences[0].starts_with("All requests pass through 1 thread of etcd"), "{limited:#?}");
+    assert!(limited.next[0].contains("GOMAXPROCS"), "{:?}", limited.next);
+}
