@@ -1,7 +1,9 @@
 /**
- * A run as a page: the same nouns as in `crates/view/src/document.rs`, where each is explained. The page draws any document;
- * it knows nothing of trials, threads or databases.
+ * A run as a page: the same nouns as in `crates/view/src/document.rs`, where each is explained, each as what reads it and the
+ * type of what is read. The page draws any document; it knows nothing of trials, threads or databases.
  */
+
+import { flag, list, loose, isObject, number, numberOrNull, object, oneOf, orNull, string, stringOrNull, type Of } from './reader';
 
 /** The highest schema of a document that this page knows. */
 export const SCHEMA = 1;
@@ -9,13 +11,7 @@ export const SCHEMA = 1;
 export const TONES = ['plain', 'strong', 'good', 'bad', 'warn', 'faint'] as const;
 export type Tone = (typeof TONES)[number];
 
-export const STATES = ['running', 'ended', 'cut_short'] as const;
-export type State = (typeof STATES)[number];
-
-export const FORMS = ['lines', 'stack', 'points', 'intervals', 'bars', 'heat'] as const;
-export type Form = (typeof FORMS)[number];
-
-export const UNITS = [
+const UNITS = [
   'time',
   'seconds',
   'per_second',
@@ -46,182 +42,191 @@ export const ROLES = [
 export type NamedRole = (typeof ROLES)[number];
 export type Role = NamedRole | { nth: number };
 
-export interface Piece {
-  text: string;
-  tone: Tone;
-}
+const tone = oneOf(TONES, 'plain');
+const state = oneOf(['running', 'ended', 'cut_short'] as const, 'ended');
+const numbers = list(number(0));
 
+const piece = object({ text: string, tone });
+export type Piece = Of<typeof piece>;
+
+const text = list(piece);
 export type Text = Piece[];
 
-export interface Head {
-  id: string;
+const head = object({
+  id: string,
   /** What whoever started it called it; empty if nothing. */
-  name: string;
-  command: string;
-  target: string;
-  goal: string;
-  version: string;
-  started_unix_ms: number;
-  ended_unix_ms: number | null;
-  state: State;
-  machine: string;
-  now: string | null;
+  name: string,
+  command: string,
+  target: string,
+  goal: string,
+  version: string,
+  started_unix_ms: number(0),
+  ended_unix_ms: numberOrNull,
+  state,
+  machine: string,
+  now: (value) => stringOrNull(value) || null,
   /** What makes the run again, for a shell. */
-  again: string | null;
-}
-
-/** Somewhere that a request comes by; the one that gave first is bad. */
-export interface Station {
-  name: string;
-  facts: Text[];
-  well: Full | null;
-  degraded: Full | null;
-  section: string | null;
-  tone: Tone;
-}
+  again: stringOrNull,
+});
+export type Head = Of<typeof head>;
 
 /** How full a station was; null: not known. */
-export interface Full {
-  in_use: string | null;
-  share: number | null;
-  stay: string | null;
-  waiting: string | null;
+const full = object({ in_use: stringOrNull, share: numberOrNull, stay: stringOrNull, waiting: stringOrNull });
+export type Full = Of<typeof full>;
+
+/** Somewhere that a request comes by; the one that gave first is bad. */
+const station = object({
+  name: string,
+  facts: list(text),
+  well: orNull(full),
+  degraded: orNull(full),
+  section: stringOrNull,
+  tone,
+});
+export type Station = Of<typeof station>;
+
+const doubt = object({ text: string, section: stringOrNull });
+export type Doubt = Of<typeof doubt>;
+
+const table = object({
+  title: string,
+  head: list(string),
+  rows: list(text),
+  text: list(number(-1)),
+  runs: list(stringOrNull),
+});
+export type Table = Of<typeof table>;
+
+const axis = object({ name: string, unit: oneOf<Unit>(UNITS, 'count'), log: flag });
+
+const point = object({
+  x: number(Number.NaN),
+  y: number(Number.NaN),
+  low: numberOrNull,
+  high: numberOrNull,
+  label: string,
+  tone,
+});
+export type Point = Of<typeof point>;
+
+function role(value: unknown): Role {
+  if (isObject(value)) return { nth: Math.max(0, Math.floor(number(0)(value.nth))) };
+  const known = oneOf(ROLES, 'unknown')(value);
+  return known === 'unknown' ? { nth: 0 } : known;
 }
 
-export interface Doubt {
-  text: string;
-  section: string | null;
-}
+const series = object({
+  name: string,
+  role,
+  column: stringOrNull,
+  points: list(point, ({ x, y }) => Number.isFinite(x) && Number.isFinite(y)),
+});
+export type Series = Of<typeof series>;
 
-export interface Table {
-  title: string;
-  head: string[];
-  rows: Piece[][];
-  text: number[];
-  runs: (string | null)[];
-}
-
-export interface Axis {
-  name: string;
-  unit: Unit;
-  log: boolean;
-}
-
-export interface Point {
-  x: number;
-  y: number;
-  low: number | null;
-  high: number | null;
-  label: string;
-  tone: Tone;
-}
-
-export interface Series {
-  name: string;
-  role: Role;
-  column: string | null;
-  points: Point[];
-}
-
-export interface Bound {
-  name: string;
-  at: number;
-  along_x: boolean;
-  tone: Tone;
-}
+const bound = object({ name: string, at: number(Number.NaN), along_x: flag, tone });
+export type Bound = Of<typeof bound>;
 
 /** A stretch of the x axis; an end that is null is the edge. */
-export interface Band {
-  name: string;
+const band = object({
+  name: string,
   /** What its shade means, for the legend; empty: none tells of it. */
-  means: string;
-  from: number | null;
-  to: number | null;
-  tone: Tone;
-}
+  means: string,
+  from: numberOrNull,
+  to: numberOrNull,
+  tone,
+});
+export type Band = Of<typeof band>;
 
 /** One of several things that stand one below the other. */
-export interface Row {
-  name: string;
-  note: string;
+const row = object({
+  name: string,
+  note: string,
   /** What became of it. */
-  word: Piece;
-}
+  word: piece,
+});
+export type Row = Of<typeof row>;
 
-export interface Heat {
-  x: number[];
-  y: number[];
-  counts: number[];
-}
+const heat = object({ x: numbers, y: numbers, counts: numbers });
+export type Heat = Of<typeof heat>;
 
-export interface Chart {
-  id: string;
-  title: string;
-  note: string;
-  form: Form;
-  x: Axis;
-  y: Axis;
-  series: Series[];
-  bounds: Bound[];
-  bands: Band[];
+const phase = object({ from: number(0), to: number(-1), label: string, tone });
+export type Phase = Of<typeof phase>;
+const phases = list(phase, ({ from, to }) => to >= from);
+
+const chart = object({
+  id: string,
+  title: string,
+  note: string,
+  form: oneOf(['lines', 'stack', 'points', 'intervals', 'bars', 'heat'] as const, 'lines'),
+  x: axis,
+  y: axis,
+  series: list(series),
+  bounds: list(bound, ({ at }) => Number.isFinite(at)),
+  bands: list(band),
   /** Of intervals and bars: what stands one below the other; a point's y says in which, counted from 0 downwards. */
-  rows: Row[];
-  heat: Heat | null;
-  marks: Phase[];
+  rows: list(row),
+  heat: orNull(heat),
+  marks: phases,
   /** What a hollow mark is: `void`; empty: no more than doubtful. */
-  hollow: string;
-}
+  hollow: string,
+});
+export type Chart = Of<typeof chart>;
 
 /** Who called whom; calls come before those within them, each as how many callers it has, its name, and samples of both loads. */
-export interface Flame {
-  id: string;
-  title: string;
-  note: string;
-  name: string;
-  beside_name: string | null;
-  samples: number;
-  beside: number;
-  modules: string[];
+const flame = object({
+  id: string,
+  title: string,
+  note: string,
+  name: string,
+  beside_name: stringOrNull,
+  samples: number(0),
+  beside: number(0),
+  modules: list(string),
   /** Name and module; -1: a thread. */
-  names: [string, number][];
-  calls: [number, number, number, number][];
+  names: list((one): [string, number] => (Array.isArray(one) ? [string(one[0]), number(-1)(one[1])] : ['', -1])),
+  calls: list((one): [number, number, number, number] => {
+    const [depth = 0, name = -1, samples = 0, beside = 0] = numbers(one);
+    return [depth, name, samples, beside];
+  }),
+});
+export type Flame = Of<typeof flame>;
+
+const parts = object({ id: string, title: string, texts: list(text), tables: list(table), charts: list(chart) });
+export type Section = Of<typeof parts> & { flames?: Flame[] };
+
+function section(value: unknown): Section {
+  const { flames } = loose(value);
+  const read = parts(value);
+  return { ...read, title: read.title || read.id, ...(Array.isArray(flames) && { flames: list(flame)(flames) }) };
 }
 
-export interface Section {
-  id: string;
-  title: string;
-  texts: Text[];
-  tables: Table[];
-  charts: Chart[];
-  flames?: Flame[];
-}
+export const readFront = object({
+  head,
+  verdict: list(text),
+  chain: list(station),
+  pictures: list(chart),
+  doubts: list(doubt),
+  // Without a heading nobody would find it.
+  sections: list(section, ({ title }) => title !== ''),
+  phases,
+});
+export type Front = Of<typeof readFront>;
 
-export interface Phase {
-  from: number;
-  to: number;
-  label: string;
-  tone: Tone;
-}
-
-export interface Front {
-  head: Head;
-  verdict: Text[];
-  chain: Station[];
-  pictures: Chart[];
-  doubts: Doubt[];
-  sections: Section[];
-  phases: Phase[];
-}
-
-export interface Column {
-  id: string;
-  values: (number | null)[];
-  adds: boolean;
-}
-
+/** Figures of each second; whatever was sent, every column is as long as the times. */
 export interface Timeline {
   at: number[];
-  columns: Column[];
+  columns: { id: string; values: (number | null)[]; adds: boolean }[];
+}
+
+export function readTimeline(value: unknown): Timeline {
+  const from = loose(value);
+  const at = numbers(from.at);
+  const column = object({
+    id: string,
+    values: (sent) => at.map((_, second) => numberOrNull(Array.isArray(sent) ? sent[second] : null)),
+    adds: flag,
+  });
+  return { at, columns: list(column)(from.columns) };
 }
 
 export interface Document {
@@ -231,40 +236,39 @@ export interface Document {
 }
 
 /** What a search knows of its limit; what is not known is null. */
-export interface Limit {
-  held: number | null;
-  lower: number | null;
-  upper: number | null;
-  unit: string;
-}
+const limit = object({ held: numberOrNull, lower: numberOrNull, upper: numberOrNull, unit: string });
+export type Limit = Of<typeof limit>;
 
 /** How a run differs from the last one like it, in words. */
-export interface Before {
-  id: string;
-  text: string;
-  tone: Tone;
-}
+const before = object({ id: string, text: string, tone });
 
 /** A run as the history lists it. */
-export interface Listed {
-  id: string;
-  name: string;
-  tags: string[];
-  commit: string;
-  command: string;
-  target: string;
-  machine: string;
-  /** As understood, as TOML; empty if it is not known. */
-  plan: string;
-  verdict: string;
-  verdict_tone: Tone;
-  state: State;
-  started_unix_ms: number;
-  ended_unix_ms: number | null;
-  limit: Limit | null;
+const listed = object({
+  id: string,
+  name: string,
+  tags: list(string, (tag) => tag !== ''),
+  commit: string,
+  command: string,
+  target: string,
+  machine: string,
+  verdict: string,
+  verdict_tone: tone,
+  state,
+  started_unix_ms: number(0),
+  ended_unix_ms: numberOrNull,
+  limit: orNull(limit),
   /** Runs with the same number can be compared without a doubt. */
-  alike: number | null;
-  before: Before | null;
+  alike: numberOrNull,
+  before: orNull(before),
+});
+/** Its plan is as understood, as TOML; empty if it is not known. */
+export type Listed = Of<typeof listed> & { plan: string };
+
+/** The runs of a history. */
+export function readHistory(value: unknown): Listed[] {
+  const { runs, plans } = loose(value);
+  const known = loose(plans);
+  return list(listed, (run) => run.id !== '')(runs).map((run) => ({ ...run, plan: string(known[string(run.alike)]) }));
 }
 
 /** Whether a chart runs along the run's own time, so that it shares its axis with the others. */

@@ -3,8 +3,8 @@
  * most twice a second, and not at all while nobody looks.
  */
 
-import type { Document } from './document';
-import { readDocument, readFront, readTimeline } from './read';
+import { readFront, readTimeline, type Document } from './document';
+import { readDocument } from './read';
 import { type Held, withRows } from './rows';
 import { address, ask, Trouble } from './source';
 

@@ -2,12 +2,11 @@
 
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Listed } from './document';
+import { readHistory, type Listed } from './document';
 import { lasted, moment, tied } from './format';
 import { asked, type Key, shownRuns, SPANS } from './history-rows';
 import { LimitHistory, LimitPicture } from './limit';
 import { alikes, axes, reach } from './limits';
-import { readHistory } from './read';
 import { ask, Trouble } from './source';
 import { Scroll } from './table';
 import { TroubleView } from './trouble';

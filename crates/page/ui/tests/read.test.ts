@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { attempt, empty, find, newer, sheet } from '../samples/documents.mjs';
-import { readDocument, readHistory, readTimeline } from '../src/read';
+import { readHistory, readTimeline } from '../src/document';
+import { readDocument } from '../src/read';
 
 describe('a document', () => {
   test.each([['a search', find], ['an experiment', attempt], ['figures of a machine', sheet]])('is read as it is: %s', (_, sample) => {
