@@ -8,33 +8,24 @@ import type { Unit } from './document';
 const SPACE = '\u00a0';
 const MINUS = '\u2212';
 
+const FORMATS: Record<Unit, (value: number) => string> = {
+  time: clock,
+  seconds: duration,
+  per_second: (value) => `${digits(value)}/s`,
+  count: digits,
+  processors: digits,
+  bytes,
+  bytes_per_second: speed,
+  share: (value) => percent(value * 100),
+  ratio: (value) => `×${digits(value)}`,
+  percentile,
+  date: (value) => moment(value * 1000),
+};
+
 /** A value in its unit, with three significant digits where there is a fraction. */
 export function format(value: number | null | undefined, unit: Unit): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
-  if (value < 0) return MINUS + format(-value, unit);
-  switch (unit) {
-    case 'time':
-      return clock(value);
-    case 'seconds':
-      return duration(value);
-    case 'per_second':
-      return `${digits(value)}/s`;
-    case 'count':
-    case 'processors':
-      return digits(value);
-    case 'bytes':
-      return bytes(value);
-    case 'bytes_per_second':
-      return speed(value);
-    case 'share':
-      return percent(value * 100);
-    case 'ratio':
-      return `×${digits(value)}`;
-    case 'percentile':
-      return percentile(value);
-    case 'date':
-      return moment(value * 1000);
-  }
+  return value < 0 ? MINUS + format(-value, unit) : FORMATS[unit](value);
 }
 
 /** The same for a tick of an axis, where there is less room: 250,000/s is `250k/s`, and a date is the day or the time. */

@@ -71,7 +71,7 @@ export function shownRuns(runs: readonly Listed[], wanted: Wanted): Listed[] {
   const words = wanted.text.toLowerCase().split(/\s+/).filter((word) => word !== '');
   const found = runs.filter((run) => words.every((word) => has(run, word)));
   const sign = wanted.descending ? -1 : 1;
-  return found.sort((a, b) => sign * order(a, b, wanted.by) || b.started_unix_ms - a.started_unix_ms);
+  return found.sort((a, b) => sign * ORDERS[wanted.by](a, b) || b.started_unix_ms - a.started_unix_ms);
 }
 
 function has(run: Listed, word: string): boolean {
@@ -82,22 +82,14 @@ function has(run: Listed, word: string): boolean {
   return fields.some((text) => text.toLowerCase().includes(sought));
 }
 
-function order(a: Listed, b: Listed, by: Key): number {
-  switch (by) {
-    case 'started':
-      return a.started_unix_ms - b.started_unix_ms;
-    case 'lasted':
-      return length(a) - length(b);
-    case 'target':
-      return a.target.localeCompare(b.target) || a.command.localeCompare(b.command);
-    case 'verdict':
-      return a.verdict.localeCompare(b.verdict);
-    case 'limit':
-      return limit(a) - limit(b);
-    case 'machine':
-      return a.machine.localeCompare(b.machine);
-  }
-}
+const ORDERS: Record<Key, (a: Listed, b: Listed) => number> = {
+  started: (a, b) => a.started_unix_ms - b.started_unix_ms,
+  lasted: (a, b) => length(a) - length(b),
+  target: (a, b) => a.target.localeCompare(b.target) || a.command.localeCompare(b.command),
+  verdict: (a, b) => a.verdict.localeCompare(b.verdict),
+  limit: (a, b) => limit(a) - limit(b),
+  machine: (a, b) => a.machine.localeCompare(b.machine),
+};
 
 function limit(run: Listed): number {
   return (run.limit && middle(run.limit)) ?? -1;

@@ -8,34 +8,13 @@ import type { Role, Tone } from './document';
 
 export type Scheme = 'light' | 'dark';
 
-/** The colours of one scheme; the style sheet takes them from here as custom properties. */
-export interface Palette {
-  page: string;
-  /** What charts, tables and fields stand on. */
-  ground: string;
-  /** Lines between things. */
-  rule: string;
-  /** Edges of what can be pressed or typed into. */
-  edge: string;
-  grid: string;
-  text: string;
-  faint: string;
-  link: string;
-  focus: string;
-  good: string;
-  bad: string;
-  warn: string;
-  /** Behind a reason for doubt. */
-  doubt: string;
-  series: readonly string[];
-  neutral: string;
-  ramp: readonly string[];
-}
-
-const LIGHT: Palette = {
+const LIGHT = {
   page: '#f6f7f8',
+  /** What charts, tables and fields stand on. */
   ground: '#ffffff',
+  /** Lines between things. */
   rule: '#d9dde1',
+  /** Edges of what can be pressed or typed into. */
   edge: '#7b858f',
   grid: '#e8ebee',
   text: '#15191d',
@@ -45,11 +24,15 @@ const LIGHT: Palette = {
   good: '#006b4e',
   bad: '#b03a00',
   warn: '#855000',
+  /** Behind a reason for doubt. */
   doubt: '#fdf4e3',
   series: ['#0072b2', '#d55e00', '#00835f', '#b4588f', '#b07500', '#2e8bc0', '#7d7600', '#4b4f9c'],
   neutral: '#6b747d',
   ramp: ['#dbe9f6', '#9cc8e6', '#4f9bcb', '#1f6aa5', '#08305f'],
 };
+
+/** The colours of one scheme; the style sheet takes them from here as custom properties. */
+export type Palette = typeof LIGHT;
 
 const DARK: Palette = {
   page: '#101316',
@@ -120,22 +103,18 @@ export function look(role: Role, scheme: Scheme): Look {
   return { colour: colour < 0 ? colours.neutral : colours.series[colour]!, dash, width, hatch };
 }
 
+const TONED: Record<Tone, keyof Palette & Tone | 'text'> = {
+  plain: 'faint',
+  strong: 'text',
+  good: 'good',
+  bad: 'bad',
+  warn: 'warn',
+  faint: 'faint',
+};
+
 /** The colour of a tone, for what is drawn rather than written. */
 export function toneColour(tone: Tone, scheme: Scheme): string {
-  const colours = palette(scheme);
-  switch (tone) {
-    case 'good':
-      return colours.good;
-    case 'bad':
-      return colours.bad;
-    case 'warn':
-      return colours.warn;
-    case 'strong':
-      return colours.text;
-    case 'plain':
-    case 'faint':
-      return colours.faint;
-  }
+  return palette(scheme)[TONED[tone]];
 }
 
 /** A colour of the ramp, from 0 to 1. */
@@ -154,20 +133,7 @@ export function clear(colour: string, share: number): string {
   return `rgb(${r} ${g} ${b} / ${share})`;
 }
 
-/** How much two colours differ, from 1 to 21, as WCAG 2 reckons it. */
-export function contrast(one: string, other: string): number {
-  const [a, b] = [luminance(one), luminance(other)];
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-}
-
-function luminance(colour: string): number {
-  const [r, g, b] = channels(colour).map((channel) => {
-    const share = channel / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
-}
-
-function channels(colour: string): [number, number, number] {
+/** Red, green and blue, from 0 to 255. */
+export function channels(colour: string): [number, number, number] {
   return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)) as [number, number, number];
 }

@@ -1,9 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { bandLook } from '../src/chart/marks';
 import { ROLES, TONES, type Role } from '../src/document';
-import { contrast, look, palette, shade, toneColour, type Scheme } from '../src/palette';
+import { channels, look, palette, shade, toneColour, type Scheme } from '../src/palette';
 
 const SCHEMES: Scheme[] = ['light', 'dark'];
+
+/** How much two colours differ, from 1 to 21, as WCAG 2 reckons it. */
+function contrast(one: string, other: string): number {
+  const [a, b] = [luminance(one), luminance(other)];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [r, g, b] = channels(colour).map((channel) => {
+    const share = channel / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
+}
 
 test('contrast is reckoned as WCAG 2 does', () => {
   expect(contrast('#000000', '#ffffff')).toBeCloseTo(21, 5);
