@@ -96,6 +96,16 @@ impl Found {
         self
     }
 
+    /// A fact, whose figures follow.
+    pub fn fact(self, text: impl Into<String>) -> Self {
+        self.evidence(fact(text))
+    }
+
+    /// The last fact was seen in so many windows.
+    pub fn in_windows(self, windows: u32) -> Self {
+        self.with(|fact| fact.windows = windows)
+    }
+
     pub fn evidences(self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
         evidence.into_iter().fold(self, Self::evidence)
     }
@@ -167,34 +177,43 @@ impl Found {
     }
 }
 
-/// A fact in words; [`Fact::seen`] makes evidence of it.
-pub(crate) struct Fact(String);
-
-pub(crate) fn fact(text: impl Into<String>) -> Fact {
-    Fact(text.into())
+/// A fact in words.
+pub(crate) fn fact(text: impl Into<String>) -> Evidence {
+    let (text, unit, source) = (text.into(), String::new(), String::new());
+    Evidence { text, value: 0.0, threshold: 0.0, unit, well: None, source, windows: 0 }
 }
 
-impl Fact {
+/// What is known of a fact.
+pub(crate) trait Figures: Sized {
+    /// The same with this changed.
+    fn with(self, change: impl FnOnce(&mut Evidence)) -> Self;
+
     /// As a number beside its threshold, and where it was read.
-    pub fn seen(self, value: f64, threshold: f64, unit: &str, source: &str) -> Evidence {
-        let (unit, source) = (unit.to_owned(), source.to_owned());
-        Evidence { text: self.0, value, threshold, unit, well: None, source, windows: 0 }
+    fn seen(self, value: f64, threshold: f64, unit: &str, source: &str) -> Self {
+        self.with(|fact| {
+            (fact.value, fact.threshold) = (value, threshold);
+            (fact.unit, fact.source) = (unit.to_owned(), source.to_owned());
+        })
+    }
+
+    /// The same figure where the target was well.
+    fn well(self, value: Option<f64>) -> Self {
+        self.with(|fact| fact.well = value)
     }
 }
 
-/// The same figure where the target was well.
-pub(crate) trait Contrast {
-    fn well(self, value: Option<f64>) -> Self;
-    fn in_windows(self, windows: u32) -> Self;
-}
-
-impl Contrast for Evidence {
-    fn well(mut self, value: Option<f64>) -> Self {
-        self.well = value;
+impl Figures for Evidence {
+    fn with(mut self, change: impl FnOnce(&mut Evidence)) -> Self {
+        change(&mut self);
         self
     }
-    fn in_windows(mut self, windows: u32) -> Self {
-        self.windows = windows;
+}
+
+/// Of its last fact.
+impl Figures for Found {
+    fn with(mut self, change: impl FnOnce(&mut Evidence)) -> Self {
+        debug_assert!(!self.evidence.is_empty(), "a fact comes before its figures");
+        self.evidence.last_mut().map(change);
         self
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::condition::{Condition, Moment};
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::rules::inside::active;
 use crate::words::{number, time};
 use record::Cause;
@@ -93,34 +93,28 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
         .holding(case, |w| w.postgres.as_ref().is_some_and(|p| share(p) >= WAITING))
         // Where there is nothing to compare with it may be as usual.
         .sources(1 + u32::from(well.is_some()) + u32::from(synced || postgres.backend_syncs > 0))
-        .evidence(
-            fact(format!(
-                "a checkpoint under way in {} of the seconds; {} because of the amount, {} because of the \
+        .fact(format!(
+            "a checkpoint under way in {} of the seconds; {} because of the amount, {} because of the \
                  time",
-                Share(now),
-                postgres.checkpoints_requested,
-                postgres.checkpoints_timed
-            ))
-            .seen(now, UNDER_WAY, "share", "pg_stat_bgwriter, pg_stat_checkpointer")
-            .well(well),
-        )
-        .evidence(
-            fact(format!("{} of {} busy sessions wait for writes", number(waits), number(busy)))
-                .seen(waits / busy, WAITING, "share", source::ACTIVITY)
-                .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, share))),
-        );
+            Share(now),
+            postgres.checkpoints_requested,
+            postgres.checkpoints_timed
+        ))
+        .seen(now, UNDER_WAY, "share", "pg_stat_bgwriter, pg_stat_checkpointer")
+        .well(well)
+        .fact(format!("{} of {} busy sessions wait for writes", number(waits), number(busy)))
+        .seen(waits / busy, WAITING, "share", source::ACTIVITY)
+        .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, share)));
     if ended_after(postgres) > 0.0 {
         let (write, sync) = (postgres.checkpoint_write_ms / 1e3, postgres.checkpoint_sync_ms / 1e3);
         let text = format!("those that ended took {} to write and {} to flush", time(write), time(sync));
-        found =
-            found.evidence(fact(text).seen(write + sync, 0.0, "s", "pg_stat_bgwriter, pg_stat_checkpointer"));
+        found = found.fact(text).seen(write + sync, 0.0, "s", "pg_stat_bgwriter, pg_stat_checkpointer");
     }
     if postgres.backend_syncs > 0 {
         let text = format!("{} files flushed by sessions themselves", grouped(postgres.backend_syncs));
         let well = case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, |p| p.backend_syncs as f64));
         let source = "buffers_backend_fsync, pg_stat_io";
-        found =
-            found.evidence(fact(text).seen(postgres.backend_syncs as f64, 1.0, "files", source).well(well));
+        found = found.fact(text).seen(postgres.backend_syncs as f64, 1.0, "files", source).well(well);
     }
     Some(
         found

@@ -3,7 +3,7 @@
 use crate::carriers::restless;
 use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of};
-use crate::found::{Contrast, fact, source};
+use crate::found::{Figures, fact, source};
 use crate::processors::crowded_out;
 use crate::way::used;
 use crate::words::{count, number};

@@ -3,7 +3,7 @@
 use super::crowd;
 use crate::case::Case;
 use crate::condition::{cpu as cpu_of, runnable as runnable_of};
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::processors::idle;
 use crate::rules::inside::{active, station};
 use crate::way;
@@ -98,17 +98,15 @@ fn by_share(
             .margin(share, SHARE, 2.0 * SHARE)
             .holding(case, |w| share_in(w, which) >= SHARE)
             .sources(2)
-            .evidence(
-                fact(format!(
-                    "{} of {} busy sessions {what}: {}",
-                    number(waiting),
-                    number(busy),
-                    events.join(", ")
-                ))
-                .seen(share, SHARE, "share", source::ACTIVITY)
-                .in_windows(windows)
-                .well(case.when_well(|side| share_in(&side.all, which))),
-            )
+            .fact(format!(
+                "{} of {} busy sessions {what}: {}",
+                number(waiting),
+                number(busy),
+                events.join(", ")
+            ))
+            .seen(share, SHARE, "share", source::ACTIVITY)
+            .in_windows(windows)
+            .well(case.when_well(|side| share_in(&side.all, which)))
             .chain(way_in(case))
             .chain([station(case, count(busy.round(), "session"), active)]),
     )
@@ -164,8 +162,7 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<Found> {
             number(case.bad.per_second(postgres.commits)),
             each.unwrap_or_default()
         );
-        found =
-            found.evidence(fact(text).seen(case.bad.per_second(syncs), 0.0, "1/s", "pg_stat_wal")).sources(3);
+        found = found.fact(text).seen(case.bad.per_second(syncs), 0.0, "1/s", "pg_stat_wal").sources(3);
     }
     Some(
         found
@@ -195,9 +192,7 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
         };
         let text =
             format!("{} sessions blocked, e.g. in {} at: {}", blocked.len(), first.event, first.statement);
-        found = found
-            .evidence(fact(text).seen(blocked.len() as f64, 1.0, "sessions", "pg_blocking_pids"))
-            .sources(3);
+        found = found.fact(text).seen(blocked.len() as f64, 1.0, "sessions", "pg_blocking_pids").sources(3);
         break;
     }
     let event = asked(case)?.sessions.iter().find(|s| is(s, "Lock", &[])).and_then(|s| s.wait_event.clone());
@@ -245,11 +240,9 @@ pub(crate) fn reads(case: &Case<'_>) -> Option<Found> {
     );
     Some(
         found
-            .evidence(
-                fact(text)
-                    .seen(hit(postgres), 0.99, "share", "pg_stat_database")
-                    .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, hit))),
-            )
+            .fact(text)
+            .seen(hit(postgres), 0.99, "share", "pg_stat_database")
+            .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, hit)))
             .sources(3)
             .gave(awaited(case, "pages not in memory", waits_for_reads))
             .chain(["disk".to_owned()])
@@ -323,26 +316,24 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
         })
         .sources(1 + u32::from(used.is_some()) + u32::from(running >= 0.4 * busy && busy >= LEAST));
     if let (Some(used), Some(ready)) = (used, ready) {
-        found = found.evidence(
-            fact(format!(
+        found = found
+            .fact(format!(
                 "its processes use {} of {} processors, {} ready",
                 number(used),
                 number(cpus),
                 number(ready)
             ))
             .seen(used, 0.4 * cpus, "processors", source::SCHEDSTAT)
-            .well(before),
-        );
+            .well(before);
     }
     if busy >= LEAST {
-        found = found.evidence(
-            fact(format!(
+        found = found
+            .fact(format!(
                 "{} of {} busy sessions wait for nothing but a processor",
                 number(running),
                 number(busy)
             ))
-            .seen(running, 0.4 * busy, "sessions", source::ACTIVITY),
-        );
+            .seen(running, 0.4 * busy, "sessions", source::ACTIVITY);
     }
     if let Some(statement) = case.looks.iter().find_map(|look| match look {
         Look::Statements { statements } => statements.first(),
@@ -354,7 +345,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
             grouped(statement.calls),
             time(statement.total_ms / 1e3 / statement.calls.max(1) as f64)
         );
-        found = found.evidence(fact(text).seen(statement.total_ms, 0.0, "ms", "pg_stat_statements"));
+        found = found.fact(text).seen(statement.total_ms, 0.0, "ms", "pg_stat_statements");
     }
     Some(
         found
@@ -403,18 +394,10 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<Found> {
         Found::new(Cause::PostgresConnections)
             .says(format!("PostgreSQL takes no more connections: {} of {limit} are open.", number(used)))
             .sources(1 + u32::from(refused > 0 || said) + u32::from(full))
-            .evidence(fact(format!("{} sessions open, max_connections = {limit}", number(used))).seen(
-                used,
-                most.unwrap_or(0.0),
-                "sessions",
-                "pg_stat_database",
-            ))
-            .evidence(fact(format!("{} requests refused with \"too many clients\"", grouped(refused))).seen(
-                refused as f64,
-                1.0,
-                "requests",
-                source::LOAD,
-            ))
+            .fact(format!("{} sessions open, max_connections = {limit}", number(used)))
+            .seen(used, most.unwrap_or(0.0), "sessions", "pg_stat_database")
+            .fact(format!("{} requests refused with \"too many clients\"", grouped(refused)))
+            .seen(refused as f64, 1.0, "requests", source::LOAD)
             .chain(["requests".to_owned(), connections])
             .chain([limited])
             .next("smaller pools in the applications, or a pooler (PgBouncer) in front of the database")
@@ -443,17 +426,17 @@ pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<Found> {
             .margin(share, MOST, 0.85)
             .holding(case, |w| w.postgres.as_ref().is_some_and(|p| idle(p) >= MOST * active(p).max(LEAST)))
             .sources(2)
-            .evidence(
-                fact(format!(
-                    "{} of {} sessions idle in transaction, the oldest transaction {}",
-                    number(holding),
-                    number(busy),
-                    time(postgres.oldest_transaction_s)
-                ))
-                .seen(share, MOST, "share", source::ACTIVITY)
-                .well(case.when_well(|side| {
+            .fact(format!(
+                "{} of {} sessions idle in transaction, the oldest transaction {}",
+                number(holding),
+                number(busy),
+                time(postgres.oldest_transaction_s)
+            ))
+            .seen(share, MOST, "share", source::ACTIVITY)
+            .well(
+                case.when_well(|side| {
                     side.all.postgres.as_ref().map_or(0.0, |p| idle(p) / active(p).max(LEAST))
-                })),
+                }),
             )
             .chain(way_in(case))
             .gave(station(case, format!("{} idle in transaction", count(holding.round(), "session")), idle))

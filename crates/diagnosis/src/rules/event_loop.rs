@@ -2,7 +2,7 @@
 
 use crate::carriers::{Carriers, HAD, ONE_THREAD, of, restless};
 use crate::case::Case;
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::processors::{by_cost, fewer_connections, host_cpus, idle, then_the_machine};
 use crate::way;
 use crate::words::{count, number};
@@ -71,21 +71,19 @@ impl Carriers<'_> {
                 window.subjects.first().is_some_and(|s| restless_there(s, seconds) >= 0.9 * threads.round())
             })
             .sources(2)
-            .evidence(
-                fact(format!("{name}: {some} busy {} of the time", Share(busy(*used))))
-                    .seen(*used, ONE_THREAD, "share", source::SCHEDSTAT)
-                    .well(used_when_well.map(|used| busy(used / threads))),
-            );
+            .fact(format!("{name}: {some} busy {} of the time", Share(busy(*used))))
+            .seen(*used, ONE_THREAD, "share", source::SCHEDSTAT)
+            .well(used_when_well.map(|used| busy(used / threads)));
         let host = host_cpus(&case.bad.all);
         if idle >= 0.05 * host {
             let text = format!("{} of {} processors are idle meanwhile", number(idle), number(host));
-            found = found.evidence(fact(text).seen(idle, 0.0, "processors", source::HOST));
+            found = found.fact(text).seen(idle, 0.0, "processors", source::HOST);
         }
         let there = of(group, &Wait::Events);
         let before = when_well(&|group, _| of(group, &Wait::Events));
         if *loops && before.is_some_and(|before| before >= there + 0.1 * threads) {
             let text = format!("{} waiting for events", count(there, "thread"));
-            found = found.evidence(fact(text).seen(there, 0.0, "threads", source::SWEEP).well(before));
+            found = found.fact(text).seen(there, 0.0, "threads", source::SWEEP).well(before);
         }
         let found = found
             .arithmetic(by_cost(

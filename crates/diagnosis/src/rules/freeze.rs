@@ -1,7 +1,7 @@
 //! The target stands still now and then, and those who wait were left waiting by that.
 
 use crate::case::Case;
-use crate::found::{Found, fact, source};
+use crate::found::{Figures, Found, fact, source};
 use crate::freezes::times;
 use crate::words::{count, number, three_digits};
 use record::{Cause, Place, Station, Use};
@@ -69,20 +69,14 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
             .margin(rarer.unwrap_or(1.0), 0.0, RARER)
             .lasting(share, count_held as u32, held.iter().position(|held| *held))
             .sources(1 + u32::from(is_explained))
-            .evidence(fact(format!("frozen {} of the time under load", found.share())).seen(
-                found.share().0,
-                0.0,
-                "share",
-                source::LOAD,
+            .fact(format!("frozen {} of the time under load", found.share()))
+            .seen(found.share().0, 0.0, "share", source::LOAD)
+            .fact(format!(
+                "in {} of {} degraded seconds most of the waiting requests were left over from freezes",
+                number(count_held as f64),
+                number(held.len() as f64)
             ))
-            .evidence(
-                fact(format!(
-                    "in {} of {} degraded seconds most of the waiting requests were left over from freezes",
-                    number(count_held as f64),
-                    number(held.len() as f64)
-                ))
-                .seen(share, MOST, "share", source::LOAD),
-            )
+            .seen(share, MOST, "share", source::LOAD)
             .evidences(often.map(|(bad, good)| {
                 fact(format!(
                     "{} freezes a minute in the bad trials next to the limit, {} in the good ones",

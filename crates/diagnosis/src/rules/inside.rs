@@ -3,7 +3,7 @@
 use super::crowd::{LEAST, MOST, crowd_of, named, outstanding_fact};
 use crate::case::Case;
 use crate::condition::Condition;
-use crate::found::{Found, fact, source};
+use crate::found::{Figures, Found, fact, source};
 use crate::way::used;
 use crate::words::{count, factor, number, three_digits, time};
 use crate::workers::Workers;
@@ -111,32 +111,26 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
         .margin(load.outstanding, size, 3.0 * size)
         .sources(1 + others)
         .arithmetic(arithmetic)
-        .evidence(
-            fact(format!(
-                "{} established to {place}, from {} to {}",
-                number(peer.established),
-                peer.least,
-                peer.most
-            ))
-            .seen(peer.established, 1.5, "connections", source::SOCKETS),
-        )
-        .evidence(fact(format!("{} of {} processors used", number(case.cpu()), number(case.cpus()))).seen(
-            case.cpu(),
-            0.5 * case.cpus(),
-            "processors",
-            source::SCHEDSTAT,
-        ));
+        .fact(format!(
+            "{} established to {place}, from {} to {}",
+            number(peer.established),
+            peer.least,
+            peer.most
+        ))
+        .seen(peer.established, 1.5, "connections", source::SOCKETS)
+        .fact(format!("{} of {} processors used", number(case.cpu()), number(case.cpus())))
+        .seen(case.cpu(), 0.5 * case.cpus(), "processors", source::SCHEDSTAT);
     if let (Some(seen), true) = (virtual_threads, waits_with_deadline) {
         let text = format!(
             "the JVM says: {} virtual threads wait with a deadline, {} are ready",
             seen.delayed, seen.queued
         );
-        found = found.evidence(fact(text).seen(
+        found = found.fact(text).seen(
             seen.delayed as f64,
             0.4 * load.outstanding,
             "virtual threads",
             "jcmd Thread.vthread_scheduler",
-        ));
+        );
     }
     if let Some(one) = &one {
         let text = format!(
@@ -145,7 +139,8 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<Found> {
             time(one.alone)
         );
         found = found
-            .evidence(fact(text).seen(one.served, size, "requests", source::LOAD))
+            .fact(text)
+            .seen(one.served, size, "requests", source::LOAD)
             .unless("as many permits in front of them, or workers, are the limit");
     }
     // That it serves as many as there are is what the arithmetic says, too.
@@ -245,14 +240,12 @@ pub(crate) fn inside(case: &Case<'_>) -> Option<Found> {
         .sources(1)
         .seen_by_sweeps(case)
         .evidence(outstanding_fact(case))
-        .evidence(
-            fact(format!(
+        .fact(format!(
                 "{} threads, {} of them running or ready to run",
                 number(threads),
                 number(case.cpu() + case.runnable())
             ))
-            .seen(threads, load.outstanding, "threads", source::SWEEP),
-        );
+            .seen(threads, load.outstanding, "threads", source::SWEEP);
     let Some(one) = one else {
         return Some(
             found

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::condition::cpu;
-use crate::found::{Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::words::{number, time};
 use record::{Cause, Lack};
 use units::{Share, grouped};
@@ -33,11 +33,11 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
         .margin(own_delay, DELAY_LEAST, 2.0 * DELAY_LEAST)
         .sources(if void.is_some() { 3 } else { 2 });
     if let Some(caveat) = void {
-        found = found.evidence(fact(caveat.to_string()).seen(1.0, 1.0, "trials", source::LOAD));
+        found = found.fact(caveat.to_string()).seen(1.0, 1.0, "trials", source::LOAD);
     }
     if own_delay > 0.0 {
         let text = format!("torment sent requests {} late at p99", time(own_delay));
-        found = found.evidence(fact(text).seen(own_delay * 1e3, DELAY_LEAST * 1e3, "ms", source::LOAD));
+        found = found.fact(text).seen(own_delay * 1e3, DELAY_LEAST * 1e3, "ms", source::LOAD);
     }
     if case.bad.seen() > 0.0 && !case.is_elsewhere() {
         let waited = case.bad.per_second(own.loops_run_delay_ns) / 1e9;
@@ -46,7 +46,7 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<Found> {
             number(case.bad.per_second(own.loops_cpu_ns) / 1e9),
             Share(waited)
         );
-        found = found.evidence(fact(text).seen(waited, 0.05, "share", source::SCHEDSTAT));
+        found = found.fact(text).seen(waited, 0.05, "share", source::SCHEDSTAT);
     }
     let host = case.bad.all.host.as_ref().map(|host| host.cpus);
     let found = match host {
@@ -103,13 +103,14 @@ pub(crate) fn ports(case: &Case<'_>) -> Option<Found> {
         .margin(if lacked.is_some() { 1.0 } else { ports.share() }, PORTS_SHARE, 1.0)
         .sources(if lacked.is_some() { 3 } else { 1 });
     if let Some((count, text)) = lacked {
-        found = found.evidence(fact(text).seen(count as f64, 1.0, "arrivals", source::LOAD));
+        found = found.fact(text).seen(count as f64, 1.0, "arrivals", source::LOAD);
     }
     let taken =
         format!("{} of {} local ports to the target are taken", grouped(ports.used), grouped(ports.limit));
     Some(
         found
-            .evidence(fact(taken).seen(ports.share(), PORTS_SHARE, "share", source::SOCKETS))
+            .fact(taken)
+            .seen(ports.share(), PORTS_SHARE, "share", source::SOCKETS)
             .chain(["load generator → local ports".to_owned()])
             .next("keep connections alive, so that each serves many requests")
             .next("or widen net.ipv4.ip_local_port_range, or load from more addresses"),
@@ -130,7 +131,8 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
                 "torment ran out of what connections need: {text}. This says nothing about the target."
             ))
             .sources(3)
-            .evidence(fact(text).seen(count as f64, 1.0, "arrivals", source::LOAD))
+            .fact(text)
+            .seen(count as f64, 1.0, "arrivals", source::LOAD)
             .chain(["load generator → descriptors".to_owned()])
             .next(advice),
     )

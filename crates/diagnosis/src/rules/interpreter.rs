@@ -7,7 +7,7 @@ use super::crowd::{
 use crate::carriers::{more_of, restless};
 use crate::case::Case;
 use crate::condition::cpu as cpu_of;
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, fact, source};
 use crate::processors::by_cost;
 use crate::way::used;
 use crate::words::{count, number};

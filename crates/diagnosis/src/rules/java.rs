@@ -3,7 +3,7 @@
 use crate::carriers::starved;
 use crate::case::Case;
 use crate::condition::Moment;
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::processors::idle;
 use crate::words::{bytes, number, time};
 use record::Cause;
@@ -53,31 +53,18 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
             .margin(share, STOPPED, 2.0 * STOPPED)
             .holding(case, |window| stopped(window) >= STOPPED)
             .sources(if collector >= 0.2 { 3 } else { 2 })
-            .evidence(
-                fact(format!("stopped {} of the time", Share(share)))
-                    .seen(share, STOPPED, "share", source::PERFDATA)
-                    .well(case.when_well(|side| stopped(&side.all))),
-            )
-            .evidence(fact(format!("the collector's threads use {} processors", number(collector))).seen(
-                collector,
-                0.2,
-                "processors",
-                source::SCHEDSTAT,
+            .fact(format!("stopped {} of the time", Share(share)))
+            .seen(share, STOPPED, "share", source::PERFDATA)
+            .well(case.when_well(|side| stopped(&side.all)))
+            .fact(format!("the collector's threads use {} processors", number(collector)))
+            .seen(collector, 0.2, "processors", source::SCHEDSTAT)
+            .fact(format!(
+                "heap {} of {}; the last collection was for {}",
+                bytes(jvm.heap_used_bytes),
+                bytes(jvm.heap_max_bytes),
+                jvm.cause
             ))
-            .evidence(
-                fact(format!(
-                    "heap {} of {}; the last collection was for {}",
-                    bytes(jvm.heap_used_bytes),
-                    bytes(jvm.heap_max_bytes),
-                    jvm.cause
-                ))
-                .seen(
-                    jvm.heap_used_bytes as f64,
-                    jvm.heap_max_bytes as f64,
-                    "bytes",
-                    source::PERFDATA,
-                ),
-            )
+            .seen(jvm.heap_used_bytes as f64, jvm.heap_max_bytes as f64, "bytes", source::PERFDATA)
             .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
             .next("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
             .next("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
@@ -105,12 +92,8 @@ pub(crate) fn safepoint(case: &Case<'_>) -> Option<Found> {
             ))
             .margin(sync, SYNC_TIME * wall, 3.0 * SYNC_TIME * wall)
             .sources(1)
-            .evidence(fact(format!("{} of {} spent on safepoints", time(sync / 1e9), time(all / 1e9))).seen(
-                sync / wall,
-                SYNC_TIME,
-                "share",
-                source::PERFDATA,
-            ))
+            .fact(format!("{} of {} spent on safepoints", time(sync / 1e9), time(all / 1e9)))
+            .seen(sync / wall, SYNC_TIME, "share", source::PERFDATA)
             .chain(["requests".to_owned()])
             .gave("safepoint".to_owned())
             .chain(["the slowest thread to stop".to_owned()])
@@ -170,31 +153,17 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
             .margin(used, needed, 2.0 * needed)
             .holding(case, |w| w.subjects.first().is_some_and(|s| compilers(s, w.length()) >= 0.5 * needed))
             .sources(1 + u32::from(case.recovered) + u32::from(classes >= 5.0 || jvm.compiles > 50))
-            .evidence(
-                fact(format!(
-                    "compilers: {} processors at first, {} at the end",
-                    number(early),
-                    number(late)
-                ))
-                .seen(used, needed, "processors", source::SCHEDSTAT)
-                .well(case.when_well(|side| compilers(side.service(), side.all.length()))),
-            )
-            .evidence(
-                fact(format!(
-                    "{} methods compiled, {} classes loaded a second",
-                    jvm.compiles,
-                    number(classes)
-                ))
-                .seen(jvm.compiles as f64, 50.0, "methods", source::PERFDATA),
-            )
-            .evidence(
-                fact(if case.recovered {
-                    "later, at the same rate, it was well"
-                } else {
-                    "it was not seen well at this rate later"
-                })
-                .seen(f64::from(u8::from(case.recovered)), 1.0, "", source::LOAD),
-            )
+            .fact(format!("compilers: {} processors at first, {} at the end", number(early), number(late)))
+            .seen(used, needed, "processors", source::SCHEDSTAT)
+            .well(case.when_well(|side| compilers(side.service(), side.all.length())))
+            .fact(format!("{} methods compiled, {} classes loaded a second", jvm.compiles, number(classes)))
+            .seen(jvm.compiles as f64, 50.0, "methods", source::PERFDATA)
+            .fact(if case.recovered {
+                "later, at the same rate, it was well"
+            } else {
+                "it was not seen well at this rate later"
+            })
+            .seen(f64::from(u8::from(case.recovered)), 1.0, "", source::LOAD)
             .chain(["requests".to_owned(), "code not yet compiled".to_owned(), "compilers".to_owned()])
             .next("warm it up first: load it for a minute below its limit, then measure")
             .unless("it is just as slow after a minute of load"),

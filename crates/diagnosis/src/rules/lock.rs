@@ -6,7 +6,7 @@ use super::crowd::{
 };
 use crate::case::Case;
 use crate::condition::Condition;
-use crate::found::{Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::way::used;
 use crate::words::{number, time};
 use record::watch::{Look, ThreadsAt};
@@ -43,7 +43,8 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         .seen_by_sweeps(case)
         .evidence(waiting_fact(case, crowd))
         .evidences(stacks)
-        .evidence(fact(meanwhile(crowd.holding)).seen(crowd.holding, ONE, "threads", source::SWEEP))
+        .fact(meanwhile(crowd.holding))
+        .seen(crowd.holding, ONE, "threads", source::SWEEP)
         .evidence(outstanding_fact(case));
     if let Some(dump) = dumped(case, |at| is_blocked(at) || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);

@@ -3,7 +3,7 @@
 use crate::carriers::{carriers, starved};
 use crate::case::Case;
 use crate::condition::{cpu as cpu_of, runnable as runnable_of};
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::processors::{HOST_IDLE, THROTTLED, host_cpus, idle, machine_full};
 use crate::words::{count, number};
 use record::Cause;
@@ -67,25 +67,17 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
                 })
             })
             .sources(2 + u32::from(case.runnable() >= 1.0))
-            .evidence(fact(names.join(", ")).seen(share, NEIGHBOUR, "share", "/proc/*/stat"))
-            .evidence(
-                fact(format!("{} ready and waiting for a processor", count(case.runnable(), "thread")))
-                    .seen(case.runnable(), 0.3, "threads", source::SCHEDSTAT)
-                    .well(case.when_well(|side| runnable_of(side.service(), side.all.length()))),
-            )
-            .evidence(
-                fact(format!(
-                    "{} of {} processors idle",
-                    number(idle(&case.bad.all)),
-                    number(host_cpus(&case.bad.all))
-                ))
-                .seen(
-                    idle(&case.bad.all),
-                    HOST_IDLE * host_cpus(&case.bad.all),
-                    "processors",
-                    source::HOST,
-                ),
-            )
+            .fact(names.join(", "))
+            .seen(share, NEIGHBOUR, "share", "/proc/*/stat")
+            .fact(format!("{} ready and waiting for a processor", count(case.runnable(), "thread")))
+            .seen(case.runnable(), 0.3, "threads", source::SCHEDSTAT)
+            .well(case.when_well(|side| runnable_of(side.service(), side.all.length())))
+            .fact(format!(
+                "{} of {} processors idle",
+                number(idle(&case.bad.all)),
+                number(host_cpus(&case.bad.all))
+            ))
+            .seen(idle(&case.bad.all), HOST_IDLE * host_cpus(&case.bad.all), "processors", source::HOST)
             .chain([
                 "requests".to_owned(),
                 "threads ready".to_owned(),

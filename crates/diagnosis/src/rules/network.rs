@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::condition::Condition;
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, fact, source};
 use crate::way;
 use crate::words::{bytes, number};
 use record::Cause;
@@ -76,15 +76,13 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
             .margin(share, AGAIN, 3.0 * AGAIN)
             .holding(case, |w| in_window(w, |network| again(network) >= AGAIN))
             .sources(1 + u32::from(shows) + u32::from(drops > 0))
-            .evidence(
-                fact(format!(
-                    "{} of {} segments retransmitted",
-                    grouped(network.segments_retransmitted),
-                    grouped(network.segments_sent)
-                ))
-                .seen(share, AGAIN, "share", "/proc/PID/net/snmp RetransSegs")
-                .well(well),
-            )
+            .fact(format!(
+                "{} of {} segments retransmitted",
+                grouped(network.segments_retransmitted),
+                grouped(network.segments_sent)
+            ))
+            .seen(share, AGAIN, "share", "/proc/PID/net/snmp RetransSegs")
+            .well(well)
             .evidences(drops_fact(case, network))
             .chain([
                 "requests".to_owned(),
@@ -172,16 +170,12 @@ pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
             ))
             .holding(case, |w| in_window(w, |network| network.tracking_drops > 0))
             .sources(2 + u32::from(case.bad.load.timeouts > 0))
-            .evidence(
-                fact(format!("{} of {} connections tracked", grouped(table.used), grouped(table.limit)))
-                    .seen(table.share(), TABLE_FULL, "share", "nf_conntrack")
-                    .well(before(case, |network| network.tracked.map_or(0.0, |table| table.share()))),
-            )
-            .evidence(
-                fact(format!("{} packets dropped because of it", grouped(network.tracking_drops)))
-                    .seen(network.tracking_drops as f64, 1.0, "packets", "/proc/PID/net/stat/nf_conntrack")
-                    .well(before(case, |network| network.tracking_drops as f64)),
-            )
+            .fact(format!("{} of {} connections tracked", grouped(table.used), grouped(table.limit)))
+            .seen(table.share(), TABLE_FULL, "share", "nf_conntrack")
+            .well(before(case, |network| network.tracked.map_or(0.0, |table| table.share())))
+            .fact(format!("{} packets dropped because of it", grouped(network.tracking_drops)))
+            .seen(network.tracking_drops as f64, 1.0, "packets", "/proc/PID/net/stat/nf_conntrack")
+            .well(before(case, |network| network.tracking_drops as f64))
             .chain(["connections".to_owned()])
             .gave(way::limit(
                 format!("a table of {}", grouped(table.limit)),
@@ -228,17 +222,11 @@ pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
                 })
             })
             .sources(2)
-            .evidence(
-                fact(format!("{} of its speed in use", Share(share)))
-                    .seen(share, LINK_FULL, "share", "/proc/PID/net/dev, /sys/class/net/*/speed")
-                    .well(case.when_well(of)),
-            )
-            .evidence(fact(format!("{} answers a second", number(case.bad.load.answered))).seen(
-                case.bad.load.answered,
-                0.0,
-                "1/s",
-                source::LOAD,
-            ))
+            .fact(format!("{} of its speed in use", Share(share)))
+            .seen(share, LINK_FULL, "share", "/proc/PID/net/dev, /sys/class/net/*/speed")
+            .well(case.when_well(of))
+            .fact(format!("{} answers a second", number(case.bad.load.answered)))
+            .seen(case.bad.load.answered, 0.0, "1/s", source::LOAD)
             .chain(["answers".to_owned(), format!("a link of {speed} a second")])
             .next("send less: compress, cache nearer to clients, smaller answers; or a faster link")
             .unless("the link has room in a run that is just as slow"),

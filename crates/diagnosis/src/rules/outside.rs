@@ -3,7 +3,7 @@
 use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact, stacked, station};
 use crate::case::Case;
 use crate::condition::Moment;
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, fact, source};
 use crate::programs::program;
 use crate::way::used;
 use crate::words::{count, number, time};
@@ -73,17 +73,15 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
             // Without a second side nobody knows which of them are workers.
             .sources(if case.well.is_some() { 2 } else { 1 })
             .seen_by_sweeps(case)
-            .evidence(
-                fact(format!(
-                    "{} of {} ({}) {} for something else: {what}",
-                    number(workers.outside()),
-                    count(workers.all, "worker"),
-                    workers.name,
-                    if one { "waits" } else { "wait" }
-                ))
-                .seen(workers.outside(), MOST * workers.all, "threads", source::SWEEP)
-                .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
-            )
+            .fact(format!(
+                "{} of {} ({}) {} for something else: {what}",
+                number(workers.outside()),
+                count(workers.all, "worker"),
+                workers.name,
+                if one { "waits" } else { "wait" }
+            ))
+            .seen(workers.outside(), MOST * workers.all, "threads", source::SWEEP)
+            .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside)))
             .evidence(outstanding_fact(case))
             .evidences(stacked(case, &workers, |at| at.state != "futex"))
             .evidences(bystanders(case, &workers))
@@ -197,11 +195,9 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
             .holding(case, reading)
             .sources(2)
             .seen_by_sweeps(case)
-            .evidence(
-                fact(format!("{} of {} workers read from {place}", number(readers), number(workers.all)))
-                    .seen(readers, MOST * engaged, "threads", source::SWEEP)
-                    .well(before),
-            )
+            .fact(format!("{} of {} workers read from {place}", number(readers), number(workers.all)))
+            .seen(readers, MOST * engaged, "threads", source::SWEEP)
+            .well(before)
             .evidence(outstanding_fact(case))
             .chain(station(case))
             .chain([there])
@@ -242,18 +238,11 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
             .holding(case, |w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6))
             .sources(2)
             .seen_by_sweeps(case)
-            .evidence(
-                fact(format!("{} in uninterruptible sleep, at {what}", count(waiting, "worker")))
-                    .seen(waiting, SHARE * engaged, "threads", source::SWEEP)
-                    .well(case.when_well(|side| there(side.service()).0)),
-            )
-            .evidence(
-                fact(format!(
-                    "{} written a second",
-                    crate::words::bytes(case.bad.per_second(written) as u64)
-                ))
-                .seen(written as f64, 0.0, "bytes", "/proc/PID/io"),
-            )
+            .fact(format!("{} in uninterruptible sleep, at {what}", count(waiting, "worker")))
+            .seen(waiting, SHARE * engaged, "threads", source::SWEEP)
+            .well(case.when_well(|side| there(side.service()).0))
+            .fact(format!("{} written a second", crate::words::bytes(case.bad.per_second(written) as u64)))
+            .seen(written as f64, 0.0, "bytes", "/proc/PID/io")
             .chain(station(case))
             .chain([what])
             .next("write less often, write the data of several requests at once, or use a faster disk")

@@ -9,7 +9,7 @@ use super::interpreter::waits_for_it;
 use super::lock::{lock, monitor};
 use crate::case::Case;
 use crate::condition::Condition;
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::way;
 use crate::words::{count, factor, number, time};
 use crate::workers::Workers;
@@ -135,20 +135,18 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
         .seen_by_sweeps(case)
         .evidence(waiting_fact(case, crowd))
         .evidences(stacks)
-        .evidence(
-            fact(match &peer {
-                Some(peer) => {
-                    format!("{} read from {}, never more", number(crowd.workers.reading()), named(case, peer))
-                }
-                None => format!(
-                    "{} do something meanwhile, in no second more than {}",
-                    number(crowd.holding),
-                    number(size)
-                ),
-            })
-            .seen(crowd.holding, 0.7 * size, "threads", source::SWEEP)
-            .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside))),
-        )
+        .fact(match &peer {
+            Some(peer) => {
+                format!("{} read from {}, never more", number(crowd.workers.reading()), named(case, peer))
+            }
+            None => format!(
+                "{} do something meanwhile, in no second more than {}",
+                number(crowd.holding),
+                number(size)
+            ),
+        })
+        .seen(crowd.holding, 0.7 * size, "threads", source::SWEEP)
+        .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside)))
         .evidence(outstanding_fact(case));
     if let Some(dump) = dumped(case, waits_in_application) {
         found = found.evidence(dump).sources(3);

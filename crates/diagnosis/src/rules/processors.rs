@@ -6,7 +6,7 @@ use super::neighbour::others;
 use crate::carriers::{Carriers, carriers, few, starved};
 use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, fact, source};
 use crate::processors::{
     EXHAUSTED, FULL, HOST_IDLE, LINED_UP, THROTTLED, by_cost, crowded_out, fewer_connections, host_cpus,
     idle, machine_full, then_the_machine,
@@ -66,27 +66,17 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
             .margin(share, THROTTLED, 0.5)
             .holding(case, throttled)
             .sources(if used >= 0.9 * quota.cpus { 3 } else { 2 })
-            .evidence(
-                fact(format!("throttled in {} of the periods of {}", Share(share), quota.group))
-                    .seen(share, THROTTLED, "share", "cpu.stat")
-                    .in_windows(windows)
-                    .well(case.when_well(|side| {
-                        let quota = side.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.clone());
-                        quota.map_or(0.0, |q| q.throttled as f64 / q.periods.max(1) as f64)
-                    })),
-            )
-            .evidence(fact(format!("{} used of {} allowed", number(used), number(quota.cpus))).seen(
-                used,
-                0.8 * quota.cpus,
-                "processors",
-                source::SCHEDSTAT,
-            ))
-            .evidence(fact(format!("{} ready and waiting", count(case.runnable(), "thread"))).seen(
-                case.runnable(),
-                1.0,
-                "threads",
-                source::SCHEDSTAT,
-            ))
+            .fact(format!("throttled in {} of the periods of {}", Share(share), quota.group))
+            .seen(share, THROTTLED, "share", "cpu.stat")
+            .in_windows(windows)
+            .well(case.when_well(|side| {
+                let quota = side.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.clone());
+                quota.map_or(0.0, |q| q.throttled as f64 / q.periods.max(1) as f64)
+            }))
+            .fact(format!("{} used of {} allowed", number(used), number(quota.cpus)))
+            .seen(used, 0.8 * quota.cpus, "processors", source::SCHEDSTAT)
+            .fact(format!("{} ready and waiting", count(case.runnable(), "thread")))
+            .seen(case.runnable(), 1.0, "threads", source::SCHEDSTAT)
             .arithmetic(by_cost(case, quota.cpus, "processors of quota"))
             .chain(["requests".to_owned(), format!("{} ready", count(case.runnable(), "thread"))])
             .chain([station(
@@ -199,17 +189,15 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
         .holding(case, full)
         .sources(2 + u32::from(runnable >= cpus))
         .seen_by_sweeps(case)
-        .evidence(
-            fact(format!(
-                "{} processors of {} used: {}",
-                number(host - idle(&case.bad.all)),
-                number(host),
-                users.join(", ")
-            ))
-            .seen(used, FULL * cpus, "processors", source::SCHEDSTAT)
-            .in_windows(windows)
-            .well(case.when_well(|side| cpu_of(side.service(), side.all.length()))),
-        );
+        .fact(format!(
+            "{} processors of {} used: {}",
+            number(host - idle(&case.bad.all)),
+            number(host),
+            users.join(", ")
+        ))
+        .seen(used, FULL * cpus, "processors", source::SCHEDSTAT)
+        .in_windows(windows)
+        .well(case.when_well(|side| cpu_of(side.service(), side.all.length())));
     let waiting = lined_up.then(|| {
         fact(format!("{} ready and waiting for a processor", count(runnable, "thread")))
             .seen(runnable, cpus, "threads", source::SCHEDSTAT)

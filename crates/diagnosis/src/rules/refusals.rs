@@ -1,7 +1,7 @@
 //! Something said no: a queue, a limit of threads, of memory, of descriptors.
 
 use crate::case::Case;
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::way;
 use crate::words::{bytes, number};
 use record::Cause;
@@ -55,30 +55,15 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
                 service(w).is_some_and(full) || w.network.is_some_and(|network| network.listen_overflows > 0)
             })
             .sources(if overflows > 0 { 3 } else { 2 })
-            .evidence(
-                fact(queued)
-                    .seen(
-                        f64::from(listener.queued),
-                        f64::from(listener.backlog),
-                        "connections",
-                        source::SOCKETS,
-                    )
-                    .well(case.when_well(|side| {
-                        side.service().listeners.iter().map(|l| f64::from(l.queued)).fold(0.0, f64::max)
-                    })),
-            )
-            .evidence(fact(format!("{} connections turned away by the kernel", grouped(overflows))).seen(
-                overflows as f64,
-                1.0,
-                "connections",
-                "/proc/net/netstat ListenOverflows",
-            ))
-            .evidence(fact(format!("{} requests timed out", grouped(load.timeouts))).seen(
-                load.timeouts as f64,
-                1.0,
-                "requests",
-                source::LOAD,
-            ))
+            .fact(queued)
+            .seen(f64::from(listener.queued), f64::from(listener.backlog), "connections", source::SOCKETS)
+            .well(case.when_well(|side| {
+                side.service().listeners.iter().map(|l| f64::from(l.queued)).fold(0.0, f64::max)
+            }))
+            .fact(format!("{} connections turned away by the kernel", grouped(overflows)))
+            .seen(overflows as f64, 1.0, "connections", "/proc/net/netstat ListenOverflows")
+            .fact(format!("{} requests timed out", grouped(load.timeouts)))
+            .seen(load.timeouts as f64, 1.0, "requests", source::LOAD)
             .chain(["connections".to_owned()])
             .gave(way::limit(
                 format!("accept queue of {}", listener.backlog),
@@ -136,17 +121,11 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
             ))
             .holding(case, |w| service(w).is_some_and(at_limit))
             .sources(if refused > 0 { 3 } else { 2 })
-            .evidence(
-                fact(format!("{} threads and processes of {} allowed", grouped(used), grouped(limit)))
-                    .seen(used as f64, limit as f64, "tasks", source::CGROUP)
-                    .well(case.when_well(threads)),
-            )
-            .evidence(fact(format!("{} new ones refused", grouped(refused))).seen(
-                refused as f64,
-                1.0,
-                "tasks",
-                source::CGROUP,
-            ))
+            .fact(format!("{} threads and processes of {} allowed", grouped(used), grouped(limit)))
+            .seen(used as f64, limit as f64, "tasks", source::CGROUP)
+            .well(case.when_well(threads))
+            .fact(format!("{} new ones refused", grouped(refused)))
+            .seen(refused as f64, 1.0, "tasks", source::CGROUP)
             .chain(["requests".to_owned(), "a thread for each".to_owned()])
             .gave(way::limit(what, used as f64, limit as f64))
             .next(advice)
@@ -182,27 +161,18 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<Found> {
             .holding(case, |w| service(w).is_some_and(at_limit))
             .margin(if memory.kills > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
             .sources(if memory.kills > 0 { 3 } else { 2 })
-            .evidence(
-                fact(format!(
-                    "{} of {limit} in use, {} of it cache",
-                    bytes(memory.used_bytes),
-                    bytes(memory.cache_bytes)
-                ))
-                .seen(
-                    held as f64,
-                    MEMORY_FULL * memory.limit_bytes as f64,
-                    "bytes",
-                    source::CGROUP,
-                ),
-            )
-            .evidence(
-                fact(format!(
-                    "{} times at the limit, {} processes killed",
-                    grouped(memory.failures),
-                    memory.kills
-                ))
-                .seen((memory.failures + memory.kills) as f64, 1.0, "times", source::CGROUP),
-            )
+            .fact(format!(
+                "{} of {limit} in use, {} of it cache",
+                bytes(memory.used_bytes),
+                bytes(memory.cache_bytes)
+            ))
+            .seen(held as f64, MEMORY_FULL * memory.limit_bytes as f64, "bytes", source::CGROUP)
+            .fact(format!(
+                "{} times at the limit, {} processes killed",
+                grouped(memory.failures),
+                memory.kills
+            ))
+            .seen((memory.failures + memory.kills) as f64, 1.0, "times", source::CGROUP)
             .chain(["requests".to_owned(), "memory".to_owned(), format!("limit of {limit}")])
             .next(
                 "find out what holds the memory, and whether it grows with the requests in flight or with \
@@ -231,13 +201,9 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
             .margin(used.share(), DESCRIPTORS_SHARE, 1.0)
             .holding(case, |w| service(w).is_some_and(near))
             .sources(2)
-            .evidence(
-                fact(format!("{} of {} descriptors open", grouped(used.used), grouped(used.limit)))
-                    .seen(used.share(), DESCRIPTORS_SHARE, "share", source::PROCESS)
-                    .well(
-                        case.when_well(|side| side.service().descriptors.map_or(0.0, |usage| usage.share())),
-                    ),
-            )
+            .fact(format!("{} of {} descriptors open", grouped(used.used), grouped(used.limit)))
+            .seen(used.share(), DESCRIPTORS_SHARE, "share", source::PROCESS)
+            .well(case.when_well(|side| side.service().descriptors.map_or(0.0, |usage| usage.share())))
             .chain(["connections and files".to_owned()])
             .gave(way::limit(
                 format!("limit of {} descriptors", grouped(used.limit)),

@@ -4,7 +4,7 @@ use super::crowd::{CALM, MOST, outstanding_fact, stacked, stacks, station};
 use super::lock::held;
 use crate::case::Case;
 use crate::condition::{Condition, Moment};
-use crate::found::{Contrast, Found, fact, source};
+use crate::found::{Figures, Found, source};
 use crate::words::{count, number};
 use crate::workers::Workers;
 use record::Cause;
@@ -54,16 +54,14 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
             .holding(case, many_sleep)
             .sources(3)
             .seen_by_sweeps(case)
-            .evidence(
-                fact(format!(
+            .fact(format!(
                     "{} of {} ({}) sleep",
                     number(sleeping),
                     count(workers.all, "worker"),
                     workers.name
                 ))
                 .seen(sleeping, MOST * others, "threads", source::SWEEP)
-                .well(case.when_well(there).flatten()),
-            )
+                .well(case.when_well(there).flatten())
             .evidence(evidence)
             .evidence(outstanding_fact(case))
             .arithmetic(arithmetic)
