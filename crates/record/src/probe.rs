@@ -5,22 +5,24 @@ use serde::{Deserialize, Serialize};
 use stats::{Histogram, Median, Quantiles};
 use units::{Bytes, Nanos};
 
-/// What a figure is counted in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Time, in nanoseconds: less is better.
-    Nanos,
-    /// Memory, in bytes: less is better.
-    Bytes,
-    /// Events a second: more is better.
-    PerSecond,
-    /// Bytes a second: more is better.
-    BytesPerSecond,
-    /// A number of something: neither.
-    Count,
-    /// A part of something, 0 to 1: neither.
-    Share,
+units::named! {
+    /// What a figure is counted in.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Unit {
+        /// Time, in nanoseconds: less is better.
+        Nanos = "nanos",
+        /// Memory, in bytes: less is better.
+        Bytes = "bytes",
+        /// Events a second: more is better.
+        PerSecond = "per_second",
+        /// Bytes a second: more is better.
+        BytesPerSecond = "bytes_per_second",
+        /// A number of something: neither.
+        Count = "count",
+        /// A part of something, 0 to 1: neither.
+        Share = "share",
+    }
 }
 
 /// One figure of a machine, with all the blocks it rests on. Its table, row and column name it: the same three mean the

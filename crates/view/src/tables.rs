@@ -20,36 +20,24 @@ use record::{Event, Figure, Limit};
 use samples::Sample;
 use units::Moment;
 
-/// What can be had as a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Table {
-    /// The seconds of load.
-    Slices,
-    /// The trials.
-    Trials,
-    /// What was seen of the target.
-    Samples,
-    /// The distributions of times.
-    Histograms,
-    /// What a probe measured.
-    Figures,
+units::named! {
+    /// What can be had as a table; its name is as it is asked for, and as its file is called.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Table {
+        /// The seconds of load.
+        Slices = "slices",
+        /// The trials.
+        Trials = "trials",
+        /// What was seen of the target.
+        Samples = "samples",
+        /// The distributions of times.
+        Histograms = "histograms",
+        /// What a probe measured.
+        Figures = "figures",
+    }
 }
 
 impl Table {
-    /// All, in the order they are told.
-    pub const ALL: [Self; 5] = [Self::Slices, Self::Trials, Self::Samples, Self::Histograms, Self::Figures];
-
-    /// As it is asked for, and as its file is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Slices => "slices",
-            Self::Trials => "trials",
-            Self::Samples => "samples",
-            Self::Histograms => "histograms",
-            Self::Figures => "figures",
-        }
-    }
-
     /// What a row of it is, in one sentence.
     pub fn about(self) -> &'static str {
         match self {

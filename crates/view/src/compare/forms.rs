@@ -27,14 +27,7 @@ fn interval(estimate: Option<Estimate>) -> [Value; 2] {
 impl Measure {
     /// What its figures are in.
     fn unit_name(&self) -> &'static str {
-        match self.unit {
-            Unit::Nanos => "ns",
-            Unit::Bytes => "bytes",
-            Unit::PerSecond => "per_second",
-            Unit::BytesPerSecond => "bytes_per_second",
-            Unit::Share => "share",
-            Unit::Count => "count",
-        }
+        if self.unit == Unit::Nanos { "ns" } else { self.unit.name() }
     }
 
     /// What its differences are: points of a share, or a factor.

@@ -18,32 +18,24 @@ pub struct Family {
     pub help: &'static str,
 }
 
-/// What the samples of a family are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Only grows, as long as the run lasts.
-    Counter,
-    /// As it was last seen.
-    Gauge,
-    /// Lengths of time in buckets; only grows.
-    Histogram,
-    /// Always 1: its labels say something.
-    Info,
+units::named! {
+    /// What the samples of a family are; its name is the word of the text formats.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Kind {
+        /// Only grows, as long as the run lasts.
+        Counter = "counter",
+        /// As it was last seen.
+        Gauge = "gauge",
+        /// Lengths of time in buckets; only grows.
+        Histogram = "histogram",
+        /// Always 1: its labels say something.
+        Info = "info",
+    }
 }
 
 impl Kind {
     fn of(measure: &Measure) -> Self {
         if measure.grows { Self::Counter } else { Self::Gauge }
-    }
-
-    /// The word of the text formats.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Counter => "counter",
-            Self::Gauge => "gauge",
-            Self::Histogram => "histogram",
-            Self::Info => "info",
-        }
     }
 }
 

@@ -24,12 +24,14 @@ const ON_MARK: u32 = 4;
 const ON_NAME: u32 = 90;
 const BEYOND: u32 = 100;
 
-/// Which part of a name stands at its place.
-#[derive(Clone, Copy, PartialEq)]
-enum Anchor {
-    Start,
-    Middle,
-    End,
+units::named! {
+    /// Which part of a name stands at its place.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Anchor {
+        Start = "start",
+        Middle = "middle",
+        End = "end",
+    }
 }
 
 /// Where a name may stand, and how much worse that is than elsewhere.
@@ -136,11 +138,7 @@ impl Area<'_> {
         let Some(best) = places.iter().min_by_key(bad) else { return };
         taken.push((covered(*best, words), ON_NAME));
         let (x, y, anchor, _) = *best;
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
+        let anchor = anchor.name();
         let class = format!("named {}", said(tone));
         let _ = writeln!(
             out,

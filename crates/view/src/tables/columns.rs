@@ -14,31 +14,20 @@ pub struct Column {
     pub about: String,
 }
 
-/// What the cells of a column are, if they are anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A moment.
-    Time,
-    /// A whole number from 0.
-    Whole,
-    /// A number.
-    Number,
-    /// True or false.
-    Flag,
-    /// Text.
-    Text,
-}
-
-impl Kind {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Time => "timestamp",
-            Self::Whole => "u64",
-            Self::Number => "f64",
-            Self::Flag => "bool",
-            Self::Text => "text",
-        }
+units::named! {
+    /// What the cells of a column are, if they are anything.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Kind {
+        /// A moment.
+        Time = "timestamp",
+        /// A whole number from 0.
+        Whole = "u64",
+        /// A number.
+        Number = "f64",
+        /// True or false.
+        Flag = "bool",
+        /// Text.
+        Text = "text",
     }
 }
 

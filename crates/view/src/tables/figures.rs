@@ -44,18 +44,11 @@ pub(super) fn columns() -> Columns<(String, Figure)> {
         })
 }
 
+/// Times are seconds in all tables.
 fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Nanos => "seconds",
-        Unit::Bytes => "bytes",
-        Unit::PerSecond => "per_second",
-        Unit::BytesPerSecond => "bytes_per_second",
-        Unit::Count => "count",
-        Unit::Share => "share",
-    }
+    if unit == Unit::Nanos { "seconds" } else { unit.name() }
 }
 
-/// Times are seconds in all tables.
 fn scaled(figure: &Figure, value: f64) -> f64 {
     if figure.unit == Unit::Nanos { value / 1e9 } else { value }
 }
