@@ -165,7 +165,7 @@ fn explain(what: &Explained, common: &Common) -> Result<u8, Failure> {
 fn complain(error: &anyhow::Error, common: &Common) {
     let text = format!("{error:#}");
     let mut lines = text.lines();
-    let first = Text::empty().and(Tone::Bad, "torment: ").then(lines.next().unwrap_or_default());
+    let first = Text::of(Tone::Bad, "torment: ").then(lines.next().unwrap_or_default());
     let rest = lines.map(Text::plain);
     let lines: Vec<Text> = std::iter::once(first).chain(rest).collect();
     let _ = print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common));

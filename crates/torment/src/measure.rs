@@ -126,7 +126,7 @@ pub fn described(words: Vec<String>, dry_run: bool, common: &Common) -> io::Resu
     if common.quiet && !dry_run {
         return Ok(());
     }
-    let lines: Vec<Text> = words.into_iter().map(|line| Text::empty().and(Tone::Faint, line)).collect();
+    let lines: Vec<Text> = words.into_iter().map(|line| Text::of(Tone::Faint, line)).collect();
     print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))
 }
 

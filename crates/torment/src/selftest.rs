@@ -83,12 +83,12 @@ fn chosen(words: &[String]) -> Result<Vec<Cell>, String> {
 }
 
 fn listed(cell: &Cell) -> Vec<Text> {
-    let head = Text::empty().and(Tone::Strong, format!("{:NAME$}", cell.name)).then(cell.broken);
+    let head = Text::of(Tone::Strong, format!("{:NAME$}", cell.name)).then(cell.broken);
     let mut truth = format!("{:NAME$}expected: {}", "", expected(cell.expected));
     if !cell.why.is_empty() {
         truth = format!("{truth}; {}", cell.why);
     }
-    vec![head, Text::empty().and(Tone::Faint, truth)]
+    vec![head, Text::of(Tone::Faint, truth)]
 }
 
 fn expected(expected: Expected) -> &'static str {
@@ -114,7 +114,7 @@ fn named(judged: &Judged, at: usize) -> String {
 fn live(progress: &Progress<'_>) -> Text {
     match progress {
         Progress::Began { cell, repetition } => {
-            Text::empty().and(Tone::Faint, format!("{:NAME$}{} ({repetition})", cell.name, cell.broken))
+            Text::of(Tone::Faint, format!("{:NAME$}{} ({repetition})", cell.name, cell.broken))
         }
         Progress::Ended { tried, .. } => row(tried),
     }
@@ -122,7 +122,7 @@ fn live(progress: &Progress<'_>) -> Text {
 
 /// Cell, truth, what was said, how sure, and whether that is right.
 fn row(tried: &Tried) -> Text {
-    let head = Text::empty().then(format!("{:NAME$}{:30}", tried.cell, expected(tried.expected)));
+    let head = Text::plain(format!("{:NAME$}{:30}", tried.cell, expected(tried.expected)));
     match &tried.outcome {
         Outcome::Judged(judged) => {
             let (tone, right) =
@@ -143,7 +143,7 @@ fn row(tried: &Tried) -> Text {
 
 fn table(report: &Report) -> Vec<Text> {
     let head = format!("{:NAME$}{:30}{:28}{:30}{:13}", "cell", "expected", "first", "second", "confidence");
-    let mut lines = vec![Text::empty().and(Tone::Strong, head)];
+    let mut lines = vec![Text::of(Tone::Strong, head)];
     lines.extend(report.tried.iter().map(row));
     let judged = report.judged().count();
     let skipped = report.tried.iter().filter(|tried| matches!(tried.outcome, Outcome::Skipped(_))).count();

@@ -166,9 +166,7 @@ fn look_on(
         if let Some(board) = board.as_mut().filter(|_| Instant::now() >= next && !seen.recent.is_empty()) {
             let mut lines = with_head(&seen.recent, &seen.watched);
             lines.push(Text::empty());
-            lines.push(
-                Text::empty().and(Tone::Faint, "  Ctrl-C stops, and prints the table for the whole time"),
-            );
+            lines.push(Text::of(Tone::Faint, "  Ctrl-C stops, and prints the table for the whole time"));
             board.show(&lines)?;
             seen.recent.clear();
             next = Instant::now() + interval;
@@ -187,7 +185,7 @@ fn with_head(windows: &[Window], watched: &Watched) -> Vec<Text> {
     let length = windows.iter().fold(Nanos::ZERO, |sum, window| sum + window.length());
     let seconds = Nanos::from_millis((length.as_secs_f64() * 10.0).round() as u64 * 100);
     let head = format!("  who waits for what · {seconds} · no load from torment");
-    let mut lines = vec![Text::empty().and(Tone::Faint, head), Text::empty()];
+    let mut lines = vec![Text::of(Tone::Faint, head), Text::empty()];
     lines.extend(who_waits(windows, watched));
     lines
 }

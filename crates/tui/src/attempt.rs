@@ -17,9 +17,8 @@ pub(crate) fn lines(pen: &Pen<'_>) -> Vec<Line<'static>> {
     lines.push(Line::default());
     lines.extend(arm_lines(view).iter().map(|line| palette.line(line)));
     let doubts = view.standing.iter().flat_map(|standing| &standing.caveats).chain(&view.caveats);
-    let mut doubts = doubts
-        .map(|caveat| view::Text::empty().and(Tone::Warn, "caveat: ").then(caveat.to_string()))
-        .peekable();
+    let mut doubts =
+        doubts.map(|caveat| view::Text::of(Tone::Warn, "caveat: ").then(caveat.to_string())).peekable();
     if doubts.peek().is_some() {
         lines.push(Line::default());
     }

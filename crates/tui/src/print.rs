@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(printed(line(), Paper::default()), "  holds much!\n");
         let paper = Paper { colour: true, width: None };
         assert_eq!(printed(line(), paper), "  holds \x1b[0;1;32mmuch\x1b[0m!\n");
-        assert_eq!(printed(Text::empty().and(Tone::Bad, "x"), paper), "\x1b[0;1;31mx\x1b[0m\n");
+        assert_eq!(printed(Text::of(Tone::Bad, "x"), paper), "\x1b[0;1;31mx\x1b[0m\n");
     }
 
     #[test]

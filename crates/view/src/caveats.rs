@@ -46,7 +46,7 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<&Caveat> {
 
 /// One line.
 pub(crate) fn line(text: String) -> Text {
-    Text::empty().and(Tone::Warn, "caveat: ").then(text)
+    Text::of(Tone::Warn, "caveat: ").then(text)
 }
 
 /// One line for each.

@@ -63,8 +63,7 @@ pub fn charts(view: &RunView, glyphs: Glyphs) -> Vec<Text> {
     let rate = |value: f64| Rate(value).to_string();
     let mut lines = vec![
         Text::empty(),
-        Text::empty()
-            .and(Tone::Faint, format!("  over {time} under load{each}; each curve from 0 to its largest")),
+        Text::of(Tone::Faint, format!("  over {time} under load{each}; each curve from 0 to its largest")),
     ];
     let offered: f64 = seconds.iter().map(|second| second.offered.0).sum();
     let achieved: f64 = seconds.iter().map(|second| second.achieved.0).sum();

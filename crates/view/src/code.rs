@@ -96,7 +96,7 @@ pub(crate) fn grew(view: &RunView) -> (Vec<Text>, Option<Table>) {
         "more: in points of the processor time; all {} intervals hold together at 95 % confidence",
         changes.len()
     );
-    (vec![Text::empty().and(Tone::Faint, text)], Some(table))
+    (vec![Text::of(Tone::Faint, text)], Some(table))
 }
 
 #[cfg(test)]

@@ -226,7 +226,7 @@ impl Section {
 
     /// For a terminal: texts and tables under a faint heading, an empty line before it.
     pub(crate) fn lines(&self) -> Vec<Text> {
-        let head = indented([Text::empty(), Text::empty().and(Tone::Faint, &self.title)]);
+        let head = indented([Text::empty(), Text::of(Tone::Faint, &self.title)]);
         let tables = self.tables.iter().flat_map(|table| table.lines_at(1));
         head.into_iter().chain(indented(self.texts.iter().cloned())).chain(tables).collect()
     }
@@ -234,7 +234,7 @@ impl Section {
     /// With what another says and shows, under its heading.
     pub(crate) fn part(mut self, part: Self) -> Self {
         if !part.texts.is_empty() {
-            self.texts.push(Text::empty().and(Tone::Strong, &part.title));
+            self.texts.push(Text::of(Tone::Strong, &part.title));
             self.texts.extend(part.texts);
         }
         self.tables.extend(part.tables.into_iter().map(|table| table.titled(&part.title)));

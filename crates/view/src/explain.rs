@@ -20,12 +20,12 @@ pub fn explain(view: &RunView) -> Vec<Text> {
         return crate::summary(view);
     };
     let about = format!(" · {} · goal {}", started.command, started.goal);
-    let head = [Text::empty().and(Tone::Strong, &started.target).and(Tone::Faint, about), Text::empty()];
+    let head = [Text::of(Tone::Strong, &started.target).and(Tone::Faint, about), Text::empty()];
     let verdict = match &view.diagnosis {
         Some(diagnosis) => verdict(view, diagnosis),
-        None => vec![Text::empty().and(Tone::Warn, no_verdict(view))],
+        None => vec![Text::of(Tone::Warn, no_verdict(view))],
     };
-    let which = Text::empty().and(Tone::Faint, format!("run {0} · torment show {0}", started.id));
+    let which = Text::of(Tone::Faint, format!("run {0} · torment show {0}", started.id));
     let mut lines = indented(head.into_iter().chain(verdict));
     lines.extend(rest(view).iter().flat_map(Section::lines));
     lines.extend(profile::explained(view));
@@ -121,9 +121,7 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
         .filter_map(|(words, rate)| Some(format!("{words} {}", rate?)))
         .collect();
     if !rates.is_empty() {
-        lines.push(
-            Text::empty().and(Tone::Faint, "rates: ").then(format!("{}, on average", rates.join(", "))),
-        );
+        lines.push(Text::of(Tone::Faint, "rates: ").then(format!("{}, on average", rates.join(", "))));
     }
     lines
 }
@@ -141,7 +139,7 @@ fn way_on(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
 pub(crate) fn next(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
     diagnosis.next.iter().enumerate().map(|(index, next)| {
         let label = if index == 0 { "next: " } else { "      " };
-        Text::empty().and(Tone::Faint, label).then(next)
+        Text::of(Tone::Faint, label).then(next)
     })
 }
 
@@ -163,7 +161,7 @@ pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosi
     if let Some(trial) = finding.since_trial {
         about += &format!(" · since trial {trial}");
     }
-    Text::empty().and(Tone::Faint, rank).and(Tone::Strong, finding.cause.words()).and(Tone::Faint, about)
+    Text::of(Tone::Faint, rank).and(Tone::Strong, finding.cause.words()).and(Tone::Faint, about)
 }
 
 fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {

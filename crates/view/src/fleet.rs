@@ -13,11 +13,11 @@ pub(crate) fn lines(view: &RunView, label: &str) -> Vec<Text> {
     let lost = view.lost.iter().map(|(trial, lost)| {
         let LostMember { member, place, at, unaccounted, why } = lost;
         let unaccounted = grouped(*unaccounted);
-        Text::empty().and(Tone::Warn, format!("worker {member} lost")).then(format!(
+        Text::of(Tone::Warn, format!("worker {member} lost")).then(format!(
             " in trial {trial} (on {place}, after {at}): {why}; {unaccounted} arrivals unaccounted for; the trial does not count"
         ))
     });
-    std::iter::once(Text::empty().and(Tone::Faint, label).then(who)).chain(lost).collect()
+    std::iter::once(Text::of(Tone::Faint, label).then(who)).chain(lost).collect()
 }
 
 /// Who takes part, and how much of its time the busiest of them worked; none if nobody does.

@@ -26,7 +26,7 @@ pub(crate) fn sure(view: &RunView) -> Option<String> {
 pub(crate) fn line(view: &RunView) -> Option<Text> {
     let found = view.freezes().filter(|_| cause(view) != Some(Cause::Freeze))?;
     if view.goal_met() == Some(true) {
-        return Some(Text::empty().and(Tone::Warn, "frozen").then(format!(" {}", cost(view, &found))));
+        return Some(Text::of(Tone::Warn, "frozen").then(format!(" {}", cost(view, &found))));
     }
     // Where no limit of the target was found it is a warning.
     let tone = if view.is_ours() { Tone::Warn } else { Tone::Bad };
@@ -36,7 +36,7 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
         Some(_) => ("froze".to_owned(), format!("{lengths}, seen {count} times in trials")),
         None => (times(count), lengths),
     };
-    let froze = Text::empty().and(tone, format!("the target {froze}"));
+    let froze = Text::of(tone, format!("the target {froze}"));
     Some(froze.then(format!("{lengths}: {}", cost(view, &found))))
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn beside(view: &RunView) -> Option<Text> {
         }
         _ => format!(": between freezes it answers no more than that either, however many {queued} queue"),
     };
-    Some(Text::empty().and(Tone::Strong, "what sets the limit is not known").then(known))
+    Some(Text::of(Tone::Strong, "what sets the limit is not known").then(known))
 }
 
 /// Behind what they cost, where the limit stays the same without them.

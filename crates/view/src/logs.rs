@@ -14,11 +14,11 @@ pub fn logs(view: &RunView) -> Vec<Text> {
         lines.push(Text::plain("  ").and(Tone::Strong, &log.program));
         lines.extend(log.text.lines().map(|line| Text::plain(format!("    {line}"))));
         if log.text.is_empty() {
-            lines.push(Text::empty().and(Tone::Faint, "    it has written nothing"));
+            lines.push(Text::of(Tone::Faint, "    it has written nothing"));
         }
         if log.left_out > 0 {
             let text = format!("    {} between its beginning and its end are left out", Bytes(log.left_out));
-            lines.push(Text::empty().and(Tone::Faint, text));
+            lines.push(Text::of(Tone::Faint, text));
         }
     }
     lines

@@ -219,7 +219,7 @@ mod tests {
             ..station("a pool", Tone::Bad)
         };
         let evidence = Section::named("evidence", "What gave first").texts([
-            Text::empty().and(Tone::Strong, "All wait for a pool."),
+            Text::of(Tone::Strong, "All wait for a pool."),
             Text::at(1).then("- one"),
             Text::at(2).then("seen 1_0"),
             Text::labelled("confidence", "").and(Tone::Good, "high"),
@@ -227,7 +227,7 @@ mod tests {
         let drawn = Section { charts: vec![picture.clone()], ..Section::named("response", "Response time") };
         let run = Section::named("run", "The run").texts([
             Text::labelled("command", "torment find"),
-            Text::empty().and(Tone::Strong, "the plan as understood"),
+            Text::of(Tone::Strong, "the plan as understood"),
             Text::plain("[target]"),
             Text::plain("url = \"http://h/<a>\""),
         ]);
@@ -240,7 +240,7 @@ mod tests {
                 machine: "hill: 2 processors".to_owned(),
                 ..Head::default()
             },
-            verdict: vec![Text::empty().and(Tone::Good, "holds 9/s").and(Tone::Bad, ": *not* more")],
+            verdict: vec![Text::of(Tone::Good, "holds 9/s").and(Tone::Bad, ": *not* more")],
             chain: vec![station("requests", Tone::Plain), full],
             pictures: vec![picture.note("each mark is a trial")],
             doubts: vec![Doubt { text: "[1] processor".to_owned(), section: None }],
@@ -315,6 +315,6 @@ confidence: **high**
         ] {
             assert_eq!(paragraph(&Text::plain(text)), expected);
         }
-        assert_eq!(paragraph(&Text::empty().and(Tone::Warn, "…")), "…", "nothing in it can be bold");
+        assert_eq!(paragraph(&Text::of(Tone::Warn, "…")), "…", "nothing in it can be bold");
     }
 }

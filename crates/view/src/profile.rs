@@ -55,7 +55,7 @@ fn side(profile: &Profile) -> Option<&'static str> {
 pub(crate) fn explained(view: &RunView) -> Vec<Text> {
     let section = if view.profiles.is_empty() { Section::default() } else { section(view) };
     let Some(Section { title, texts, tables, .. }) = section.kept() else { return Vec::new() };
-    let head = indented([Text::empty(), Text::empty().and(Tone::Faint, title)]);
+    let head = indented([Text::empty(), Text::of(Tone::Faint, title)]);
     let head = head.into_iter().chain(indented(texts.into_iter().chain([Text::empty()])));
     head.chain(titled(&tables)).collect()
 }
@@ -64,7 +64,7 @@ pub(crate) fn explained(view: &RunView) -> Vec<Text> {
 fn titled(tables: &[Table]) -> Vec<Text> {
     let mut lines = Vec::new();
     for table in tables.iter().filter(|table| !table.is_empty()) {
-        lines.extend(indented([Text::empty().and(Tone::Faint, &table.title)]));
+        lines.extend(indented([Text::of(Tone::Faint, &table.title)]));
         lines.extend(table.lines_at(1));
         lines.push(Text::empty());
     }
@@ -94,7 +94,7 @@ fn head(profile: &Profile) -> Text {
     if *samples == 0 {
         let text =
             format!("it was never on a processor in {seconds}, sampled {hz} times a second: it was waiting");
-        return Text::empty().and(Tone::Warn, text);
+        return Text::of(Tone::Warn, text);
     }
     let time = profile.time_of(*samples);
     let processors = time.as_secs_f64() / length.as_secs_f64().max(1e-9);
@@ -108,7 +108,7 @@ fn head(profile: &Profile) -> Text {
         };
         format!(" under a load{at} that it {held}")
     });
-    Text::empty().and(Tone::Strong, format!("{} samples", grouped(*samples))).then(format!(
+    Text::of(Tone::Strong, format!("{} samples", grouped(*samples))).then(format!(
         " in {seconds} at {hz} Hz{load}: {time} of processor time, {processors:.2} processors{by_kernel}"
     ))
 }
@@ -186,7 +186,7 @@ fn named(profile: &Profile, function: u32) -> (String, String) {
 
 /// What could not be seen, and what to do for more.
 fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
-    let warn = |text: String| Text::empty().and(Tone::Warn, text);
+    let warn = |text: String| Text::of(Tone::Warn, text);
     let of_all = |count: u64| count as f64 / tally.samples.max(1) as f64;
     let mut lines = Vec::new();
     let mut tell = |count: u64, what: &str| {

@@ -79,17 +79,17 @@ impl Progress {
             Event::Doubt { caveat } => Some(caveats::line(caveat.to_string())),
             Event::FleetStands { members } => {
                 let text = format!("fleet: {}", fleet::stands(members, None)?);
-                Some(Text::empty().and(Tone::Faint, text))
+                Some(Text::of(Tone::Faint, text))
             }
             Event::WatchStarted { place, watched } => {
                 let text = who_is_watched(watched);
                 let before = before.place(place).map(|before| who_is_watched(&before.watched));
                 let head = if place.is_empty() { String::new() } else { format!("on {place}: ") };
                 let tone = if watched.lost.is_some() { Tone::Warn } else { Tone::Faint };
-                (before.as_ref() != Some(&text)).then(|| Text::empty().and(tone, format!("{head}{text}")))
+                (before.as_ref() != Some(&text)).then(|| Text::of(tone, format!("{head}{text}")))
             }
             Event::Probing(Probing { table, figures, expected }) => {
-                Some(Text::empty().and(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
+                Some(Text::of(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
             }
             Event::Forecast { rooms } => rooms.first().map(|room| {
                 let text = match room.threads {
@@ -100,7 +100,7 @@ impl Progress {
                     ),
                     None => "no limit is known".to_owned(),
                 };
-                Text::empty().and(Tone::Faint, text)
+                Text::of(Tone::Faint, text)
             }),
             Event::Ramped(Ramped { tasks, free, after }) => {
                 let after = after.as_secs_f64();
@@ -109,7 +109,7 @@ impl Progress {
             Event::Surveyed { conditions } => conditions
                 .caveats
                 .first()
-                .map(|caveat| Text::empty().and(Tone::Warn, "caveat: ").then(caveat.to_string())),
+                .map(|caveat| Text::of(Tone::Warn, "caveat: ").then(caveat.to_string())),
             _ => None,
         }
     }
@@ -128,7 +128,7 @@ fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
         }
         Event::Resumed { .. } => {
             let made = experiment::number_of(names.visits.len(), "start");
-            vec![Text::empty().and(Tone::Strong, format!("resumed; {made} made already"))]
+            vec![Text::of(Tone::Strong, format!("resumed; {made} made already"))]
         }
         _ => Vec::new(),
     }

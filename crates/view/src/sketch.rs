@@ -255,7 +255,7 @@ impl<'a> Drawing<'a> {
 
     /// What it shows and, if there is room, what it is called.
     fn head(&self, width: usize) -> Text {
-        let mut key = Text::empty().and(Tone::Faint, format!("{}, {}", self.chart.y.name, self.main.name));
+        let mut key = Text::of(Tone::Faint, format!("{}, {}", self.chart.y.name, self.main.name));
         for state in [TrialState::Good, TrialState::Bad, TrialState::Void] {
             let tone = state.tone();
             if self.main.points.iter().any(|point| point.tone == tone) {
@@ -345,7 +345,7 @@ fn widest(names: &[String]) -> usize {
 fn line(before: String, cells: &[Cell]) -> Text {
     let filled = cells.iter().rposition(|(letter, _)| *letter != ' ').map_or(0, |last| last + 1);
     let pieces = cells[..filled].chunk_by(|one, next| one.1 == next.1);
-    pieces.fold(Text::empty().and(Tone::Faint, before), |line, piece| {
+    pieces.fold(Text::of(Tone::Faint, before), |line, piece| {
         line.and(piece[0].1, piece.iter().map(|(letter, _)| *letter).collect::<String>())
     })
 }

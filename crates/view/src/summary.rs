@@ -38,7 +38,7 @@ pub fn summary(view: &RunView) -> Vec<Text> {
         return indented([nothing()]);
     };
     let about = format!(" · {}{}", started.command, goal(&started.goal));
-    let head = Text::empty().and(Tone::Strong, &started.target).and(Tone::Faint, about);
+    let head = Text::of(Tone::Strong, &started.target).and(Tone::Faint, about);
     let mut lines = indented([head, Text::empty()]);
     let body = match view.kind() {
         Kind::Experiment => experiment::lines(view),
@@ -59,7 +59,7 @@ pub fn summary(view: &RunView) -> Vec<Text> {
         lines.extend(view.profiles.iter().flat_map(crate::profile::lines));
     }
     if let Some(error) = view.end.as_ref().and_then(|end| end.error.as_ref()) {
-        lines.extend(indented([Text::empty().and(Tone::Bad, "error: ").then(error)]));
+        lines.extend(indented([Text::of(Tone::Bad, "error: ").then(error)]));
     }
     lines.extend(indented(caveats::lines(view)));
     let part =
@@ -69,13 +69,13 @@ pub fn summary(view: &RunView) -> Vec<Text> {
     let called: String =
         said.into_iter().flatten().chain(label.tags.clone()).map(|word| format!(" · {word}")).collect();
     let which = format!("run {0} · torment show {0}{part}{called}", started.id);
-    lines.extend(indented([Text::empty().and(Tone::Faint, which)]));
+    lines.extend(indented([Text::of(Tone::Faint, which)]));
     lines
 }
 
 /// That of events without a first one nothing can be said.
 pub(crate) fn nothing() -> Text {
-    Text::empty().and(Tone::Bad, "the run's first event is missing: nothing can be said about it")
+    Text::of(Tone::Bad, "the run's first event is missing: nothing can be said about it")
 }
 
 /// What it came to, or how it stands: what holds first, then what else a reader must know at once.
@@ -105,10 +105,9 @@ fn unfinished(view: &RunView) -> Option<Text> {
         return None;
     }
     Some(if view.running {
-        Text::empty().and(Tone::Strong, "still running").then(": this is what is known so far")
+        Text::of(Tone::Strong, "still running").then(": this is what is known so far")
     } else {
-        Text::empty()
-            .and(Tone::Bad, "cut short")
+        Text::of(Tone::Bad, "cut short")
             .then(": torment itself ended before the run did; what it had measured is kept")
     })
 }

@@ -35,12 +35,12 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
         let Some(lost) = &place.watched.lost else { continue };
         if !lines.iter().any(|line| line.to_string().contains(&lost.to_string())) {
             let text = format!("watcher lost{}: ", place.on());
-            lines.push(Text::empty().and(Tone::Warn, text).then(format!("nothing is known {lost}")));
+            lines.push(Text::of(Tone::Warn, text).then(format!("nothing is known {lost}")));
         }
     }
     let id = view.started.as_ref().map_or("last", |started| started.id.0.as_str());
     if view.diagnosis.as_ref().is_some_and(|diagnosis| !diagnosis.findings.is_empty()) {
-        lines.push(Text::empty().and(Tone::Faint, format!("details: torment explain {id}")));
+        lines.push(Text::of(Tone::Faint, format!("details: torment explain {id}")));
     }
     if !lines.is_empty() {
         lines.push(Text::empty());
@@ -64,7 +64,7 @@ fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     let froze = freezes::way_on(view);
     if froze.is_empty() {
         let next = diagnosis.next.first();
-        lines.extend(next.map(|next| Text::empty().and(Tone::Faint, "next: ").and(Tone::Strong, next)));
+        lines.extend(next.map(|next| Text::of(Tone::Faint, "next: ").and(Tone::Strong, next)));
         lines.push(expected(view, diagnosis));
     }
     lines.extend(froze);
@@ -121,13 +121,13 @@ pub(crate) fn sentences(diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines: Vec<Text> = Vec::new();
     for (index, sentence) in own.into_iter().enumerate() {
         let tone = if index == 0 { Tone::Strong } else { Tone::Plain };
-        lines.push(Text::empty().and(tone, sentence));
+        lines.push(Text::of(tone, sentence));
     }
     if diagnosis.tie
         && let Some(other) = diagnosis.findings.get(1)
         && !said.contains(&other.sentence)
     {
-        lines.push(Text::empty().and(Tone::Warn, "or, as likely: ").then(&other.sentence));
+        lines.push(Text::of(Tone::Warn, "or, as likely: ").then(&other.sentence));
     }
     lines
 }
@@ -142,7 +142,7 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
         NoFinding::NotSaturated => {
             let up_to = diagnosis.well_at.map(|rate| format!(", up to {rate}")).unwrap_or_default();
             let text = format!(": no rate offered was too much for the target{up_to}");
-            return Some(Text::empty().and(Tone::Strong, "not saturated").then(text));
+            return Some(Text::of(Tone::Strong, "not saturated").then(text));
         }
         NoFinding::Unexplained => {
             (Tone::Warn, "unexplained", "the target was degraded, and nothing that was watched explains it")
@@ -156,7 +156,7 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
     // That nothing gave is said by the words before it.
     let said = said.trim_start_matches("Nothing gave: ").to_owned();
     let said = if said.is_empty() { usual.to_owned() } else { said };
-    Some(Text::empty().and(tone, words).then(format!(": {said}")))
+    Some(Text::of(tone, words).then(format!(": {said}")))
 }
 
 /// What was seen; beside it what was seen where the target was well.
@@ -198,7 +198,7 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
         "medium" => Tone::Plain,
         _ => Tone::Warn,
     };
-    let mut line = Text::empty().and(Tone::Faint, "confidence: ").and(tone, confidence.word());
+    let mut line = Text::of(Tone::Faint, "confidence: ").and(tone, confidence.word());
     if let Some(why) = lacking(cause, confidence) {
         line = line.then(format!(", because {why}"));
     }
@@ -270,7 +270,7 @@ pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
         None => "no more than now".to_owned(),
     };
     let then = if then.is_empty() { String::new() } else { format!("; {then}") };
-    Text::empty().and(Tone::Faint, "expect: ").then(format!("{change}: {gives}{then}"))
+    Text::of(Tone::Faint, "expect: ").then(format!("{change}: {gives}{then}"))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use view::{Measure, RunComparison, Tone};
 
 /// What came of each run but the first, what was changed for that, and the way on.
 pub(super) fn verdict(compared: &RunComparison) -> Vec<Text> {
-    let one = |verdict: &view::RunVerdict| Text::empty().and(verdict.standing.tone(), &verdict.words);
+    let one = |verdict: &view::RunVerdict| Text::of(verdict.standing.tone(), &verdict.words);
     let changed = compared.changed().map(|changed| Text::labelled("changed", changed.to_string()));
     compared.verdicts.iter().map(one).chain(changed).chain(compared.way_on()).collect()
 }

@@ -17,8 +17,7 @@ pub fn script_lines(path: &Path, script: &Script) -> Vec<Text> {
     vec![
         first,
         Text::plain(format!("  run by    {}{argument}", script.interpreter)),
-        Text::empty()
-            .and(Tone::Faint, format!("  torment explain binary {}  says what that is", script.interpreter)),
+        Text::of(Tone::Faint, format!("  torment explain binary {}  says what that is", script.interpreter)),
     ]
 }
 
@@ -120,7 +119,7 @@ fn why(binary: &Binary) -> Vec<Text> {
     for (n, reason) in reasons(binary).iter().enumerate() {
         let head = if n == 0 { "  why not static" } else { "" };
         if !head.is_empty() {
-            lines.push(Text::empty().and(Tone::Faint, head));
+            lines.push(Text::of(Tone::Faint, head));
         }
         lines.extend(wrapped("    ", &reason_text(reason), Tone::Plain));
     }

@@ -15,7 +15,7 @@ pub fn call_lines(report: &Report<'_>) -> Vec<Text> {
     match report.walk.chains.first() {
         Some(chain) => {
             lines.push(Text::empty());
-            lines.push(Text::empty().and(Tone::Faint, "  the path, read from its machine code"));
+            lines.push(Text::of(Tone::Faint, "  the path, read from its machine code"));
             lines.extend(way(chain, report));
             lines.extend(kernel(chain, report));
             lines.extend(notes(report));
@@ -49,7 +49,7 @@ fn head(report: &Report<'_>) -> Vec<Text> {
     } else {
         format!("the library that the loader takes for {program}")
     };
-    lines.push(Text::empty().and(Tone::Faint, format!("  {how}")));
+    lines.push(Text::of(Tone::Faint, format!("  {how}")));
     lines.extend(libraries.notes.iter().flat_map(|note| wrapped("  ", note, Tone::Faint)));
     lines
 }
@@ -115,9 +115,7 @@ fn function(step: &Step, chain: &Chain, report: &Report<'_>) -> Text {
 fn instruction(from: Option<u64>, line: &::anatomy::Line, text: &str, tone: Tone) -> Text {
     let at = from.map_or_else(|| format!("{:#x}", line.address), |from| format!("+{from:#x}"));
     let bytes: Vec<String> = line.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Text::empty()
-        .and(Tone::Faint, format!("    {at:<8} {:<BYTES$} ", bytes.join(" ")))
-        .and(tone, text.to_owned())
+    Text::of(Tone::Faint, format!("    {at:<8} {:<BYTES$} ", bytes.join(" "))).and(tone, text.to_owned())
 }
 
 /// The name of an instruction and what it works on, in two columns.
@@ -237,7 +235,7 @@ fn live(report: &Report<'_>) -> Vec<Text> {
             let program = seen.program.display();
             let pid = seen.process;
             let why = if seen.why.is_empty() { String::new() } else { format!(" ({})", seen.why) };
-            lines.push(Text::empty().and(Tone::Faint, "  the same call, seen live under ptrace"));
+            lines.push(Text::of(Tone::Faint, "  the same call, seen live under ptrace"));
             lines.extend(wrapped(
                 "  ",
                 &format!("{}{why}, process {pid} of {program}", seen.command),
@@ -300,5 +298,5 @@ fn verdict(report: &Report<'_>) -> Vec<Text> {
     };
     let line = Text::plain("  ").and(tone, word).then(format!(": {text}"));
     let own = "torment's own C library is static, another build, and not on trial.";
-    vec![line, Text::empty().and(Tone::Faint, format!("  {own}"))]
+    vec![line, Text::of(Tone::Faint, format!("  {own}"))]
 }

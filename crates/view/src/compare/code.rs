@@ -71,7 +71,7 @@ impl RunComparison {
     pub(super) fn code_lines(&self) -> Vec<Text> {
         let mut lines = Vec::new();
         for section in self.code_sections() {
-            lines.extend(indented([Text::empty(), Text::empty().and(Tone::Strong, section.title)]));
+            lines.extend(indented([Text::empty(), Text::of(Tone::Strong, section.title)]));
             lines.extend(indented(section.texts));
             section.tables.iter().for_each(|table| lines.extend(table.lines_at(1)));
         }

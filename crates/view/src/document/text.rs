@@ -58,9 +58,14 @@ impl Text {
         Self::default()
     }
 
+    /// A line of one piece; of none, if that is empty.
+    pub fn of(tone: Tone, text: impl Into<String>) -> Self {
+        Self::empty().and(tone, text)
+    }
+
     /// A faint label before what it is of.
     pub fn labelled(label: &str, text: impl Into<String>) -> Self {
-        Self::empty().and(Tone::Faint, format!("{label}: ")).then(text)
+        Self::of(Tone::Faint, format!("{label}: ")).then(text)
     }
 
     /// A line without anything, so many steps back.
@@ -75,7 +80,7 @@ impl Text {
 
     /// A line of one plain piece.
     pub fn plain(text: impl Into<String>) -> Self {
-        Self::empty().and(Tone::Plain, text)
+        Self::of(Tone::Plain, text)
     }
 
     /// The line with one more piece at its end; an empty one is left out.

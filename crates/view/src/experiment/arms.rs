@@ -82,7 +82,7 @@ fn table(names: &Names<'_>, group: &[usize]) -> Vec<Text> {
             _ => {
                 if !left_out.is_empty() {
                     let text = format!("  no room for {}; see --format json", left_out.join(", "));
-                    lines.push(Text::empty().and(Tone::Faint, text));
+                    lines.push(Text::of(Tone::Faint, text));
                 }
                 lines.push(Text::empty());
                 return lines;

@@ -93,8 +93,7 @@ pub(crate) fn void(names: &Names<'_>) -> Vec<Text> {
     let line = |((arm, why), visits): ((usize, &str), Vec<&Visit>)| {
         let count = number_of(visits.len(), "start");
         let does = if visits.len() == 1 { "does" } else { "do" };
-        Text::empty()
-            .and(Tone::Warn, format!("void: {count} of {} {does} not count", quoted(names.arm(arm))))
+        Text::of(Tone::Warn, format!("void: {count} of {} {does} not count", quoted(names.arm(arm))))
             .then(format!(": {why}"))
     };
     found.into_iter().map(line).collect()

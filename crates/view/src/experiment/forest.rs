@@ -47,14 +47,14 @@ pub(crate) fn sentences(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
             about.push(format!("worth having: {}", percent(row.asked.effect.0)));
         }
         if !about.is_empty() {
-            lines.push(under(Text::empty().and(Tone::Faint, about.join(" · "))));
+            lines.push(under(Text::of(Tone::Faint, about.join(" · "))));
         }
         if !judged.says.is_empty() {
             lines.push(under(Text::plain(&judged.says)));
         }
         lines.extend(expected(judged).map(under));
         let doubts = judged.caveats.iter().filter(|caveat| !is_of_several(standing, caveat));
-        lines.extend(doubts.map(|c| under(Text::empty().and(Tone::Warn, "caveat: ").then(c.to_string()))));
+        lines.extend(doubts.map(|c| under(Text::of(Tone::Warn, "caveat: ").then(c.to_string()))));
         lines.push(Text::empty());
     }
     lines
@@ -150,21 +150,18 @@ fn scale(rows: &[Row<'_>], unit: i32, room: Room) -> Text {
     };
     let before = ANSWER + 2 + room.name + 2 + if room.written { RATIO + 2 } else { 0 };
     let effect = shortened(&effect, before - 1);
-    bar::scale(Text::empty().and(Tone::Faint, format!("  {effect:before$}")), unit)
+    bar::scale(Text::of(Tone::Faint, format!("  {effect:before$}")), unit)
 }
 
 /// What the diagnosis of the baseline let expect, and whether it came so.
 pub(crate) fn expected(judged: &Judged) -> Option<Text> {
     let expected = judged.expected.as_ref()?;
     let line = match (expected.answer, judged.held) {
-        (None, _) => Text::empty().and(Tone::Faint, "no prediction: "),
-        (Some(_), Some(true)) => Text::empty().and(Tone::Good, "as expected").then(": "),
-        (Some(answer), Some(false)) => Text::empty()
-            .and(Tone::Warn, "not as expected")
+        (None, _) => Text::of(Tone::Faint, "no prediction: "),
+        (Some(_), Some(true)) => Text::of(Tone::Good, "as expected").then(": "),
+        (Some(answer), Some(false)) => Text::of(Tone::Warn, "not as expected")
             .then(format!(" ({} was predicted): ", answer_in_full(answer))),
-        (Some(answer), None) => {
-            Text::empty().and(Tone::Faint, format!("predicted {}: ", answer_in_full(answer)))
-        }
+        (Some(answer), None) => Text::of(Tone::Faint, format!("predicted {}: ", answer_in_full(answer))),
     };
     Some(line.then(&expected.why))
 }

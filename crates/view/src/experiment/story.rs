@@ -26,7 +26,7 @@ pub(crate) fn designed(design: &Design) -> Text {
     // The plan as it stands is started twice in each block: the second is the placebo.
     let starts = number_of(design.starts_in_block() as usize, "start");
     let budget = design.budget.map(|budget| format!("; at most {budget}")).unwrap_or_default();
-    Text::empty().and(
+    Text::of(
         Tone::Strong,
         format!(
             "{}, {}; {pilot}blocks of {starts}, {blocks}{budget}; seed {}",
@@ -69,7 +69,7 @@ fn whole(time: Nanos) -> Nanos {
 /// What a start gave.
 pub(crate) fn visited(names: &Names<'_>, visit: &Visit) -> Text {
     if let Some(why) = &visit.void {
-        return Text::empty().and(Tone::Warn, "void").then(format!(": {}", in_short(why)));
+        return Text::of(Tone::Warn, "void").then(format!(": {}", in_short(why)));
     }
     Text::plain(format!("ready in {}{}", tenths(visit.started_in), figures(names, visit)))
 }
@@ -140,9 +140,9 @@ pub fn now(view: &RunView) -> Text {
         (Some(names), None) => {
             let made = number_of(names.visits.len(), "start");
             let words = if view.end.is_some() { "done" } else { "between two starts" };
-            Text::empty().and(Tone::Faint, format!("{words}; {made} made"))
+            Text::of(Tone::Faint, format!("{words}; {made} made"))
         }
-        (None, _) => Text::empty().and(Tone::Faint, "starting"),
+        (None, _) => Text::of(Tone::Faint, "starting"),
     }
 }
 

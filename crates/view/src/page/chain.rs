@@ -73,10 +73,9 @@ fn full(there: Use, size: Option<f64>) -> Occupancy {
 fn arrivals(diagnosis: &Diagnosis) -> Vec<Text> {
     let bad = diagnosis
         .degraded_at
-        .map(|rate| Text::empty().and(Tone::Bad, "degraded").then(format!(", at {rate} on average")));
-    let well = diagnosis
-        .well_at
-        .map(|rate| Text::empty().and(Tone::Good, "well").then(format!(", at {rate} on average")));
+        .map(|rate| Text::of(Tone::Bad, "degraded").then(format!(", at {rate} on average")));
+    let well =
+        diagnosis.well_at.map(|rate| Text::of(Tone::Good, "well").then(format!(", at {rate} on average")));
     well.into_iter().chain(bad).collect()
 }
 

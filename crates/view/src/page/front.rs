@@ -141,7 +141,7 @@ fn both(view: &RunView) -> Vec<Text> {
     let second = view
         .end
         .as_ref()
-        .and_then(|end| Some(Text::empty().and(Tone::Bad, "error: ").then(end.error.as_ref()?)))
+        .and_then(|end| Some(Text::of(Tone::Bad, "error: ").then(end.error.as_ref()?)))
         .or_else(|| if view.is_ours() { lines.next() } else { None })
         .or_else(|| freezes::beside(view))
         .or_else(|| if freezes::decide(view).is_some() { above(view) } else { None })

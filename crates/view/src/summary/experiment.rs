@@ -42,7 +42,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 /// What became of the questions and why it is over, or how it stands.
 pub(super) fn first(view: &RunView) -> Vec<Text> {
     let Some(names) = Names::of(view) else {
-        let none = view.end.as_ref().map(|_| Text::empty().and(Tone::Bad, "no verdict"));
+        let none = view.end.as_ref().map(|_| Text::of(Tone::Bad, "no verdict"));
         return unfinished(view).into_iter().chain(none).collect();
     };
     let nothing = Standing::default();
@@ -55,13 +55,13 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text>
     let asked = standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
     let mut lines = Vec::new();
     if asked.clone().next().is_some() {
-        lines.push(Text::empty().and(Tone::Strong, counted(asked.clone())).then(format!(
+        lines.push(Text::of(Tone::Strong, counted(asked.clone())).then(format!(
             " · {} of at most {}",
             standing.blocks,
             number_of(names.design.most as usize, "block")
         )));
     } else if view.end.is_none() {
-        lines.push(Text::empty().then(designed(names.design).to_string()));
+        lines.push(Text::plain(designed(names.design).to_string()));
     }
     let over = match standing.over {
         Some(ExperimentEnd::BudgetSpent) => Some((
@@ -82,7 +82,7 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text>
         }
         Some(ExperimentEnd::Decided | ExperimentEnd::BlocksMade) | None => None,
     };
-    lines.extend(over.map(|(tone, words, rest)| Text::empty().and(tone, words).then(rest)));
+    lines.extend(over.map(|(tone, words, rest)| Text::of(tone, words).then(rest)));
     lines
 }
 
@@ -171,8 +171,7 @@ fn resume(view: &RunView, standing: &Standing) -> Option<Text> {
     let id = &view.started.as_ref()?.id;
     let cut = view.end.is_none() && !view.running || standing.over == Some(ExperimentEnd::Interrupted);
     cut.then(|| {
-        Text::empty()
-            .and(Tone::Faint, "resume: ")
+        Text::of(Tone::Faint, "resume: ")
             .and(Tone::Strong, format!("torment try --resume {id}"))
             .then("; what is already measured is not measured again")
     })

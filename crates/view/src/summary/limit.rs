@@ -28,13 +28,13 @@ pub(super) fn told(view: &RunView, limit: &Limit, held: f64, ended: &Ended, tone
         Weight::Little(due) => {
             let only =
                 format!(": only {} at {} {unit}{}", view.words().count(due), number(held), behind(";"));
-            return Text::empty().and(Tone::Warn, "too little to say").then(only);
+            return Text::of(Tone::Warn, "too little to say").then(only);
         }
         Weight::Weak(longest) => {
             let only = format!("{verb} {} {unit}{of}, for {longest} only{}", number(held), behind(";"));
-            Text::empty().and(Tone::Warn, only)
+            Text::of(Tone::Warn, only)
         }
-        Weight::Full => Text::empty().and(tone, format!("{verb} {} {unit}{of}{}", number(held), behind(":"))),
+        Weight::Full => Text::of(tone, format!("{verb} {} {unit}{of}{}", number(held), behind(":"))),
     };
     let line = line.then(evidence(view, limit, held, ended));
     match longer {

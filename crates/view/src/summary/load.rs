@@ -44,19 +44,17 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         return unfinished(view).into_iter().chain(freezes::line(view)).collect();
     };
     let Some(Verdict::Goal { met, goal, outcomes, loss }) = &end.verdict else {
-        return vec![Text::empty().and(Tone::Bad, "no verdict")];
+        return vec![Text::of(Tone::Bad, "no verdict")];
     };
     let mut line = match met {
         Some(true) => match freezes::but(view) {
-            Some(but) => {
-                Text::empty().and(Tone::Warn, "goal met").then(format!(": {goal}")).and(Tone::Warn, but)
-            }
-            None => Text::empty().and(Tone::Good, "goal met").then(format!(": {goal}")),
+            Some(but) => Text::of(Tone::Warn, "goal met").then(format!(": {goal}")).and(Tone::Warn, but),
+            None => Text::of(Tone::Good, "goal met").then(format!(": {goal}")),
         },
-        Some(false) => Text::empty().and(Tone::Bad, "goal not met").then(format!(": {goal}")),
-        None => Text::empty()
-            .and(Tone::Warn, "not trustworthy")
-            .then(format!(": it is unknown whether {goal} is met")),
+        Some(false) => Text::of(Tone::Bad, "goal not met").then(format!(": {goal}")),
+        None => {
+            Text::of(Tone::Warn, "not trustworthy").then(format!(": it is unknown whether {goal} is met"))
+        }
     };
     if let Some(load) = load {
         let at = load.rate.map(|rate| format!("{rate} for ")).unwrap_or_default();
@@ -78,9 +76,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
             Some(why) => format!("{} of {all} bad; {why}", grouped(bad)),
             None => format!("{} of {all} bad", grouped(bad)),
         };
-        lines.push(
-            Text::empty().and(Tone::Strong, format!("lost {}", Share(*loss))).then(format!(": {counted}")),
-        );
+        lines.push(Text::of(Tone::Strong, format!("lost {}", Share(*loss))).then(format!(": {counted}")));
     }
     lines.extend(freezes::line(view));
     lines
@@ -104,8 +100,7 @@ fn whole(time: Nanos) -> Nanos {
 /// What became of the arrivals: every outcome that happened, then the reasons of the failed ones, and how many were sent
 /// twice.
 fn counts(words: Words, figures: &Figures) -> Vec<Text> {
-    let mut line = Text::empty()
-        .and(Tone::Faint, format!("{:<9}  ", words.arrivals()))
+    let mut line = Text::of(Tone::Faint, format!("{:<9}  ", words.arrivals()))
         .then(format!("{} due", grouped(figures.due)));
     let mut ended = 0;
     for outcome in Outcome::ALL {
@@ -148,7 +143,7 @@ fn rates(load: &Trial) -> Text {
     let figures = &load.figures;
     let per_second = |count| Rate::of(count, load.loaded);
     let received = Bytes(Rate::of(figures.received_bytes, load.loaded).0 as u64);
-    Text::empty().and(Tone::Faint, "rate       ").then(format!(
+    Text::of(Tone::Faint, "rate       ").then(format!(
         "offered {} · achieved {} · answered {} · {received}/s received",
         per_second(figures.due),
         per_second(figures.sent),
@@ -158,7 +153,7 @@ fn rates(load: &Trial) -> Text {
 
 fn outstanding(load: &Trial) -> Option<Text> {
     let o = load.figures.outstanding?;
-    let line = Text::empty().and(Tone::Faint, "waiting    ").then(format!(
+    let line = Text::of(Tone::Faint, "waiting    ").then(format!(
         "{} on average, {} at most · {} at the start, {} at the end",
         number(o.mean),
         number(o.max),

@@ -31,7 +31,7 @@ pub(super) fn lines(view: &RunView, making: &Making, held: Option<f64>) -> Vec<T
         Some(asked) => format!(" in {count} at {} {unit}", rates(asked)),
         None => format!(": it sends at most {} {unit} to this target", number(most)),
     };
-    let limit = Text::empty().and(Tone::Warn, "torment fell behind").then(fell);
+    let limit = Text::of(Tone::Warn, "torment fell behind").then(fell);
     let spends = Text::plain(format!(
         "each {each} costs torment {user} in its own code and {kernel} in the kernel; its loops were busy {} of the time, and waited for a processor {}",
         Share(worked),
@@ -52,7 +52,7 @@ pub(crate) fn so_far(lead: Text, view: &RunView, making: &Making) -> Text {
 pub(crate) fn full_too(view: &RunView) -> Option<Text> {
     let full = view.diagnosis.as_ref().filter(|_| view.is_ours())?.full_too()?;
     let is = if full.confidence.word() == "high" { "is" } else { "may be" };
-    let said = Text::empty().and(Tone::Strong, format!("the target {is} near its own limit, too"));
+    let said = Text::of(Tone::Strong, format!("the target {is} near its own limit, too"));
     Some(said.then(format!(": {}", full.sentence)))
 }
 

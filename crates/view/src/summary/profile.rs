@@ -22,7 +22,7 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
     let most = match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Profiled { most: Some((name, share)), .. }) => {
             let text = format!("{:.0} % of its processor time", share * 100.0);
-            Some(Text::empty().and(Tone::Strong, text).then(" is in ").and(Tone::Strong, name))
+            Some(Text::of(Tone::Strong, text).then(" is in ").and(Tone::Strong, name))
         }
         _ => None,
     };

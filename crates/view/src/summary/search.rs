@@ -39,7 +39,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.extend(indented(told(view)));
         lines
     } else {
-        lines.extend(unfinished(view).or_else(|| Some(Text::empty().and(Tone::Bad, "no verdict"))));
+        lines.extend(unfinished(view).or_else(|| Some(Text::of(Tone::Bad, "no verdict"))));
         lines.extend(known(view.words().raised(), strict, Tone::Strong));
         lines.extend(ours_so_far(view));
         lines.extend(above(view));
@@ -68,7 +68,7 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
                 .chain(rest)
                 .collect()
         }
-        _ if view.end.is_some() => vec![Text::empty().and(Tone::Bad, "no verdict")],
+        _ if view.end.is_some() => vec![Text::of(Tone::Bad, "no verdict")],
         _ => {
             let known =
                 known(view.words().raised(), strict, Tone::Strong).into_iter().chain(ours_so_far(view));
@@ -127,7 +127,7 @@ fn lost_anyway(words: Words, lost: &Background) -> Text {
             number(lost.at)
         )
     };
-    Text::empty().and(Tone::Bad, text).then(rest)
+    Text::of(Tone::Bad, text).then(rest)
 }
 
 /// Why no more.
@@ -167,7 +167,7 @@ pub(crate) fn below(view: &RunView) -> Option<Text> {
         "trials at that rate or above were good"
     };
     let below = format!("{times} {at}below {}", number(held));
-    Some(Text::empty().and(Tone::Warn, below).then(format!(" {}; {whose}", why_bad(worst)?)))
+    Some(Text::of(Tone::Warn, below).then(format!(" {}; {whose}", why_bad(worst)?)))
 }
 
 /// What a target does once a queue has formed, if that is less than it holds.
@@ -177,11 +177,7 @@ fn sinks(strict: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
     let share = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005).map(percent)?;
     let sinks =
         format!("once a queue has formed it does only about {} {}, {share} less", number(did), limit.unit);
-    Some(
-        Text::empty()
-            .and(Tone::Warn, sinks)
-            .then(": an overload does not end until the load falls below that"),
-    )
+    Some(Text::of(Tone::Warn, sinks).then(": an overload does not end until the load falls below that"))
 }
 
 /// How the target was warmed up, if that made a difference.

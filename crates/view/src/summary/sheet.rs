@@ -45,7 +45,7 @@ fn blocks(view: &RunView) -> Option<Text> {
     let said: Vec<String> = said.into_iter().flatten().collect();
     let is_doubtful = view.measured.iter().all(|figure| !figure.caveats.is_empty());
     let (cost, tone) = if is_doubtful { ("cost, in doubt", Tone::Warn) } else { ("cost", Tone::Strong) };
-    (!said.is_empty()).then(|| Text::empty().and(tone, format!("{cost}: {}", said.join(", "))))
+    (!said.is_empty()).then(|| Text::of(tone, format!("{cost}: {}", said.join(", "))))
 }
 
 /// What a launch is measured with, and the same with its join.
@@ -78,7 +78,7 @@ pub(crate) fn uses(view: &RunView) -> Option<Text> {
 fn headline(view: &RunView, how: &str) -> Text {
     let all = view.measured.len() as u64;
     let doubtful = view.measured.iter().filter(|figure| !figure.caveats.is_empty()).count() as u64;
-    let headline = Text::empty().and(Tone::Strong, format!("{} figures", grouped(all)));
+    let headline = Text::of(Tone::Strong, format!("{} figures", grouped(all)));
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Sheet { cut_short: true, .. }) => {
             headline.and(Tone::Warn, ", interrupted before all were measured")

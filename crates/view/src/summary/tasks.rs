@@ -40,8 +40,7 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
 
 /// How many there were, then what shows why there were no more, each under a word.
 fn told(reached: u64, gave: &Gave) -> (Text, Vec<(&'static str, String, Tone)>) {
-    let head =
-        |text: &str| Text::empty().and(Tone::Strong, format!("{} threads", grouped(reached))).then(text);
+    let head = |text: &str| Text::of(Tone::Strong, format!("{} threads", grouped(reached))).then(text);
     match gave {
         Gave::Limit { room, call, because, close } => {
             let near = format!("{} would have given within 5 % of it: raise both", close.join(", "));

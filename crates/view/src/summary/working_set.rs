@@ -30,11 +30,10 @@ fn verdict(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     if let Some(Verdict::WorkingSet { model, half_predicted, half_measured }) = verdict {
-        let headline = Text::empty();
         lines.push(match half_measured {
-            Some(half) => headline.and(Tone::Strong, half_as_fast(*half)),
+            Some(half) => Text::of(Tone::Strong, half_as_fast(*half)),
             None => {
-                headline.and(Tone::Warn, "no size was found at which the rate is half of that from the cache")
+                Text::of(Tone::Warn, "no size was found at which the rate is half of that from the cache")
             }
         });
         if let Some(CacheModel { hit, miss, cache }) = model {
@@ -43,9 +42,7 @@ fn verdict(view: &RunView) -> Vec<Text> {
             )));
         }
         if let Some(predicted) = half_predicted {
-            lines.push(
-                Text::empty().and(Tone::Faint, format!("predicted from these three: half at {predicted}")),
-            );
+            lines.push(Text::of(Tone::Faint, format!("predicted from these three: half at {predicted}")));
         }
     }
     lines

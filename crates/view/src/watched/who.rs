@@ -75,16 +75,14 @@ pub fn not_observable(watched: &Watched) -> Vec<Text> {
     for missing in &watched.missing {
         let label = if lines.is_empty() { "not observable" } else { "" };
         lines.push(
-            Text::empty()
-                .and(Tone::Warn, format!("{label:<15}"))
+            Text::of(Tone::Warn, format!("{label:<15}"))
                 .then(format!("{}: ", missing.what))
                 .and(Tone::Faint, &missing.why),
         );
     }
     if lines.is_empty() && watched.level == Level::Outside && !watched.anyone() {
         lines.push(
-            Text::empty()
-                .and(Tone::Warn, "not observable ")
+            Text::of(Tone::Warn, "not observable ")
                 .then("the target's processes: ")
                 .and(Tone::Faint, "none of them was found on this machine"),
         );
@@ -94,7 +92,7 @@ pub fn not_observable(watched: &Watched) -> Vec<Text> {
 
 /// `  label     text`.
 fn fact(label: &str, text: String, tone: Tone) -> Text {
-    Text::empty().and(Tone::Faint, format!("  {label:<15}")).and(tone, text)
+    Text::of(Tone::Faint, format!("  {label:<15}")).and(tone, text)
 }
 
 fn subject_lines(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Vec<Text> {
@@ -102,9 +100,7 @@ fn subject_lines(subject: &Subject, seen: &SubjectWindow, length: Nanos) -> Vec<
     let mut about = vec![subject.command.clone()];
     about.extend(subject.java.as_ref().map(|version| format!("Java {version}")));
     about.retain(|text| !text.is_empty());
-    lines.extend(
-        (!about.is_empty()).then(|| Text::empty().and(Tone::Faint, format!("    {}", about.join(" · ")))),
-    );
+    lines.extend((!about.is_empty()).then(|| Text::of(Tone::Faint, format!("    {}", about.join(" · ")))));
     lines.extend(groups(seen, length));
     lines.extend(coverage(seen));
     lines.extend(limits(seen));

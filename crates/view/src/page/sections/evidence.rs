@@ -10,7 +10,7 @@ pub(super) fn section(run: &RunView) -> Section {
     let section = Section::named("evidence", "What gave first");
     let loaded = matches!(run.kind(), Kind::Load | Kind::Search);
     let Some(diagnosis) = &run.diagnosis else {
-        let said = (loaded && run.started.is_some()).then(|| Text::empty().and(Tone::Warn, no_verdict(run)));
+        let said = (loaded && run.started.is_some()).then(|| Text::of(Tone::Warn, no_verdict(run)));
         return section.texts(said);
     };
     let mut section = section.texts(conclusion(run, diagnosis));
@@ -22,7 +22,7 @@ pub(super) fn section(run: &RunView) -> Section {
 
 fn of(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
     let sentence = (!diagnosis.sentences.contains(&finding.sentence)).then(|| Text::plain(&finding.sentence));
-    let sure = Text::empty().and(Tone::Faint, how_confident(finding.confidence));
+    let sure = Text::of(Tone::Faint, how_confident(finding.confidence));
     std::iter::once(finding_head(index, finding, diagnosis)).chain(sentence).chain([sure]).collect()
 }
 

@@ -24,7 +24,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
         None => {
             let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
             let open = limit::open(ended, None, None, Some(view.is_ours())).map(|open| format!(": {open}"));
-            Text::empty().and(tone, format!("no {raised} was shown to hold{}", open.unwrap_or_default()))
+            Text::of(tone, format!("no {raised} was shown to hold{}", open.unwrap_or_default()))
         }
     };
     let note = |text: String| Text::plain(text);
@@ -55,8 +55,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
         }
         Ended::NonStationary => vec![
             holds(),
-            Text::empty()
-                .and(Tone::Warn, "the target kept changing, so no bound held")
+            Text::of(Tone::Warn, "the target kept changing, so no bound held")
                 .then(": let it warm up longer, and look for jobs, caches or neighbours that come and go"),
         ],
         Ended::NotRecovered => {
@@ -66,21 +65,19 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) ->
             });
             vec![
                 holds(),
-                Text::empty()
-                    .and(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
+                Text::of(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
                     .then(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
             ]
         }
         Ended::Interrupted => known(raised, strict, limit::tone(ended, false))
             .into_iter()
             .chain(ours_so_far(view))
-            .chain([Text::empty().and(Tone::Warn, "interrupted").then(": that is what is known so far")])
+            .chain([Text::of(Tone::Warn, "interrupted").then(": that is what is known so far")])
             .collect(),
         Ended::TargetFails => target_fails(view),
         Ended::FleetFailed => vec![
             holds(),
-            Text::empty()
-                .and(Tone::Bad, "workers of the fleet were lost again and again")
+            Text::of(Tone::Bad, "workers of the fleet were lost again and again")
                 .then(": each is listed below, with the cause"),
         ],
     }
@@ -161,19 +158,18 @@ pub(super) fn known(raised: &str, strict: Option<&Limit>, tone: Tone) -> Option<
                 None => format!(", fails at {}; the limit lies between", number(upper)),
             };
             let held = number(limit.held.unwrap_or(lower));
-            return Some(Text::empty().and(tone, format!("holds {held} {unit}")).then(rest));
+            return Some(Text::of(tone, format!("holds {held} {unit}")).then(rest));
         }
         (Some(lower), None) => format!("holds {} {unit}, perhaps more", number(lower)),
         (None, Some(upper)) => format!("fails at {} {unit}; no {raised} was shown to hold", number(upper)),
         (None, None) => format!("no {raised} was tried long enough to say anything"),
     };
-    Some(Text::empty().and(tone, text))
+    Some(Text::of(tone, text))
 }
 
 fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
     let upper = strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", number(u))).unwrap_or_default();
-    Text::empty()
-        .and(Tone::Bad, format!("does not hold even{upper}"))
+    Text::of(Tone::Bad, format!("does not hold even{upper}"))
         .then(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
 }
 
@@ -188,8 +184,7 @@ fn target_fails(view: &RunView) -> Vec<Text> {
             *failures.entry(failure).or_default() += count;
         }
     }
-    let head = Text::empty()
-        .and(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
+    let head = Text::of(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
         .then(": there is no limit to find");
     let worst = failures.iter().max_by_key(|(_, count)| **count);
     let (what, check) = match worst {
@@ -207,5 +202,5 @@ fn target_fails(view: &RunView) -> Vec<Text> {
         ),
         _ => return vec![head],
     };
-    vec![head, Text::empty().and(Tone::Strong, what), Text::plain(check)]
+    vec![head, Text::of(Tone::Strong, what), Text::plain(check)]
 }
