@@ -24,6 +24,8 @@ const BAD_LEAST: usize = 2;
 const BAD_ALIKE: usize = 3;
 /// One that moves is known by what it could do, not by what it held.
 const GOOD_MOVING: usize = 1;
+/// So many, whose spread is no more than so many widths, agree surely.
+const ALIKE: f64 = 0.5;
 /// A spread of so many widths is that of a target that moves: a few of its trials may be alike by chance.
 const STEADY: f64 = 0.2;
 const BAD_MOVING: usize = 6;
@@ -211,6 +213,12 @@ impl CapacityTrials {
     pub fn is_steady(&self, width: f64) -> bool {
         let alike = |capacity: &Capacity| capacity.spread() <= STEADY * width;
         self.is_straight() && self.capacity.as_ref().is_some_and(alike)
+    }
+
+    /// And so many say nearly the same that it is not by chance.
+    pub fn is_surely_steady(&self, width: f64) -> bool {
+        let alike = |capacity: &Capacity| capacity.spread() <= ALIKE * width;
+        self.is_straight() && self.overloads() >= BAD_ALIKE && self.capacity.as_ref().is_some_and(alike)
     }
 
     /// So many trials were too much for it.

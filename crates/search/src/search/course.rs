@@ -354,7 +354,7 @@ impl Search {
             }
             // One whose overloads agree may only have fallen into step with the arrivals: does it take more than it did?
             let rate = rounded(self.held.largest() * shift.ratio().powf(-0.5).min(ABOVE));
-            if self.held.is_steady(self.config.width.0) && rate <= self.range().top {
+            if self.held.is_surely_steady(self.config.width.0) && rate <= self.range().top {
                 self.phase = Phase::Suspect { rate, shift };
             } else {
                 self.change_point(shift);
