@@ -78,10 +78,7 @@ fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &G
 /// Whether the same whole number of a group's threads waits so in each window, while at least one more of the others is busy: where workers rest there
 /// is one fewer then.
 fn always(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &Group, wait: &Wait) -> bool {
-    let seen = |moment: &Moment<'_>| {
-        let groups = &moment.subjects.first()?.groups;
-        groups.iter().find(|group| group.name == after.name).map(|group| whole(threads(group, wait)))
-    };
+    let seen = |moment: &Moment<'_>| Some(whole(threads(group_of(moment, &after.name)?, wait)));
     let mut counts = well.each.iter().chain(&bad.each).filter_map(seen);
     let first = counts.next();
     apart(well, bad) && all_busy(after) >= all_busy(before) + 1.0 && counts.all(|count| Some(count) == first)
@@ -104,9 +101,7 @@ fn apart(well: &Condition<'_>, bad: &Condition<'_>) -> bool {
 fn spare(well: &Condition<'_>, name: &str) -> f64 {
     const LEAST: usize = 5;
     let of = |moment: &Moment<'_>| {
-        let groups = &moment.subjects.first()?.groups;
-        let group = groups.iter().find(|group| group.name == name)?;
-        Some((moment.outstanding, all_busy(group) - moment.outstanding))
+        Some((moment.outstanding, all_busy(group_of(moment, name)?) - moment.outstanding))
     };
     // Where a load begins, what is outstanding rises for as long as an answer takes, and its average is less than what it comes to.
     let later = |moment: &&Moment<'_>| moment.from >= moment.length() / 2;
@@ -115,6 +110,11 @@ fn spare(well: &Condition<'_>, name: &str) -> f64 {
     all.truncate((all.len() / 4).max(LEAST));
     all.sort_by(|a, b| a.1.total_cmp(&b.1));
     all.get(all.len() / 2).map_or(0.0, |(_, spare)| whole(*spare))
+}
+
+/// The service's threads of that name, in one window.
+fn group_of<'a>(moment: &Moment<'a>, name: &str) -> Option<&'a Group> {
+    moment.window.subjects.first()?.groups.iter().find(|group| group.name == name)
 }
 
 /// Whole threads that are always there, of what was seen on average.

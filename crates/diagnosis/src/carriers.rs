@@ -55,13 +55,12 @@ pub(crate) fn carriers<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
     })?;
     let used = on_cpu_ns as f64 / 1e9 / seconds / threads;
     // Go runs as many threads as it may use processors, each of which waits for events when it has nothing to run.
-    let is_go = case.about().is_some_and(|subject| subject.is_go);
-    let as_many = is_go && case.cpus() < threads + 0.5;
+    let as_many = case.is_go() && case.cpus() < threads + 0.5;
     (used >= HAD && threads < FEW && !as_many).then(|| Carriers {
         group,
         threads,
         used,
-        loops: !is_go && were_waiting(case, group, threads),
+        loops: !case.is_go() && were_waiting(case, group, threads),
     })
 }
 

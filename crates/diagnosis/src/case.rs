@@ -134,6 +134,11 @@ impl<'a> Case<'a> {
         self.watched.subjects.first()
     }
 
+    /// Whether it is a Go program, whose runtime has a scheduler of its own.
+    pub fn is_go(&self) -> bool {
+        self.about().is_some_and(|subject| subject.is_go)
+    }
+
     /// Its workers in a window, if it has any.
     pub fn workers(&self, subject: &SubjectWindow) -> Option<Workers> {
         Workers::find(subject, self.about(), &self.bystanders)

@@ -97,9 +97,7 @@ impl Carriers<'_> {
         let first = match (loops, held) {
             (true, true) => format!("add processors and processes together: {}", self.more(case)),
             (true, false) => format!("more processes, one for each processor: {}", self.more(case)),
-            (false, _) if case.about().is_some_and(|subject| subject.is_go) => {
-                "raise GOMAXPROCS, up to the number of processors".to_owned()
-            }
+            (false, _) if case.is_go() => "raise GOMAXPROCS, up to the number of processors".to_owned(),
             (false, _) => "have more such threads or processes, up to the number of processors".to_owned(),
         };
         let second = match loops {

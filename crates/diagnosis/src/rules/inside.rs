@@ -317,7 +317,6 @@ impl AtOnce {
     fn explains(self, found: Found, case: &Case<'_>) -> Found {
         let Self { served, each, .. } = self;
         let computes = self.computes(case);
-        let is_go = case.about().is_some_and(|about| about.is_go);
         let load = &case.bad.load;
         let there = |side: &Condition<'_>| {
             let busy = (side.load.answered * each).min(served);
@@ -329,7 +328,7 @@ impl AtOnce {
             ..case.station(Place::Threads.named(name), |side| Some(there(side)))
         };
         let what = match computes {
-            true if is_go => "GOMAXPROCS, or a lock under which it computes",
+            true if case.is_go() => "GOMAXPROCS, or a lock under which it computes",
             true => "threads or processes that compute, or a lock under which they do",
             false if served > 1.0 => "a pool, permits, workers",
             false => "a lock, a single worker",

@@ -24,7 +24,9 @@ export function object<S extends Record<string, Read<unknown>>>(shape: S): Read<
   const fields = Object.entries(shape);
   return (value) => {
     const from = loose(value);
-    return Object.fromEntries(fields.map(([name, read]) => [name, read(from[name])])) as { [K in keyof S]: Of<S[K]> };
+    const filled: Loose = {};
+    for (const [name, read] of fields) filled[name] = read(from[name]);
+    return filled as { [K in keyof S]: Of<S[K]> };
   };
 }
 

@@ -41,7 +41,7 @@ pub struct Text {
 
 impl Piece {
     /// A piece with that meaning.
-    pub fn of(text: impl Into<String>, tone: Tone) -> Self {
+    pub fn of(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: text.into(), tone }
     }
 }
@@ -139,7 +139,7 @@ impl Serialize for Text {
                 .filter(|&letter| !(std::mem::replace(&mut gap, letter == ' ') && letter == ' '))
                 .collect()
         };
-        let pieces = self.pieces.iter().map(|piece| Piece::of(one_blank(&piece.text), piece.tone));
+        let pieces = self.pieces.iter().map(|piece| Piece::of(piece.tone, one_blank(&piece.text)));
         to.collect_seq(pieces.filter(|piece| !piece.text.is_empty()))
     }
 }

@@ -78,7 +78,7 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
         let doubtful = !figure.caveats.is_empty();
         // What is so of all is said above.
         let word =
-            if doubtful && !all_doubtful { Piece::of("doubtful", Tone::Warn) } else { Piece::default() };
+            if doubtful && !all_doubtful { Piece::of(Tone::Warn, "doubtful") } else { Piece::default() };
         // What several in a row have in common is said once.
         let argument = figure.argument.as_ref().filter(|argument| said != Some(*argument));
         let note: Vec<String> = argument.cloned().into_iter().chain(unlike(figure)).collect();
@@ -87,7 +87,7 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
         if is_log && figure.median <= 0.0 {
             // On such an axis it has no place: its value stands there alone.
             let name = if several { format!("{}, {label}", figure.row) } else { figure.row.clone() };
-            rows.push(Row { name, word: Piece::of(value(unit, figure.median), row.word.tone), ..row });
+            rows.push(Row { name, word: Piece::of(row.word.tone, value(unit, figure.median)), ..row });
             continue;
         }
         rows.push(row);

@@ -156,10 +156,10 @@ impl Compared<'_> {
         let side = |placebo, weight| Side { arm: 0, placebo: Some(placebo), weight };
         let note = self.note([Some(format!("{} once more", self.names.arm(0)))]);
         let word = |judged: &Judged| match judged.answer {
-            Answer::Better | Answer::Worse => Piece::of("differs, but should not", Tone::Bad),
+            Answer::Better | Answer::Worse => Piece::of(Tone::Bad, "differs, but should not"),
             // Beside a hypothesis without a difference it would be counted as another one.
-            Answer::NoDifference => Piece::of("as it should be", Tone::Faint),
-            answer => Piece::of(answer_in_full(answer), answer_word(answer).1),
+            Answer::NoDifference => Piece::of(Tone::Faint, "as it should be"),
+            answer => Piece::of(answer_word(answer).1, answer_in_full(answer)),
         };
         let word = judged.map(word).unwrap_or_default();
         Drawn {
@@ -183,7 +183,7 @@ impl Compared<'_> {
             of_two(arm(1.0)).map(|arm| self.names.changes(arm).join(", ")).filter(|said| !said.is_empty());
         let note = self.note([changed, self.names.contrast(asked).or(other), gave]);
         let said =
-            judged.map(|judged| Piece::of(answer_in_full(judged.answer), answer_word(judged.answer).1));
+            judged.map(|judged| Piece::of(answer_word(judged.answer).1, answer_in_full(judged.answer)));
         let word = said.unwrap_or_default();
         Drawn {
             estimate: judged.and_then(|judged| estimate(judged, word.tone)),

@@ -31,18 +31,18 @@ fn facts(finding: &Finding) -> Table {
     let row = |fact: &record::Evidence| -> Vec<Piece> {
         let well = fact.well.map_or("–".to_owned(), |well| amount(well, &fact.unit));
         vec![
-            Piece::of(&fact.text, Tone::Plain),
-            Piece::of(amount(fact.value, &fact.unit), Tone::Strong),
-            Piece::of(well, Tone::Plain),
-            Piece::of(amount(fact.threshold, &fact.unit), Tone::Faint),
+            Piece::of(Tone::Plain, &fact.text),
+            Piece::of(Tone::Strong, amount(fact.value, &fact.unit)),
+            Piece::of(Tone::Plain, well),
+            Piece::of(Tone::Faint, amount(fact.threshold, &fact.unit)),
             Piece::of(
+                Tone::Faint,
                 match fact.windows {
                     0 => "–".to_owned(),
                     count => count.to_string(),
                 },
-                Tone::Faint,
             ),
-            Piece::of(&fact.source, Tone::Faint),
+            Piece::of(Tone::Faint, &fact.source),
         ]
     };
     let mut table = Table::with_text_last(&head).titled(finding.cause.words());

@@ -39,27 +39,27 @@ pub(super) fn section(pages: &Pages) -> Section {
 fn answers(names: &Names<'_>, standing: &Standing) -> Table {
     let head = ["hypothesis", "answer", "ratio", "worth having", "measured", "blocks"];
     let ratio =
-        |judged: &Judged| Piece::of(judged.ratio.as_ref().map(ratio).unwrap_or("–".to_owned()), Tone::Plain);
+        |judged: &Judged| Piece::of(Tone::Plain, judged.ratio.as_ref().map(ratio).unwrap_or("–".to_owned()));
     let hypotheses = rows(names, standing).into_iter().map(|row| {
         let (word, tone) = answer_word(row.judged.answer);
         vec![
-            Piece::of(&row.judged.name, Tone::Strong),
-            Piece::of(word, tone),
+            Piece::of(Tone::Strong, &row.judged.name),
+            Piece::of(tone, word),
             ratio(row.judged),
-            Piece::of(percent(row.asked.effect.0), Tone::Plain),
-            Piece::of(names.measured(row.asked.probe, row.asked.measure), Tone::Plain),
-            Piece::of(row.judged.blocks.to_string(), Tone::Faint),
+            Piece::of(Tone::Plain, percent(row.asked.effect.0)),
+            Piece::of(Tone::Plain, names.measured(row.asked.probe, row.asked.measure)),
+            Piece::of(Tone::Faint, row.judged.blocks.to_string()),
         ]
     });
     let placebos = standing.judged.iter().filter(|judged| judged.hypothesis.is_none()).map(|judged| {
         let (text, tone) = says(judged);
         // The ratio has its own column.
         let word = text.split(", ×").next().unwrap_or_default().to_owned();
-        let none = || Piece::of("", Tone::Plain);
-        let blocks = Piece::of(judged.blocks.to_string(), Tone::Faint);
+        let none = || Piece::of(Tone::Plain, "");
+        let blocks = Piece::of(Tone::Faint, judged.blocks.to_string());
         vec![
-            Piece::of(&judged.name, Tone::Faint),
-            Piece::of(word, tone),
+            Piece::of(Tone::Faint, &judged.name),
+            Piece::of(tone, word),
             ratio(judged),
             none(),
             none(),
@@ -77,7 +77,7 @@ fn sentences(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
     for row in rows(names, standing) {
         let judged = row.judged;
         let named = |text: Text| {
-            let name = Piece::of(format!("{}: ", quoted(&judged.name)), Tone::Strong);
+            let name = Piece::of(Tone::Strong, format!("{}: ", quoted(&judged.name)));
             Text { pieces: std::iter::once(name).chain(text.pieces).collect(), ..Text::default() }
         };
         let contrast = names.contrast(row.asked).map(Text::plain);
@@ -95,7 +95,7 @@ fn arms(names: &Names<'_>) -> Table {
         let changes = names.changes(nth);
         let changes =
             if changes.is_empty() { "the plan as it stands".to_owned() } else { changes.join(", ") };
-        table.row([Piece::of(&arm.name, Tone::Strong), Piece::of(changes, Tone::Plain)]);
+        table.row([Piece::of(Tone::Strong, &arm.name), Piece::of(Tone::Plain, changes)]);
     }
     table
 }
@@ -144,10 +144,10 @@ fn starts(names: &Names<'_>) -> Table {
         let tone = if visit.void.is_some() { Tone::Warn } else { Tone::Plain };
         let gave = visited(names, visit).to_string();
         table.row([
-            Piece::of(visit.number.to_string(), Tone::Plain),
-            Piece::of(block_of(visit), Tone::Plain),
-            Piece::of(format!("{}{placebo}", names.arm(visit.arm)), Tone::Strong),
-            Piece::of(gave, tone),
+            Piece::of(Tone::Plain, visit.number.to_string()),
+            Piece::of(Tone::Plain, block_of(visit)),
+            Piece::of(Tone::Strong, format!("{}{placebo}", names.arm(visit.arm))),
+            Piece::of(tone, gave),
         ]);
         table.runs.push(visit.taken.first().map(|taken| taken.run.0.clone()));
     }

@@ -81,18 +81,18 @@ fn row(trial: &Trial) -> Vec<Piece> {
     let loss = trial.judgement.as_ref().map_or_else(dash, |judgement| Share(judgement.loss).to_string());
     let time = |time: Option<Nanos>| time.map_or_else(dash, |time| time.to_string());
     vec![
-        Piece::of(trial.number.to_string(), Tone::Plain),
-        Piece::of(trial.purpose.name(), Tone::Plain),
-        Piece::of(trial.rate.map_or_else(dash, |rate: Rate| rate.to_string()), Tone::Plain),
+        Piece::of(Tone::Plain, trial.number.to_string()),
+        Piece::of(Tone::Plain, trial.purpose.name()),
+        Piece::of(Tone::Plain, trial.rate.map_or_else(dash, |rate: Rate| rate.to_string())),
         Piece::of(
-            Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100).to_string(),
             Tone::Faint,
+            Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100).to_string(),
         ),
-        Piece::of(state.name(), state.tone()),
-        Piece::of(loss, if state == TrialState::Bad { Tone::Bad } else { Tone::Plain }),
-        Piece::of(time(times.map(|q| q.p50)), Tone::Plain),
-        Piece::of(time(times.map(|q| q.p99)), Tone::Plain),
-        Piece::of(time(times.map(|q| q.max)), Tone::Plain),
-        Piece::of(why(trial).unwrap_or_default(), Tone::Plain),
+        Piece::of(state.tone(), state.name()),
+        Piece::of(if state == TrialState::Bad { Tone::Bad } else { Tone::Plain }, loss),
+        Piece::of(Tone::Plain, time(times.map(|q| q.p50))),
+        Piece::of(Tone::Plain, time(times.map(|q| q.p99))),
+        Piece::of(Tone::Plain, time(times.map(|q| q.max))),
+        Piece::of(Tone::Plain, why(trial).unwrap_or_default()),
     ]
 }
