@@ -14,6 +14,7 @@ mod condition;
 mod found;
 mod freezes;
 mod frozen;
+mod neighbours;
 mod processors;
 mod programs;
 mod recording;
@@ -27,6 +28,7 @@ mod workers;
 
 pub use compiling::Compiling;
 pub use freezes::{Freeze, Freezes, Meanwhile, Stillness, shown, times};
+pub use neighbours::neighbours;
 pub use recording::Recording;
 pub use uneven::uneven;
 

@@ -100,7 +100,7 @@ fn of_grounds(grounds: &mut Grounds, with: With<'_>) {
         Grounds::Held { refused: why, .. } | Grounds::NotAnswered { most: why, .. } => {
             why.iter_mut().for_each(|why| why.each_text(with));
         }
-        // Figures, and names of machines from the plan.
+        // Figures, names of programs, and names of machines from the plan.
         Grounds::Unsent { .. }
         | Grounds::Late { .. }
         | Grounds::Due { .. }
@@ -110,6 +110,7 @@ fn of_grounds(grounds: &mut Grounds, with: With<'_>) {
         | Grounds::Busy { .. }
         | Grounds::Stolen { .. }
         | Grounds::Speeds { .. }
+        | Grounds::Neighbours { .. }
         | Grounds::Slowed { .. }
         | Grounds::Crowded { .. }
         | Grounds::Places { .. }

@@ -244,7 +244,10 @@ impl<'a> Witness<'a> {
         self.recording.came_to(came_to);
         let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
         self.gave_first = diagnosis.cause().filter(|_| diagnosis.place().is_empty());
-        if let Some(caveat) = diagnosis::uneven(&self.recording, came_to) {
+        // A neighbour that is the cause is no caveat.
+        let theirs = diagnosis.cause() != Some(Cause::Neighbour);
+        let neighbours = theirs.then(|| diagnosis::neighbours(&self.recording)).flatten();
+        for caveat in diagnosis::uneven(&self.recording, came_to).into_iter().chain(neighbours) {
             self.event(&Event::Doubt { caveat });
         }
         self.event(&Event::Diagnosed { diagnosis });

@@ -30,7 +30,12 @@ impl Carriers<'_> {
         let service = case.name();
         let is_all = case.about().is_some_and(|subject| subject.name == *name);
         let whose = if is_all { service.to_owned() } else { format!("{service} ({name})") };
+        let busy = |used: f64| (used.min(1.0) * 100.0).round() / 100.0;
         let sentence = match (loops, one) {
+            (true, true) if *used < ONE_THREAD => format!(
+                "All requests pass through one event loop of {whose}, which always wants a processor and has one {} of the time: {more}.",
+                Share(busy(*used))
+            ),
             (true, true) => format!(
                 "All requests pass through one event loop of {whose}, which keeps one processor busy all the time: {more}."
             ),
@@ -53,7 +58,6 @@ impl Carriers<'_> {
         let when_well = |of: &dyn Fn(&Group, f64) -> f64| {
             case.when_well(|side| same(side.service(), name).map_or(0.0, |group| of(group, side.seen())))
         };
-        let busy = |used: f64| (used.min(1.0) * 100.0).round() / 100.0;
         let used_when_well = when_well(&|group, seconds| group.on_cpu_ns as f64 / 1e9 / seconds);
         let station = Station {
             size: Some(threads.round()),

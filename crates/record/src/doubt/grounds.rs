@@ -32,6 +32,9 @@ pub enum Grounds {
     Stolen { share: Share },
     /// How fast the machine was in its slowest and its quickest stretch of a trial's length, of how fast it was in the mean.
     Speeds { slowest: Share, quickest: Share },
+    /// Programs on the target's machine, those with the most first, the processors that all of them used, and how long the target waited for
+    /// one, of the time that it wanted one.
+    Neighbours { names: Vec<String>, used: f64, waited: Share },
     /// What the target did at first and in the end, by a line through what all trials measured, and the requests of all.
     Slowed { first: Rate, last: Rate, due: u64 },
     /// All of them.
@@ -120,6 +123,12 @@ impl Grounds {
                  or a changing clock; what the target holds varies with it, so repeat at a quieter time, or on a machine that is not shared",
                 percent(slowest),
                 percent(quickest)
+            ),
+            Self::Neighbours { names, used, waited } => format!(
+                "other programs on the target's machine ({}) used {used:.1} processors, and the target waited {} of the time for one: it can take \
+                 more without them, so stop them or pin them to other processors, and measure again",
+                names.join(", "),
+                percent(waited)
             ),
             Self::Slowed { first, last, due } => format!(
                 "the target did less from trial to trial: about {first} at first, {last} in the end, after {} requests; what it holds \

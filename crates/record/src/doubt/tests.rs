@@ -72,6 +72,16 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             "the machine itself did the same arithmetic at 84 % to 119 % of its usual speed, from one trial to the next: others on the same host, or a changing clock; what the target holds varies with it, so repeat at a quieter time, or on a machine that is not shared",
         ),
         (
+            Doubt::OthersAtWork,
+            Grounds::Neighbours {
+                names: vec!["rustc".to_owned(), "cc1".to_owned()],
+                used: 1.13,
+                waited: Share(0.194),
+            },
+            r#""neighbours":{"names":["rustc","cc1"],"used":1.13,"waited":0.194}"#,
+            "other programs on the target's machine (rustc, cc1) used 1.1 processors, and the target waited 19 % of the time for one: it can take more without them, so stop them or pin them to other processors, and measure again",
+        ),
+        (
             Doubt::SlowsDown,
             Grounds::Slowed { first: Rate(452.0), last: Rate(331.4), due: 55_000 },
             r#""slowed":{"first":452.0,"last":331.4,"due":55000}"#,

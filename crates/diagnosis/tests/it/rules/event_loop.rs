@@ -170,6 +170,11 @@ fn neighbours_take_nothing_from_a_loop_that_has_its_processor() {
         vec![Listener { address: "127.0.0.1:80".to_owned(), queued: 512, backlog: 511 }];
     let diagnosis = judged(service("node", "node server.js", 2.0), well(), node);
     expect(&diagnosis, Cause::Neighbour);
+    // What it lacks is not told as what it has.
+    let shared = judged(about(), well(), uvicorn(0.81, 1.0, 0.19));
+    expect(&shared, Cause::Cpu);
+    let sentence = "always wants a processor and has one 81 % of the time";
+    assert!(shared.sentences[0].contains(sentence), "{:?}", shared.sentences);
     // One that has it for two thirds of the time lacks the rest.
     expect(&judged(about(), well(), uvicorn(0.65, 1.0, 0.34)), Cause::Neighbour);
 }

@@ -136,7 +136,13 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
     }
     let more = minutes(4.0 * view.loaded().as_secs_f64());
     // Which part of it is the target's own nobody knows.
-    let too = if view.doubts(&Doubt::UnevenMachine) { ", and so does the machine's own speed" } else { "" };
+    let too = if view.doubts(&Doubt::OthersAtWork) {
+        ", for others use its processors"
+    } else if view.doubts(&Doubt::UnevenMachine) {
+        ", and so does the machine's own speed"
+    } else {
+        ""
+    };
     format!(
         "its capacity varies{too}, so the limit is {known}; halving that takes four times as long: --budget {more}"
     )

@@ -1,0 +1,59 @@
+//! Whether others on the target's machine had processors that it waited for, where they took too little to be the cause of its limit.
+
+use crate::Recording;
+use crate::carriers::restless;
+use crate::condition::{cpu, runnable};
+use crate::processors::{host_cpus, machine_full};
+use crate::recording::Trial;
+use record::watch::Window;
+use record::{Caveat, Doubt, Grounds, Purpose};
+use std::collections::BTreeMap;
+use units::Share;
+
+/// Who waits for less than this share of the time in which it wants a processor would hardly do more if it had it.
+const WAITED: f64 = 0.08;
+/// Others had at least this share of what it waited for.
+const THEIRS: f64 = 0.5;
+/// So many are named.
+const NAMED: usize = 3;
+
+/// What others took from it in the trials that were too much for it.
+pub fn neighbours(recording: &Recording) -> Option<Caveat> {
+    recording.places().into_iter().find_map(|place| {
+        let tells = |purpose| matches!(purpose, Purpose::Measure | Purpose::Confirm | Purpose::Load);
+        let bad = |trial: &&Trial| tells(trial.purpose) && trial.end.as_ref().is_some_and(|end| !end.good);
+        let trials = recording.trials.iter().filter(bad).filter_map(|trial| trial.at(place));
+        let windows: Vec<&Window> = trials.flat_map(|seen| &seen.windows).collect();
+        let all = Window::merged(windows.iter().copied());
+        let (host, service) = (all.host.as_ref()?, all.subjects.first()?);
+        let allowed = recording.watched.get(place)?.subjects.first()?.cpus;
+        // Where it may use all processors, and some are idle, nobody takes them; where it has some of its own, it is never idle there.
+        let never_idle =
+            service.groups.iter().any(|group| restless(group, all.length().as_secs_f64()).is_some());
+        let has_none = machine_full(&all) || allowed < host_cpus(&all) && never_idle;
+        let used = cpu(service, all.length());
+        let waited = runnable(service, all.length()).min(allowed - used);
+        let theirs = host.neighbours_cpu_ns as f64 / all.length().0.max(1) as f64;
+        let matters = has_none && waited >= WAITED * (used + waited) && theirs >= THEIRS * waited;
+        let grounds = Grounds::Neighbours {
+            names: names(&windows),
+            used: theirs,
+            waited: Share(waited / (used + waited)),
+        };
+        matters.then(|| Caveat::on(Doubt::OthersAtWork, grounds))
+    })
+}
+
+/// Programs by the processor time of all their processes: a compiler is begun for each file anew.
+fn names(windows: &[&Window]) -> Vec<String> {
+    let mut by_name = BTreeMap::new();
+    for neighbour in
+        windows.iter().filter_map(|window| window.host.as_ref()).flat_map(|host| &host.neighbours)
+    {
+        *by_name.entry(&neighbour.name).or_insert(0) += neighbour.cpu_ns;
+    }
+    let mut names: Vec<(&String, u64)> = by_name.into_iter().collect();
+    names.sort_by_key(|(_, cpu)| std::cmp::Reverse(*cpu));
+    let most = names.first().map_or(0, |(_, cpu)| *cpu);
+    names.iter().take(NAMED).filter(|(_, cpu)| 10 * cpu >= most).map(|(name, _)| (*name).clone()).collect()
+}
