@@ -11,8 +11,10 @@ pub(crate) const ONE_THREAD: f64 = 0.9;
 
 /// More such threads are a pool.
 const FEW: f64 = 4.5;
-/// They do this share of what the service does.
+/// They do this share of what the service does,
 const MOST: f64 = 0.8;
+/// or this one, if it is known that all requests pass through them: collectors and compilers do the rest.
+const MOST_OF_LOOP: f64 = 0.5;
 /// A thread that had a processor for less of its time lacks one.
 pub(crate) const HAD: f64 = 0.6;
 
@@ -27,9 +29,13 @@ pub(crate) struct Carriers<'a> {
     pub loops: bool,
 }
 
-/// Those threads of a group that have no rest, if they do nearly all of its work: how many, and their
-/// processor time. Where nobody looked for such it is all of the group or nobody.
+/// Those threads of a group that have no rest, if they do nearly all of its work: how many, and their processor time.
 pub(crate) fn restless(group: &Group, seconds: f64) -> Option<(f64, u64)> {
+    never_at_rest(group, seconds, MOST)
+}
+
+/// The same, if they do so much of its work. Where nobody looked for such it is all of the group or nobody.
+fn never_at_rest(group: &Group, seconds: f64, most: f64) -> Option<(f64, u64)> {
     let (threads, on_cpu_ns) = match group.full {
         Some(full) => (full.threads, full.on_cpu_ns),
         None => {
@@ -38,8 +44,8 @@ pub(crate) fn restless(group: &Group, seconds: f64) -> Option<(f64, u64)> {
             (if all { group.threads } else { 0.0 }, group.on_cpu_ns)
         }
     };
-    let most = on_cpu_ns as f64 >= MOST * group.on_cpu_ns as f64;
-    (threads >= ONE_THREAD && most && seconds > 0.0).then_some((threads, on_cpu_ns))
+    let enough = on_cpu_ns as f64 >= most * group.on_cpu_ns as f64;
+    (threads >= ONE_THREAD && enough && seconds > 0.0).then_some((threads, on_cpu_ns))
 }
 
 /// Threads that carry the whole service.
@@ -47,11 +53,13 @@ pub(crate) fn carriers<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
     if case.about().is_some_and(|subject| subject.java.is_some()) {
         return None;
     }
-    let seconds = case.bad.seen();
+    let (seconds, is_loop) =
+        (case.bad.seen(), case.about().and_then(program).is_some_and(|known| known.loops));
+    let most = if is_loop { MOST_OF_LOOP } else { MOST };
     let all: u64 = case.bad.service().groups.iter().map(|group| group.on_cpu_ns).sum();
     let (group, threads, on_cpu_ns) = case.bad.service().groups.iter().find_map(|group| {
-        let (threads, on_cpu_ns) = restless(group, seconds)?;
-        (on_cpu_ns as f64 >= MOST * all as f64).then_some((group, threads, on_cpu_ns))
+        let (threads, on_cpu_ns) = never_at_rest(group, seconds, most)?;
+        (on_cpu_ns as f64 >= most * all as f64).then_some((group, threads, on_cpu_ns))
     })?;
     let used = on_cpu_ns as f64 / 1e9 / seconds / threads;
     // Go runs as many threads as it may use processors, each of which waits for events when it has nothing to run.
@@ -64,9 +72,10 @@ pub(crate) fn carriers<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
     })
 }
 
-/// The same, where it has more processors than they can use.
+/// The same, where it has more processors than they can use; or as few as it has event loops, and they or other threads of its own fill these.
 pub(crate) fn few<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
-    carriers(case).filter(|_| case.cpu() < FULL * case.cpus())
+    let fills = case.cpu() >= FULL * case.cpus();
+    carriers(case).filter(|carriers| !fills || carriers.loops && carriers.threads < case.cpus() + 0.5)
 }
 
 /// Whether they waited for nothing but events where the service was well.

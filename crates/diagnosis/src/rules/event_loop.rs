@@ -83,6 +83,11 @@ impl Carriers<'_> {
             let text = format!("{} of {} processors are idle meanwhile", number(idle), number(host));
             found = found.fact(text).seen(idle, 0.0, "processors", source::HOST);
         }
+        let others = case.cpu() - used * threads;
+        if others >= 0.05 * case.cpus() {
+            let text = format!("its other threads use {}", count(others, "processor"));
+            found = found.fact(text).seen(others, 0.0, "processors", source::SCHEDSTAT);
+        }
         let there = of(group, &Wait::Events);
         let before = when_well(&|group, _| of(group, &Wait::Events));
         if *loops && before.is_some_and(|before| before >= there + 0.1 * threads) {

@@ -206,11 +206,7 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
     for group in waiting.into_iter().chain(by_group(&case.bad)).chain(switching(case)) {
         found = found.evidence(group);
     }
-    // More processors are of no use to a loop that cannot use them.
-    let alone = carriers(case).filter(|carriers| carriers.loops && carriers.threads < cpus + 0.5);
-    let more = if let Some(carriers) = alone {
-        format!("add processors and processes together: {}", carriers.more(case))
-    } else if sharing {
+    let more = if sharing {
         format!(
             "give torment a machine of its own first: it used {} of the {} processors",
             number(own),

@@ -125,6 +125,34 @@ fn a_loop_with_one_processor_needs_both() {
     }
 }
 
+/// Next.js and npm's http-server: "twice the processors: 13,600/s" was expected of a loop that can use one, for V8's collector took a fifth of that.
+#[test]
+fn a_loop_whose_collector_works_beside_it_is_still_one() {
+    let node = |main: f64, full: f64, others: f64| {
+        let server = threads("http-server", main, full, &[(Wait::Events, 1.0 - full), (Wait::Running, full)]);
+        let mut collector = workers(others, 0.4, &[(futex(None), 3.0), (Wait::Running, 1.0)]);
+        collector.name = "node".to_owned();
+        second(vec![server, collector])
+    };
+    let about = service("node", "node node_modules/.bin/http-server", 1.0);
+    let diagnosis = judged(about, node(0.6, 0.0, 0.2), node(0.76, 1.0, 0.24));
+    expect(&diagnosis, Cause::Cpu);
+    let says =
+        "one event loop of node (http-server), which always wants a processor and has one 76 % of the time";
+    assert!(diagnosis.sentences[0].contains(says), "{:?}", diagnosis.sentences);
+    assert!(
+        diagnosis.next[0].starts_with("add processors and processes together: node:cluster"),
+        "{:?}",
+        diagnosis.next
+    );
+    let facts = diagnosis.findings[0].evidence.iter().map(|fact| fact.text.as_str());
+    assert!(
+        facts.clone().any(|fact| fact == "its other threads use 0.24 processors"),
+        "{:?}",
+        facts.collect::<Vec<_>>()
+    );
+}
+
 /// Two nginx workers on four processors; one of two leaves room.
 #[test]
 fn several_loops_are_counted_and_one_that_rests_is_none() {
