@@ -5,6 +5,7 @@
 //! service talks to (`behind`), and orders what they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
 //! what was recorded, so that a better one can judge an old run anew.
 
+mod afterwards;
 mod behind;
 mod bystanders;
 mod carriers;
@@ -26,6 +27,7 @@ mod way;
 mod words;
 mod workers;
 
+pub use afterwards::works_on;
 pub use compiling::Compiling;
 pub use freezes::{Freeze, Freezes, Meanwhile, Stillness, shown, times};
 pub use neighbours::neighbours;

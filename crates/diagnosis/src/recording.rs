@@ -168,9 +168,9 @@ impl Recording {
                 }
             }
             Event::Observed { trial, place, window } => {
-                // A warm-up and a look at whether the target is back are not judged.
-                let judged = |trial: &&mut Trial| trial.purpose.is_judged();
-                if let Some(trial) = self.trial(*trial).filter(judged) {
+                // A target that warms up is another one.
+                let warm = |trial: &&mut Trial| trial.purpose != Purpose::WarmUp;
+                if let Some(trial) = self.trial(*trial).filter(warm) {
                     keep(&mut trial.seen.entry(place.clone()).or_default().windows, (**window).clone());
                 }
             }

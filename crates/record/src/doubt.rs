@@ -30,6 +30,8 @@ named! {
         UnevenMachine = "uneven-machine",
         /// The target did less from trial to trial.
         SlowsDown = "slows-down",
+        /// The target was busy long after a load: it puts off work, which a longer load has to wait for.
+        WorksOn = "works-on",
         /// The schedule was not kept.
         OffPlan = "off-plan",
         /// Arrivals outstanding are not rate × mean response time.

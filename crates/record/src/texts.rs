@@ -112,6 +112,7 @@ fn of_grounds(grounds: &mut Grounds, with: With<'_>) {
         | Grounds::Speeds { .. }
         | Grounds::Neighbours { .. }
         | Grounds::Slowed { .. }
+        | Grounds::WorkedOn { .. }
         | Grounds::Crowded { .. }
         | Grounds::Places { .. }
         | Grounds::Answers { .. }

@@ -247,7 +247,8 @@ impl<'a> Witness<'a> {
         // A neighbour that is the cause is no caveat.
         let theirs = diagnosis.cause() != Some(Cause::Neighbour);
         let neighbours = theirs.then(|| diagnosis::neighbours(&self.recording)).flatten();
-        for caveat in diagnosis::uneven(&self.recording, came_to).into_iter().chain(neighbours) {
+        let uneven = diagnosis::uneven(&self.recording, came_to);
+        for caveat in uneven.into_iter().chain(neighbours).chain(diagnosis::works_on(&self.recording)) {
             self.event(&Event::Doubt { caveat });
         }
         self.event(&Event::Diagnosed { diagnosis });

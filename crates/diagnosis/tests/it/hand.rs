@@ -60,6 +60,7 @@ pub fn second(groups: Vec<Group>) -> Window {
 /// A load of some seconds: what was offered, answered, outstanding, and what was seen.
 #[derive(Clone)]
 pub struct Load {
+    pub purpose: Purpose,
     pub rate: f64,
     pub answered: f64,
     pub outstanding: f64,
@@ -78,6 +79,7 @@ pub struct Load {
 pub fn load(rate: f64, answered: f64, outstanding: f64, response_ms: u64, window: Window) -> Load {
     let good = answered >= 0.99 * rate;
     Load {
+        purpose: Purpose::Measure,
         rate,
         answered,
         outstanding,
@@ -167,7 +169,7 @@ pub fn recorded_at(costs: Option<Costs>, places: Vec<Seen>, loads: Vec<Load>) ->
         let rate = Rate(load.rate);
         recording.fold(&Event::TrialStarted {
             trial: number,
-            purpose: Purpose::Measure,
+            purpose: load.purpose,
             rate: Some(rate),
             duration: Some(Nanos::from_secs(5)),
             at_unix_ms: 0,
@@ -216,7 +218,7 @@ pub fn recorded_at(costs: Option<Costs>, places: Vec<Seen>, loads: Vec<Load>) ->
         recording.fold(&Event::TrialDone {
             trial: number,
             result: Box::new(TrialResult {
-                purpose: Purpose::Measure,
+                purpose: load.purpose,
                 rate,
                 planned: Nanos::from_secs(5),
                 loaded,

@@ -1,5 +1,6 @@
 //! Rules, and what they make of recordings.
 
+mod afterwards;
 mod hand;
 mod neighbours;
 mod places;

@@ -37,6 +37,8 @@ pub enum Grounds {
     Neighbours { names: Vec<String>, used: f64, waited: Share },
     /// What the target did at first and in the end, by a line through what all trials measured, and the requests of all.
     Slowed { first: Rate, last: Rate, due: u64 },
+    /// The load after which it went on for so long, at least, on so many processors.
+    WorkedOn { after: Rate, lasted: Nanos, used: f64 },
     /// All of them.
     Crowded { connections: u64 },
     /// Connections that the target serves at a time.
@@ -134,6 +136,10 @@ impl Grounds {
                 "the target did less from trial to trial: about {first} at first, {last} in the end, after {} requests; what it holds \
                  depends on how long it has run, so look for what grows in it: memory, a table, a queue",
                 grouped(*due)
+            ),
+            Self::WorkedOn { after, lasted, used } => format!(
+                "the target kept {used:.1} processors busy for {lasted} after a load of {after}, though hardly anything was asked of it then: it puts \
+                 off work that its answers do not wait for, and holds for longer less than in a trial; measure with a longer one (--trial 60s)"
             ),
             // Whether more of them or fewer would help is for the diagnosis to say.
             Self::Crowded { connections } => format!(

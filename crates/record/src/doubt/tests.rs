@@ -88,6 +88,12 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             "the target did less from trial to trial: about 452/s at first, 331/s in the end, after 55,000 requests; what it holds depends on how long it has run, so look for what grows in it: memory, a table, a queue",
         ),
         (
+            Doubt::WorksOn,
+            Grounds::WorkedOn { after: Rate(15_810.0), lasted: Nanos::from_secs(21), used: 0.87 },
+            r#""worked_on":{"after":15810.0,"lasted":21000000000,"used":0.87}"#,
+            "the target kept 0.9 processors busy for 21 s after a load of 15,810/s, though hardly anything was asked of it then: it puts off work that its answers do not wait for, and holds for longer less than in a trial; measure with a longer one (--trial 60s)",
+        ),
+        (
             Doubt::ClosesUnannounced,
             Grounds::Answers { answers: 1 },
             r#""answers":{"answers":1}"#,

@@ -1,0 +1,40 @@
+//! A target that is at work after a load.
+
+use crate::hand::*;
+use record::watch::{Wait, Watched};
+use record::{Caveat, Doubt, Grounds, Purpose};
+use torment_diagnosis::works_on;
+use units::{Nanos, Rate};
+
+/// What is said of a target that uses so many processors in looks of five seconds each, after an overload.
+fn said(watched: Watched, looks: &[f64]) -> Option<Caveat> {
+    let window = |used: f64| second(vec![workers(used, 0.0, &[(Wait::Running, used)])]);
+    let look = |used: &f64| Load { purpose: Purpose::Recovery, ..load(20.0, 20.0, 0.1, 5, window(*used)) };
+    let overload = load(15_810.0, 15_000.0, 3000.0, 900, window(0.95));
+    let again = load(7_000.0, 7_000.0, 3.0, 1, window(0.9));
+    let after = looks.iter().map(look);
+    works_on(&recorded(None, watched, std::iter::once(overload).chain(after).chain([again]).collect()))
+}
+
+fn other_than_java() -> Watched {
+    let mut watched = watched();
+    watched.subjects[0].java = None;
+    watched
+}
+
+/// PocketBase wrote its log for half a minute after 10 s at 15,810/s, and "holds" that much; 7,500 were what it can do.
+#[test]
+fn who_works_on_puts_off_work() {
+    let caveat = said(other_than_java(), &[0.9, 0.84, 0.02, 0.9]).expect("it was at work");
+    assert_eq!(caveat.doubt, Doubt::WorksOn);
+    let Some(Grounds::WorkedOn { after, lasted, used }) = caveat.grounds else { panic!("{caveat:?}") };
+    assert_eq!((after, lasted), (Rate(15_810.0), Nanos::from_secs(10)), "it was at rest in the third look");
+    assert!((used - 0.87).abs() < 1e-6, "{used}");
+}
+
+#[test]
+fn who_is_at_rest_or_compiles_does_not() {
+    assert_eq!(said(other_than_java(), &[0.02, 0.9, 0.9]), None, "it rested first");
+    assert_eq!(said(other_than_java(), &[]), None);
+    assert_eq!(said(watched(), &[0.9, 0.9]), None, "a Java virtual machine");
+}
