@@ -29,7 +29,9 @@ impl Carriers<'_> {
         };
         let service = case.name();
         let is_all = case.about().is_some_and(|subject| subject.name == *name);
-        let whose = if is_all { service.to_owned() } else { format!("{service} ({name})") };
+        // Next.js says its version behind its name, and the kernel cuts that off.
+        let shown = name.split(" (").next().unwrap_or(name);
+        let whose = if is_all { service.to_owned() } else { format!("{service} ({shown})") };
         let busy = |used: f64| (used.min(1.0) * 100.0).round() / 100.0;
         let sentence = match (loops, one) {
             (true, true) if *used < ONE_THREAD => format!(
@@ -65,17 +67,17 @@ impl Carriers<'_> {
                 .zip(case.well.as_ref())
                 .map(|(used, well)| way::used(used, None, &well.load)),
             degraded: Some(way::used(used * threads, None, &case.bad.load)),
-            ..Place::Threads.named(format!("{some} ({name})"))
+            ..Place::Threads.named(format!("{some} ({shown})"))
         };
         let mut found = Found::new(Cause::Cpu)
             .says(sentence)
-            .margin(*used, HAD, ONE_THREAD)
+            .margin(used.max(case.cpu() / case.cpus()), HAD, ONE_THREAD)
             .holding(case, |window| {
                 let seconds = window.length().as_secs_f64();
                 window.subjects.first().is_some_and(|s| restless_there(s, seconds) >= 0.9 * threads.round())
             })
             .sources(2)
-            .fact(format!("{name}: {some} busy {} of the time", Share(busy(*used))))
+            .fact(format!("{shown}: {some} busy {} of the time", Share(busy(*used))))
             .seen(*used, ONE_THREAD, "share", source::SCHEDSTAT)
             .well(used_when_well.map(|used| busy(used / threads)));
         let host = host_cpus(&case.bad.all);

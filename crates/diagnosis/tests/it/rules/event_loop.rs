@@ -129,7 +129,8 @@ fn a_loop_with_one_processor_needs_both() {
 #[test]
 fn a_loop_whose_collector_works_beside_it_is_still_one() {
     let node = |main: f64, full: f64, others: f64| {
-        let server = threads("http-server", main, full, &[(Wait::Events, 1.0 - full), (Wait::Running, full)]);
+        let server =
+            threads("http-server (vN", main, full, &[(Wait::Events, 1.0 - full), (Wait::Running, full)]);
         let mut collector = workers(others, 0.4, &[(futex(None), 3.0), (Wait::Running, 1.0)]);
         collector.name = "node".to_owned();
         second(vec![server, collector])
