@@ -93,8 +93,11 @@ pub(crate) fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Ari
     if used < 0.05 || !cost.is_finite() || available / cost < COLD * case.bad.load.answered {
         return None;
     }
+    let available_is = factor(available);
+    let what =
+        if available_is == "1" { what.replacen("processors", "processor", 1) } else { what.to_owned() };
     Some(Arithmetic {
-        formula: format!("{} {what} / {} of processor time a request", factor(available), time(cost)),
+        formula: format!("{available_is} {what} / {} of processor time a request", time(cost)),
         ceiling: Rate(available / cost),
         measured: Rate(case.bad.load.answered),
     })

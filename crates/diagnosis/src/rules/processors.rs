@@ -265,9 +265,9 @@ fn by_group(side: &Condition<'_>) -> Vec<record::Evidence> {
         .filter(|group| used(group.on_cpu_ns) >= 0.05)
         .map(|group| {
             let text = format!(
-                "threads {}: {} processors, {} waiting for one",
+                "threads {}: {}, {} waiting for one",
                 group.name,
-                number(used(group.on_cpu_ns)),
+                count(used(group.on_cpu_ns), "processor"),
                 number(used(group.run_delay_ns))
             );
             fact(text).seen(used(group.on_cpu_ns), 0.0, "processors", source::SCHEDSTAT)
