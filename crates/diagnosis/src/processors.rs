@@ -12,6 +12,8 @@ pub(crate) const FULL: f64 = 0.85;
 /// Who uses this share of what it may use has none left, though no thread is ready: a runtime with a scheduler of its own, such as Go's, has as
 /// many threads as processors, and lines up the work by itself.
 pub(crate) const EXHAUSTED: f64 = 0.95;
+/// Or this share, if threads that are ready would use the rest: between two of them a processor is idle for moments.
+pub(crate) const NEARLY: f64 = 0.9;
 /// A machine is full with no more than this share idle.
 pub(crate) const HOST_IDLE: f64 = 0.07;
 /// Threads that are ready for a processor from which on they wait for one.

@@ -8,8 +8,8 @@ use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Figures, Found, fact, source};
 use crate::processors::{
-    EXHAUSTED, FULL, HOST_IDLE, LINED_UP, THROTTLED, by_cost, crowded_out, fewer_connections, host_cpus,
-    idle, machine_full, then_the_machine,
+    EXHAUSTED, FULL, HOST_IDLE, LINED_UP, NEARLY, THROTTLED, by_cost, crowded_out, fewer_connections,
+    host_cpus, idle, machine_full, then_the_machine,
 };
 use crate::way::used as used_there;
 use crate::words::{count, number};
@@ -125,6 +125,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
         .or_else(|| all_of_them(case, FULL, LINED_UP))
         .or_else(|| carriers(case).map(found))
         .or_else(|| all_of_them(case, EXHAUSTED, 0.0))
+        .or_else(|| all_of_them(case, NEARLY, case.cpus() - case.cpu()))
 }
 
 /// All that it may use is in use, this share of it, while so many threads at least are ready for more.

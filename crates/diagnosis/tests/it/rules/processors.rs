@@ -73,14 +73,14 @@ fn a_runtime_that_queues_by_itself() {
     let threads = |on_cpu, ready| {
         workers(on_cpu, ready, &[(futex(None), 3.0), (Wait::Running, on_cpu), (Wait::Sleep, 1.0)])
     };
-    let judged = |on_cpu| {
+    let judged = |on_cpu, ready| {
         let mut watched = watched();
         watched.subjects[0].cpus = 1.0;
         let well = load(10_000.0, 10_000.0, 1.2, 1, second(vec![threads(0.5, 0.3)]));
-        let bad = load(42_000.0, 38_000.0, 7000.0, 400, second(vec![threads(on_cpu, 0.06)]));
+        let bad = load(42_000.0, 38_000.0, 7000.0, 400, second(vec![threads(on_cpu, ready)]));
         judge(watched, vec![well, Load { connections: 7000, ..bad }])
     };
-    let diagnosis = judged(0.98);
+    let diagnosis = judged(0.98, 0.06);
     expect(&diagnosis, Cause::Cpu);
     assert!(
         diagnosis.sentences[0].contains("uses 0.98 of 1, and queues the rest by itself"),
@@ -88,7 +88,9 @@ fn a_runtime_that_queues_by_itself() {
     );
     let fewer = diagnosis.next.iter().any(|next| next.contains("--max-connections 64; this load had 7,000"));
     assert!(fewer, "thousands of connections are work of their own: {diagnosis:#?}");
-    assert_ne!(judged(0.9).cause(), Some(Cause::Cpu), "a tenth of it is left");
+    assert_ne!(judged(0.9, 0.06).cause(), Some(Cause::Cpu), "a tenth of it is left");
+    // PocketBase: "what gave first is unknown".
+    expect(&judged(0.94, 0.22), Cause::Cpu);
 }
 
 /// Caddy beside torment on two processors: of Go's threads two at most run or are ready to, and those that have nothing to do were said to wait for one of
