@@ -5,34 +5,30 @@
 //! service talks to (`behind`), and orders what they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
 //! what was recorded, so that a better one can judge an old run anew.
 
-mod afterwards;
 mod behind;
 mod bystanders;
 mod carriers;
 mod case;
+mod caveats;
 mod compiling;
 mod condition;
 mod found;
 mod freezes;
 mod frozen;
-mod neighbours;
 mod processors;
 mod programs;
 mod recording;
 mod rules;
 mod steps;
-mod uneven;
 mod verdict;
 mod way;
 mod words;
 mod workers;
 
-pub use afterwards::works_on;
+pub use caveats::caveats;
 pub use compiling::Compiling;
 pub use freezes::{Freeze, Freezes, Meanwhile, Stillness, shown, times};
-pub use neighbours::neighbours;
 pub use recording::Recording;
-pub use uneven::uneven;
 
 use behind::Behind;
 use case::Case;

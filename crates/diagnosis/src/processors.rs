@@ -66,6 +66,23 @@ pub(crate) fn then_the_machine(case: &Case<'_>, wanted: f64) -> String {
     }
 }
 
+/// torment that uses more than this share of a machine takes from who shares it.
+const CROWDS: f64 = 0.15;
+
+/// The processors that torment uses, if it takes them from a service on the same machine, and others do not take more.
+pub(crate) fn crowding(case: &Case<'_>) -> Option<f64> {
+    let all = &case.bad.all;
+    let (own, host) = (case.bad.per_second(all.own.cpu_ns) / 1e9, all.host.as_ref()?);
+    let others = case.bad.per_second(host.neighbours_cpu_ns) / 1e9;
+    (own > CROWDS * host_cpus(all) && own >= others && machine_full(all)).then_some(own)
+}
+
+/// What to do about that.
+pub(crate) fn alone(case: &Case<'_>, own: f64) -> String {
+    let (own, all) = (number(own), number(host_cpus(&case.bad.all)));
+    format!("give torment a machine of its own first: it used {own} of the {all} processors")
+}
+
 /// From so many connections on, and so many times those that were enough when it was well, their number is work of its own.
 const MANY: f64 = 1000.0;
 const MANIFOLD: f64 = 10.0;

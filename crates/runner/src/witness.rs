@@ -244,11 +244,7 @@ impl<'a> Witness<'a> {
         self.recording.came_to(came_to);
         let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
         self.gave_first = diagnosis.cause().filter(|_| diagnosis.place().is_empty());
-        // A neighbour that is the cause is no caveat.
-        let theirs = diagnosis.cause() != Some(Cause::Neighbour);
-        let neighbours = theirs.then(|| diagnosis::neighbours(&self.recording)).flatten();
-        let uneven = diagnosis::uneven(&self.recording, came_to);
-        for caveat in uneven.into_iter().chain(neighbours).chain(diagnosis::works_on(&self.recording)) {
+        for caveat in diagnosis::caveats(&self.recording, came_to, diagnosis.cause()) {
             self.event(&Event::Doubt { caveat });
         }
         self.event(&Event::Diagnosed { diagnosis });

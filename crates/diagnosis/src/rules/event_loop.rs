@@ -3,7 +3,9 @@
 use crate::carriers::{Carriers, HAD, ONE_THREAD, of, restless};
 use crate::case::Case;
 use crate::found::{Figures, Found, source};
-use crate::processors::{by_cost, fewer_connections, host_cpus, idle, then_the_machine};
+use crate::processors::{
+    FULL, alone, by_cost, crowding, fewer_connections, host_cpus, idle, machine_full, then_the_machine,
+};
 use crate::way;
 use crate::words::{count, number};
 use record::watch::{Group, SubjectWindow, Wait};
@@ -14,6 +16,11 @@ fn same<'s>(subject: &'s SubjectWindow, name: &str) -> Option<&'s Group> {
     subject.groups.iter().find(|group| group.name == name)
 }
 
+/// To whole percent.
+fn busy(used: f64) -> f64 {
+    (used.min(1.0) * 100.0).round() / 100.0
+}
+
 impl Carriers<'_> {
     pub fn found(&self, case: &Case<'_>) -> Found {
         let Self { group, threads, used, loops } = self;
@@ -22,35 +29,12 @@ impl Carriers<'_> {
         let some = count(threads.round(), if *loops { "event loop" } else { "thread" });
         // More of them need something to run on.
         let held = case.cpus() < threads + 0.5;
-        let more = if held {
-            "it needs more processors, and one process for each"
-        } else {
-            "it needs more processes, not more threads"
-        };
         let service = case.name();
         let is_all = case.about().is_some_and(|subject| subject.name == *name);
         // Next.js says its version behind its name, and the kernel cuts that off.
         let shown = name.split(" (").next().unwrap_or(name);
         let whose = if is_all { service.to_owned() } else { format!("{service} ({shown})") };
-        let busy = |used: f64| (used.min(1.0) * 100.0).round() / 100.0;
-        let sentence = match (loops, one) {
-            (true, true) if *used < ONE_THREAD => format!(
-                "All requests pass through one event loop of {whose}, which always wants a processor and has one {} of the time: {more}.",
-                Share(busy(*used))
-            ),
-            (true, true) => format!(
-                "All requests pass through one event loop of {whose}, which keeps one processor busy all the time: {more}."
-            ),
-            (true, false) => {
-                format!(
-                    "All requests pass through {some} of {whose}, each of which keeps a processor busy all the time: {more}."
-                )
-            }
-            (false, _) => format!(
-                "All requests pass through {some} of {whose}, and {} running all the time.",
-                if one { "it is" } else { "they are" }
-            ),
-        };
+        let sentence = self.sentence(case, &whose, held);
         // Another one finds the processors that are idle now.
         let idle = idle(&case.bad.all);
         let gain = if held { 2.0 } else { ((threads + idle) / threads).clamp(1.0, 2.0) };
@@ -69,9 +53,12 @@ impl Carriers<'_> {
             degraded: Some(way::used(used * threads, None, &case.bad.load)),
             ..Place::Threads.named(format!("{some} ({shown})"))
         };
+        // Who never rests lacks the rest, whoever has it.
+        let full = machine_full(&case.bad.all) || case.cpu() >= FULL * case.cpus();
+        let had = if full { 1.0 } else { *used };
         let mut found = Found::new(Cause::Cpu)
             .says(sentence)
-            .margin(used.max(case.cpu() / case.cpus()), HAD, ONE_THREAD)
+            .margin(had, HAD, ONE_THREAD)
             .holding(case, |window| {
                 let seconds = window.length().as_secs_f64();
                 window.subjects.first().is_some_and(|s| restless_there(s, seconds) >= 0.9 * threads.round())
@@ -118,7 +105,9 @@ impl Carriers<'_> {
             false => "or make a request cheaper: torment profile PID shows which code takes the time",
         };
         let [thing, things] = if *loops { ["process", "processes"] } else { ["such thread", "such threads"] };
+        let alone = crowding(case).filter(|_| *used < ONE_THREAD).map(|own| alone(case, own));
         found
+            .nexts(alone)
             .next(first)
             .next(second)
             .nexts(fewer_connections(case))
@@ -132,5 +121,33 @@ impl Carriers<'_> {
                 then_the_machine(case, if held { 2.0 * threads } else { gain * threads }),
             )
             .unless("the thread is idle part of the time in a run that is just as slow")
+    }
+
+    /// What `whose` threads do all the time, and what helps; if they are `held` to as many processors as there are of them, nothing but more of these.
+    fn sentence(&self, case: &Case<'_>, whose: &str, held: bool) -> String {
+        let Self { threads, used, loops, .. } = self;
+        let one = *threads < 1.5;
+        let who = match (loops, one) {
+            (true, true) => "one event loop".to_owned(),
+            (true, false) => count(threads.round(), "event loop"),
+            (false, _) => count(threads.round(), "thread"),
+        };
+        let which = if one { "which" } else { "each of which" };
+        let does = match (loops, one) {
+            _ if *used < ONE_THREAD => {
+                let beside = crowding(case).map(|own| format!(", while torment uses {}", number(own)));
+                let beside = beside.unwrap_or_default();
+                format!("always wants a processor and has one {} of the time{beside}", Share(busy(*used)))
+            }
+            (true, true) => "keeps one processor busy all the time".to_owned(),
+            (true, false) => "keeps a processor busy all the time".to_owned(),
+            (false, _) => "is running all the time".to_owned(),
+        };
+        let needs = match (loops, held) {
+            (true, true) => ": it needs more processors, and one process for each",
+            (true, false) => ": it needs more processes, not more threads",
+            (false, _) => "",
+        };
+        format!("All requests pass through {who} of {whose}, {which} {does}{needs}.")
     }
 }

@@ -8,8 +8,8 @@ use crate::case::Case;
 use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
 use crate::found::{Figures, Found, fact, source};
 use crate::processors::{
-    EXHAUSTED, FULL, HOST_IDLE, LINED_UP, NEARLY, THROTTLED, by_cost, crowded_out, fewer_connections,
-    host_cpus, idle, machine_full, then_the_machine,
+    EXHAUSTED, FULL, HOST_IDLE, LINED_UP, NEARLY, THROTTLED, alone, by_cost, crowded_out, crowding,
+    fewer_connections, host_cpus, idle, machine_full, then_the_machine,
 };
 use crate::way::used as used_there;
 use crate::words::{count, number};
@@ -155,7 +155,7 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
     }
     users.push(format!("torment {}", number(own)));
     let available = (cpus - shared).min(host - own - downstream).max(0.05);
-    let sharing = own > 0.15 * host;
+    let sharing = crowding(case).is_some();
     // It would use them if others did not.
     let crowded = sharing && used + shared < FULL * cpus;
     let is = if number(runnable) == "1" { "is" } else { "are" };
@@ -207,14 +207,9 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
     for group in waiting.into_iter().chain(by_group(&case.bad)).chain(switching(case)) {
         found = found.evidence(group);
     }
-    let more = if sharing {
-        format!(
-            "give torment a machine of its own first: it used {} of the {} processors",
-            number(own),
-            number(host)
-        )
-    } else {
-        "more processors: capacity rises with them until the next limit".to_owned()
+    let more = match sharing {
+        true => alone(case, own),
+        false => "more processors: capacity rises with them until the next limit".to_owned(),
     };
     Some(
         found

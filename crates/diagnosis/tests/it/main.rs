@@ -1,8 +1,6 @@
 //! Rules, and what they make of recordings.
 
-mod afterwards;
+mod caveats;
 mod hand;
-mod neighbours;
 mod places;
 mod rules;
-mod uneven;

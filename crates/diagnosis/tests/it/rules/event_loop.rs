@@ -154,6 +154,29 @@ fn a_loop_whose_collector_works_beside_it_is_still_one() {
     );
 }
 
+/// Two of uvicorn beside torment on two processors: each "keeps a processor busy all the time", of which it had 71 %, and --workers 3 was advised.
+#[test]
+fn loops_that_torment_crowds_out_are_given_the_machine() {
+    let uvicorn = |run: f64, full: f64| {
+        let mut window =
+            second(vec![threads("pythonN", run, full, &[(Wait::Events, 2.0 - run), (Wait::Running, run)])]);
+        let host = window.host.as_mut().expect("it is there");
+        (host.idle_ns, window.own.cpu_ns) = (0, ns(0.55));
+        window
+    };
+    let about = || service("python3.11", "/usr/bin/python3 /usr/bin/uvicorn --workers 2 app:app", 2.0);
+    let mut shared = uvicorn(1.42, 2.0);
+    shared.host.as_mut().expect("it is there").neighbours_cpu_ns = ns(0.6);
+    let diagnosis = judged(about(), uvicorn(1.28, 0.0), shared);
+    assert!(!diagnosis.sentences[0].contains("torment"), "others use more: {:?}", diagnosis.sentences);
+    let diagnosis = judged(about(), uvicorn(1.28, 0.0), uvicorn(1.42, 2.0));
+    expect(&diagnosis, Cause::Cpu);
+    let says = "each of which always wants a processor and has one 71 % of the time, while torment uses 0.55";
+    assert!(diagnosis.sentences[0].contains(says), "{:?}", diagnosis.sentences);
+    assert!(diagnosis.next[0].starts_with("give torment a machine of its own first"), "{:?}", diagnosis.next);
+    assert_ne!(diagnosis.findings[0].confidence.word(), "low", "{:#?}", diagnosis.findings[0]);
+}
+
 /// Two nginx workers on four processors; one of two leaves room.
 #[test]
 fn several_loops_are_counted_and_one_that_rests_is_none() {

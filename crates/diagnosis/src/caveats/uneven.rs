@@ -15,7 +15,7 @@ const STRETCHES_LEAST: usize = 6;
 const UNEVEN: f64 = 0.03;
 
 /// Why a limit is not known better, as far as that was the machine: for searches in which the target's capacity varied.
-pub fn uneven(recording: &Recording, came_to: &Verdict) -> Option<Caveat> {
+pub(super) fn uneven(recording: &Recording, came_to: &Verdict) -> Option<Caveat> {
     let Verdict::Limits { ended: Ended::Noisy | Ended::BudgetSpent | Ended::NonStationary, .. } = came_to
     else {
         return None;

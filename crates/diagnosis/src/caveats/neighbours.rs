@@ -18,7 +18,7 @@ const THEIRS: f64 = 0.5;
 const NAMED: usize = 3;
 
 /// What others took from it in the trials that were too much for it.
-pub fn neighbours(recording: &Recording) -> Option<Caveat> {
+pub(super) fn neighbours(recording: &Recording) -> Option<Caveat> {
     recording.places().into_iter().find_map(|place| {
         let tells = |purpose| matches!(purpose, Purpose::Measure | Purpose::Confirm | Purpose::Load);
         let bad = |trial: &&Trial| tells(trial.purpose) && trial.end.as_ref().is_some_and(|end| !end.good);

@@ -2,8 +2,8 @@
 
 use crate::hand::*;
 use record::watch::{Full, Group, Neighbour, Wait, Watched};
-use record::{Cause, Caveat, Doubt, Grounds};
-use torment_diagnosis::{diagnose, neighbours};
+use record::{Cause, Caveat, Doubt, Ended, Grounds};
+use torment_diagnosis::{caveats, diagnose};
 
 /// What is said of an event loop with one processor, or with both, that has one for so long, waits for one for so long, and of others that use so many.
 fn said(allowed: f64, had: f64, waited: f64, theirs: f64) -> Option<Caveat> {
@@ -30,7 +30,7 @@ fn said(allowed: f64, had: f64, waited: f64, theirs: f64) -> Option<Caveat> {
     let well = asked(4000.0, 4000.0, 0.0, 0.5, 0.0);
     let recording = recorded(None, watched, vec![well, asked(9000.0, 7000.0, 1.0, had, waited)]);
     assert_eq!(diagnose(&recording).cause(), Some(Cause::Cpu));
-    neighbours(&recording)
+    caveats(&recording, &came_to(Ended::Converged, Vec::new()), Some(Cause::Cpu)).pop()
 }
 
 /// A uvicorn that shared its only processor with a compiler "keeps one processor busy all the time", of which it had 81 %; of the compiler no word.

@@ -13,7 +13,7 @@ const LASTED: Nanos = Nanos::from_secs(5);
 const AT_WORK: f64 = 0.25;
 
 /// The load after which it went on for the longest time, as far as it was looked at.
-pub fn works_on(recording: &Recording) -> Option<Caveat> {
+pub(super) fn works_on(recording: &Recording) -> Option<Caveat> {
     recording.places().into_iter().find_map(|place| {
         // A virtual machine compiles what ran, for minutes.
         let about = recording.watched.get(place)?.subjects.first()?;

@@ -2,8 +2,8 @@
 
 use crate::hand::*;
 use record::watch::{Wait, Watched};
-use record::{Caveat, Doubt, Grounds, Purpose};
-use torment_diagnosis::works_on;
+use record::{Caveat, Doubt, Ended, Grounds, Purpose};
+use torment_diagnosis::caveats;
 use units::{Nanos, Rate};
 
 /// What is said of a target that uses so many processors in looks of five seconds each, after an overload.
@@ -13,7 +13,8 @@ fn said(watched: Watched, looks: &[f64]) -> Option<Caveat> {
     let overload = load(15_810.0, 15_000.0, 3000.0, 900, window(0.95));
     let again = load(7_000.0, 7_000.0, 3.0, 1, window(0.9));
     let after = looks.iter().map(look);
-    works_on(&recorded(None, watched, std::iter::once(overload).chain(after).chain([again]).collect()))
+    let recording = recorded(None, watched, std::iter::once(overload).chain(after).chain([again]).collect());
+    caveats(&recording, &came_to(Ended::Converged, Vec::new()), None).pop()
 }
 
 fn other_than_java() -> Watched {

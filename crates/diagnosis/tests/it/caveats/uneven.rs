@@ -3,7 +3,7 @@
 use crate::hand::{came_to, load, recorded, second, watched};
 use record::watch::Host;
 use record::{Caveat, Doubt, Ended, Grounds};
-use torment_diagnosis::uneven;
+use torment_diagnosis::caveats;
 
 /// What is said of trials in which the same arithmetic took so long, in microseconds.
 fn said(took: &[Option<f64>], ended: Ended) -> Option<Caveat> {
@@ -12,7 +12,8 @@ fn said(took: &[Option<f64>], ended: Ended) -> Option<Caveat> {
         window.host = Some(Host { pace_ns: took.map(|us| us * 1e3), ..Host::default() });
         load(1000.0, 1000.0, 5.0, 5, window)
     };
-    uneven(&recorded(None, watched(), took.iter().map(trial).collect()), &came_to(ended, Vec::new()))
+    let recording = recorded(None, watched(), took.iter().map(trial).collect());
+    caveats(&recording, &came_to(ended, Vec::new()), None).pop()
 }
 
 #[test]
