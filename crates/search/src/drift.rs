@@ -1,6 +1,8 @@
 //! The drift sentinel: one calm load, repeated, notices a target that has changed.
 
 use crate::warm::{JITTER, Median};
+use stats::Histogram;
+use units::Nanos;
 
 /// Shifts of the median below this share are noise.
 const NOISE: f64 = 0.04;
@@ -14,7 +16,14 @@ pub struct Reference {
     median: Median,
     seconds: f64,
     noise: f64,
+    /// A tenth of the response times were below; none where they are not known.
+    tenth: Option<Nanos>,
 }
+
+/// A target that has warmed up answers everything sooner. If its median falls to this part of what it was,
+const FELL: f64 = 0.5;
+/// and the quickest tenth takes this part of it or more, the others no longer wait for something else, such as an acknowledgement that the kernel delays.
+const AS_BEFORE: f64 = 0.8;
 
 /// Which way a target went.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,8 +45,8 @@ impl Shift {
 
 impl Reference {
     /// From the last window of a warm-up, which lasted `seconds`.
-    pub fn new(median: Median, seconds: f64) -> Self {
-        Self { median, seconds, noise: NOISE }
+    pub fn new(median: Median, seconds: f64, times: &Histogram) -> Self {
+        Self { median, seconds, noise: NOISE, tenth: times.quantile(0.1) }
     }
 
     /// How many seconds a repetition takes to be worth comparing: doubt falls with the root of time.
@@ -53,6 +62,13 @@ impl Reference {
         beyond.then_some(if ratio < 1.0 { Shift::Faster(ratio) } else { Shift::Slower(ratio) })
     }
 
+    /// Whether what was answered sooner is all of it, and not the half that waited.
+    pub fn is_all_faster(&self, shift: Shift, now: &Histogram) -> bool {
+        let ratio = |(before, now): (Nanos, Nanos)| now.as_secs_f64() / before.as_secs_f64();
+        let tenths = self.tenth.zip(now.quantile(0.1)).map(ratio);
+        shift.ratio() > FELL || tenths.is_none_or(|tenths| tenths < AS_BEFORE)
+    }
+
     /// The bounds held in spite of this shift: so much is noise here.
     pub fn was_noise(&mut self, shift: Shift) {
         self.noise = self.noise.max(1.25 * shift.ratio().ln().abs());
@@ -66,13 +82,36 @@ mod tests {
     #[test]
     fn a_shift_must_exceed_the_noise() {
         let at = |ms: f64| Median { value: ms / 1024.0, doubt: 0.01 };
-        let mut reference = Reference::new(at(8.0), 2.0);
+        let mut reference = Reference::new(at(8.0), 2.0, &Histogram::default());
         assert_eq!(reference.shift(at(8.25)), None);
         assert!((reference.seconds() - 2.0 / 9.0).abs() < 1e-9);
         assert_eq!(reference.shift(at(7.0)), Some(Shift::Faster(0.875)));
         assert_eq!(reference.shift(at(10.0)), Some(Shift::Slower(1.25)));
         reference.was_noise(Shift::Faster(0.875));
         assert_eq!(reference.shift(at(7.0)), None);
-        assert_eq!(Reference::new(at(0.1), 2.0).shift(at(0.13)), None, "30 µs are the loopback's jitter");
+        assert_eq!(
+            Reference::new(at(0.1), 2.0, &Histogram::default()).shift(at(0.13)),
+            None,
+            "30 µs are the loopback's jitter"
+        );
+    }
+
+    /// Django's own server sends an answer in two pieces, so that half of those on a connection wait 40 ms for an acknowledgement; with the next
+    /// few connections none did, and the target was warmed up once more for 64 s.
+    #[test]
+    fn who_waits_no_more_is_not_warmer() {
+        let times = |quick: u64, slow: u64| {
+            let mut times = Histogram::default();
+            times.record_many(Nanos::from_micros(quick), 450);
+            times.record_many(Nanos::from_micros(slow), 550);
+            times
+        };
+        let waits = times(700, 43_000);
+        let reference = Reference::new(Median::of(&waits).expect("some"), 2.0, &waits);
+        let shift = |now: &Histogram| reference.shift(Median::of(now).expect("some")).expect("it is quicker");
+        let no_more = times(690, 730);
+        assert!(!reference.is_all_faster(shift(&no_more), &no_more));
+        let warmer = times(350, 21_000);
+        assert!(reference.is_all_faster(shift(&warmer), &warmer));
     }
 }

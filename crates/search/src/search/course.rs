@@ -203,7 +203,7 @@ impl Search {
     /// The warm-up is over, and has ended in this.
     fn is_warm(&mut self, length: Nanos, median: Median, result: &TrialResult) {
         self.warm = self.spent;
-        self.reference = Some(Reference::new(median, length.as_secs_f64()));
+        self.reference = Some(Reference::new(median, length.as_secs_f64(), &result.total.response));
         self.since_sentinel = 0;
         self.expire();
         let cold = std::mem::take(&mut self.cold);
@@ -348,8 +348,11 @@ impl Search {
         };
         if self.estimates() {
             // What a target does slower now is part of how it moves; one that was not warm has to be begun again.
-            let warmer = matches!(shift, Shift::Faster(ratio) if ratio.ln() < -self.held.noise().max(WARMER));
-            if !warmer {
+            let plainly = |ratio: f64| ratio.ln() < -self.held.noise().max(WARMER);
+            let all = self
+                .reference
+                .is_some_and(|reference| reference.is_all_faster(shift, &result.total.response));
+            if !matches!(shift, Shift::Faster(ratio) if plainly(ratio)) || !all {
                 return;
             }
             // One whose overloads agree may only have fallen into step with the arrivals: does it take more than it did?
