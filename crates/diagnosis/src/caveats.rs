@@ -7,9 +7,9 @@ mod uneven;
 use crate::Recording;
 use record::{Cause, Caveat, Verdict};
 
-/// All that speaks against what a run `came_to`. A neighbour that is the `cause` of its limit is no caveat.
+/// All that speaks against what a run `came_to`, the gravest first. A neighbour that is the `cause` of its limit is no caveat.
 pub fn caveats(recording: &Recording, came_to: &Verdict, cause: Option<Cause>) -> Vec<Caveat> {
     let neighbours = || neighbours::neighbours(recording).filter(|_| cause != Some(Cause::Neighbour));
-    let found = [uneven::uneven(recording, came_to), neighbours(), afterwards::works_on(recording)];
+    let found = [afterwards::works_on(recording), neighbours(), uneven::uneven(recording, came_to)];
     found.into_iter().flatten().collect()
 }
