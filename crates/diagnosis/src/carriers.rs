@@ -27,6 +27,8 @@ pub(crate) struct Carriers<'a> {
     pub used: f64,
     /// Where it was well they waited for events.
     pub loops: bool,
+    /// They do at least this share of what the service does.
+    most: f64,
 }
 
 /// Those threads of a group that have no rest, if they do nearly all of its work: how many, and their processor time.
@@ -69,6 +71,7 @@ pub(crate) fn carriers<'a>(case: &'a Case<'_>) -> Option<Carriers<'a>> {
         threads,
         used,
         loops: !case.is_go() && were_waiting(case, group, threads),
+        most,
     })
 }
 
@@ -109,6 +112,11 @@ pub(crate) fn more_of(case: &Case<'_>) -> Option<More> {
 }
 
 impl Carriers<'_> {
+    /// How many of the group had no rest in another window of it.
+    pub fn restless(&self, group: &Group, seconds: f64) -> f64 {
+        never_at_rest(group, seconds, self.most).map_or(0.0, |(threads, _)| threads)
+    }
+
     /// What has to be said to it to have more of them.
     pub fn more(&self, case: &Case<'_>) -> String {
         let wanted = (self.threads.round() + 1.0).max(case.cpus().floor()) as u32;

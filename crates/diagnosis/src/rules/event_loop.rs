@@ -1,6 +1,6 @@
 //! A few threads that all requests pass through, and that have no rest: event loops, most of them.
 
-use crate::carriers::{Carriers, HAD, ONE_THREAD, of, restless};
+use crate::carriers::{Carriers, HAD, ONE_THREAD, of};
 use crate::case::Case;
 use crate::found::{Figures, Found, source};
 use crate::processors::{
@@ -23,7 +23,7 @@ fn busy(used: f64) -> f64 {
 
 impl Carriers<'_> {
     pub fn found(&self, case: &Case<'_>) -> Found {
-        let Self { group, threads, used, loops } = self;
+        let Self { group, threads, used, loops, .. } = self;
         let name = &group.name;
         let one = *threads < 1.5;
         let some = count(threads.round(), if *loops { "event loop" } else { "thread" });
@@ -38,9 +38,6 @@ impl Carriers<'_> {
         // Another one finds the processors that are idle now.
         let idle = idle(&case.bad.all);
         let gain = if held { 2.0 } else { ((threads + idle) / threads).clamp(1.0, 2.0) };
-        let restless_there = |subject: &SubjectWindow, seconds: f64| {
-            same(subject, name).and_then(|there| restless(there, seconds)).map_or(0.0, |(threads, _)| threads)
-        };
         let when_well = |of: &dyn Fn(&Group, f64) -> f64| {
             case.when_well(|side| same(side.service(), name).map_or(0.0, |group| of(group, side.seen())))
         };
@@ -61,7 +58,8 @@ impl Carriers<'_> {
             .margin(had, HAD, ONE_THREAD)
             .holding(case, |window| {
                 let seconds = window.length().as_secs_f64();
-                window.subjects.first().is_some_and(|s| restless_there(s, seconds) >= 0.9 * threads.round())
+                let there = window.subjects.first().and_then(|subject| same(subject, name));
+                there.is_some_and(|there| self.restless(there, seconds) >= 0.9 * threads.round())
             })
             .sources(2)
             .fact(format!("{shown}: {some} busy {} of the time", Share(busy(*used))))
