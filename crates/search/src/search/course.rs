@@ -398,10 +398,6 @@ impl Search {
             return;
         }
         let factor = (1.0 / shift.ratio()).clamp(0.25, 4.0);
-        if let Some(calm) = &mut self.baseline {
-            // Who answers sooner has no more in work when it does as much more.
-            calm.mean = Nanos::from_secs_f64(calm.mean.as_secs_f64() / factor);
-        }
         self.cold = std::mem::take(&mut self.held);
         self.estimate = self.estimate.map(|e| e * factor);
         self.expire();

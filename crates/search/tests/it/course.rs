@@ -445,23 +445,3 @@ fn who_answers_sooner_and_takes_no_more_is_not_warmed_up_again() {
     assert!(purposes[measured..].contains(&Purpose::Sentinel), "{purposes:?}");
     assert!(!purposes[measured..].contains(&Purpose::WarmUp), "{purposes:?}");
 }
-
-/// Django's own server answered in 43 ms and later in one: it was taken to do four times as much, and its next warm-up had four times as many requests
-/// outstanding, of which some waited for more than 10 s.
-#[test]
-fn who_answers_sooner_has_no_more_in_work() {
-    let is_open = |result: &TrialResult| result.total.outstanding.iter().any(|held| *held > 0.0);
-    let late = |result: &mut TrialResult| {
-        if result.purpose == Purpose::WarmUp && is_open(result) {
-            result.total.response = Histogram::default();
-            result.total.response.record_many(Nanos::from_millis(45), result.total.due);
-        }
-    };
-    let course = search(usual(1e6, 1), System { servers: Some(2), ..server(0.020) }, late);
-    let sentinel = course.trials.iter().position(|trial| trial.purpose == Purpose::Sentinel);
-    let again = course.trials[sentinel.expect("one")..].iter();
-    let again = again.filter(|trial| trial.purpose == Purpose::WarmUp && !is_open(trial));
-    let longest =
-        again.filter_map(|trial| trial.total.response.quantile(0.5)).max().expect("it was warmed up again");
-    assert!(longest < Nanos::from_millis(65), "three for each server, and not six: {longest}");
-}
