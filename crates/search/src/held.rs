@@ -211,14 +211,16 @@ impl CapacityTrials {
 
     /// And all overloads say the same.
     pub fn is_steady(&self, width: f64) -> bool {
-        let alike = |capacity: &Capacity| capacity.spread() <= STEADY * width;
-        self.is_straight() && self.capacity.as_ref().is_some_and(alike)
+        self.is_straight() && self.spreads_within(STEADY * width)
     }
 
     /// And so many say nearly the same that it is not by chance.
     pub fn is_surely_steady(&self, width: f64) -> bool {
-        let alike = |capacity: &Capacity| capacity.spread() <= ALIKE * width;
-        self.is_straight() && self.overloads() >= BAD_ALIKE && self.capacity.as_ref().is_some_and(alike)
+        self.is_straight() && self.overloads() >= BAD_ALIKE && self.spreads_within(ALIKE * width)
+    }
+
+    fn spreads_within(&self, share: f64) -> bool {
+        self.capacity.as_ref().is_some_and(|capacity| capacity.spread() <= share)
     }
 
     /// So many trials were too much for it.

@@ -14,8 +14,9 @@ use units::Share;
 const WAITED: f64 = 0.08;
 /// Others had at least this share of what it waited for.
 const THEIRS: f64 = 0.5;
-/// So many are named.
+/// So many are named, but none that used less than this part of what the first did.
 const NAMED: usize = 3;
+const NAMED_PART: u64 = 10;
 
 /// What others took from it in the trials that were too much for it.
 pub(super) fn neighbours(recording: &Recording) -> Option<Caveat> {
@@ -35,12 +36,10 @@ pub(super) fn neighbours(recording: &Recording) -> Option<Caveat> {
         let waited = runnable(service, all.length()).min(allowed - used);
         let theirs = host.neighbours_cpu_ns as f64 / all.length().0.max(1) as f64;
         let matters = has_none && waited >= WAITED * (used + waited) && theirs >= THEIRS * waited;
-        let grounds = Grounds::Neighbours {
-            names: names(&windows),
-            used: theirs,
-            waited: Share(waited / (used + waited)),
-        };
-        matters.then(|| Caveat::on(Doubt::OthersAtWork, grounds))
+        matters.then(|| {
+            let (names, waited) = (names(&windows), Share(waited / (used + waited)));
+            Caveat::on(Doubt::OthersAtWork, Grounds::Neighbours { names, used: theirs, waited })
+        })
     })
 }
 
@@ -55,5 +54,10 @@ fn names(windows: &[&Window]) -> Vec<String> {
     let mut names: Vec<(&String, u64)> = by_name.into_iter().collect();
     names.sort_by_key(|(_, cpu)| std::cmp::Reverse(*cpu));
     let most = names.first().map_or(0, |(_, cpu)| *cpu);
-    names.iter().take(NAMED).filter(|(_, cpu)| 10 * cpu >= most).map(|(name, _)| (*name).clone()).collect()
+    names
+        .iter()
+        .take(NAMED)
+        .filter(|(_, cpu)| NAMED_PART * cpu >= most)
+        .map(|(name, _)| (*name).clone())
+        .collect()
 }

@@ -139,7 +139,7 @@ impl Grounds {
             ),
             Self::WorkedOn { after, lasted, used } => format!(
                 "the target kept {used:.1} processors busy for {lasted} after a load of {after}, though hardly anything was asked of it then: it puts \
-                 off work that its answers do not wait for, and holds for longer less than in a trial; measure with a longer one (--trial 60s)"
+                 off work that its answers do not wait for, so a longer load may be too much at the same rate; try longer trials (--trial 60s)"
             ),
             // Whether more of them or fewer would help is for the diagnosis to say.
             Self::Crowded { connections } => format!(

@@ -91,7 +91,7 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             Doubt::WorksOn,
             Grounds::WorkedOn { after: Rate(15_810.0), lasted: Nanos::from_secs(21), used: 0.87 },
             r#""worked_on":{"after":15810.0,"lasted":21000000000,"used":0.87}"#,
-            "the target kept 0.9 processors busy for 21 s after a load of 15,810/s, though hardly anything was asked of it then: it puts off work that its answers do not wait for, and holds for longer less than in a trial; measure with a longer one (--trial 60s)",
+            "the target kept 0.9 processors busy for 21 s after a load of 15,810/s, though hardly anything was asked of it then: it puts off work that its answers do not wait for, so a longer load may be too much at the same rate; try longer trials (--trial 60s)",
         ),
         (
             Doubt::ClosesUnannounced,

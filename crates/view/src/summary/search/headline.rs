@@ -137,7 +137,7 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
     let more = minutes(4.0 * view.loaded().as_secs_f64());
     // Which part of it is the target's own nobody knows.
     let too = if view.doubts(&Doubt::OthersAtWork) {
-        ", for others use its processors"
+        ", and others use its processors"
     } else if view.doubts(&Doubt::UnevenMachine) {
         ", and so does the machine's own speed"
     } else {
