@@ -63,7 +63,7 @@ prepared:
 built: page
 	cargo test --workspace --exclude torment-bench --tests --no-run
 
-check: ## Format and lints. Rules for dependencies are tests (crates/torment/tests/it/floors.rs, libraries.rs).
+check: ## Format and lints. Rules for dependencies are tests (crates/torment/tests/it/layers.rs, libraries.rs).
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 

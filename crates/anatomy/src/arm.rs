@@ -2,7 +2,7 @@
 //! (DDI 0487, chapter C4); the text of an instruction comes from a library.
 
 use crate::flow::{Flow, Instruction, Target};
-use crate::registers::{Registers, Value};
+use crate::registers::{RegisterValue, Registers};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
 
@@ -45,7 +45,7 @@ pub(crate) fn decode(bytes: &[u8], address: u64, registers: &mut Registers) -> O
     };
     match flow {
         Flow::Call(_) | Flow::System => registers.forget(),
-        Flow::Next => follow(word, address, registers),
+        Flow::Next => track_registers(word, address, registers),
         _ => {}
     }
     Some(Instruction { length: 4, flow })
@@ -54,8 +54,8 @@ pub(crate) fn decode(bytes: &[u8], address: u64, registers: &mut Registers) -> O
 /// BR, BLR, RET and their authenticated forms.
 fn by_register(word: u32, registers: &Registers) -> Flow {
     let target = match registers.get(register(word, 5)) {
-        Some(Value::Number(address)) => Target::Address(address),
-        Some(Value::Slot(slot)) => Target::Slot(slot),
+        Some(RegisterValue::Number(address)) => Target::Address(address),
+        Some(RegisterValue::Slot(slot)) => Target::Slot(slot),
         None => Target::Unknown,
     };
     match bits(word, 21, 4) & 0b0111 {
@@ -67,7 +67,7 @@ fn by_register(word: u32, registers: &Registers) -> Flow {
 
 /// What the instruction does to the registers. Numbers, addresses and what is loaded from a known address are
 /// followed; of any other instruction each register it may write is no longer known.
-fn follow(word: u32, address: u64, registers: &mut Registers) {
+fn track_registers(word: u32, address: u64, registers: &mut Registers) {
     let into = register(word, 0);
     let (wide, narrow) = (word >> 31 == 1, |number: u64| number & 0xffff_ffff);
     let sized = |number| if wide { number } else { narrow(number) };
@@ -81,7 +81,7 @@ fn follow(word: u32, address: u64, registers: &mut Registers) {
             3 => registers.number(into).map(|old| sized(old & !(0xffff << shift) | part)),
             _ => None,
         }
-        .map(Value::Number)
+        .map(RegisterValue::Number)
     } else if word & 0x1f00_0000 == 0x1000_0000 {
         // ADR, ADRP
         let number = bits(word, 5, 19) << 2 | bits(word, 29, 2);
@@ -91,22 +91,24 @@ fn follow(word: u32, address: u64, registers: &mut Registers) {
         } else {
             address.wrapping_add(distance)
         };
-        Some(Value::Number(at))
+        Some(RegisterValue::Number(at))
     } else if word & 0x7f80_0000 == 0x1100_0000 && into != 31 {
         // ADD of a number; the stack pointer is 31 here, and is not followed.
         let number = u64::from(bits(word, 10, 12)) << (12 * bits(word, 22, 1));
-        registers.number(register(word, 5)).map(|base| Value::Number(sized(base.wrapping_add(number))))
+        registers
+            .number(register(word, 5))
+            .map(|base| RegisterValue::Number(sized(base.wrapping_add(number))))
     } else if word & 0x7fe0_ffe0 == 0x2a00_03e0 {
         // MOV of a register, which is ORR with none.
         match registers.get(register(word, 16)) {
-            Some(Value::Number(number)) => Some(Value::Number(sized(number))),
+            Some(RegisterValue::Number(number)) => Some(RegisterValue::Number(sized(number))),
             slot if wide => slot,
             _ => None,
         }
     } else if word & 0xffc0_0000 == 0xf940_0000 {
         // LDR of 64 bits at a distance from a register.
         let base = registers.number(register(word, 5));
-        base.map(|base| Value::Slot(base.wrapping_add(u64::from(bits(word, 10, 12)) * 8)))
+        base.map(|base| RegisterValue::Slot(base.wrapping_add(u64::from(bits(word, 10, 12)) * 8)))
     } else {
         if word & 0x0a00_0000 == 0x0800_0000 {
             // Loads and stores may also write a second register, and the one that holds the address.
@@ -119,7 +121,7 @@ fn follow(word: u32, address: u64, registers: &mut Registers) {
     registers.set(into, value.filter(|_| into != 31));
 }
 
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub(crate) fn disassemble(bytes: &[u8]) -> String {
     let word = bytes.first_chunk().map_or(&[][..], |word: &[u8; 4]| word);
     match InstDecoder::default().decode(&mut U8Reader::new(word)) {
         Ok(instruction) => instruction.to_string(),
@@ -175,7 +177,7 @@ mod tests {
         let mut word = 1_u32;
         for _ in 0..1_000_000 {
             word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let _ = text(&word.rotate_left(16).to_le_bytes());
+            let _ = disassemble(&word.rotate_left(16).to_le_bytes());
         }
     }
 
@@ -191,6 +193,6 @@ mod tests {
         assert_eq!(flow(0xd63f_0200), Some(Flow::Call(Target::Unknown)));
         assert_eq!(flow(0xd65f_03c0), Some(Flow::End));
         assert_eq!(flow(0), None);
-        assert_eq!(text(&0xd400_0001_u32.to_le_bytes()), "svc #0x0");
+        assert_eq!(disassemble(&0xd400_0001_u32.to_le_bytes()), "svc #0x0");
     }
 }

@@ -1,9 +1,9 @@
 use crate::elf::Elf;
-use crate::{Error, Machine};
+use crate::{Architecture, Error};
 
 /// What a file is that can be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Read {
+pub enum Executable {
     /// Machine code.
     Elf(Box<Binary>),
     /// A text that another program runs.
@@ -21,7 +21,7 @@ pub struct Script {
 
 /// How a program is put together, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Linkage {
     /// All it needs is in it, at fixed addresses.
     Static,
     /// All it needs is in it; it moves itself to where the kernel puts it.
@@ -41,7 +41,7 @@ pub enum Kind {
 
 /// A function or variable that another file has to bring.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undefined {
+pub struct UndefinedSymbol {
     /// As in C.
     pub name: String,
     /// The version of the interface that it asks for.
@@ -60,9 +60,9 @@ pub struct Binary {
     /// The order of the bytes in its numbers.
     pub big_endian: bool,
     /// Whose code it is.
-    pub machine: Machine,
+    pub machine: Architecture,
     /// How it is put together.
-    pub kind: Kind,
+    pub kind: Linkage,
     /// The loader it asks for.
     pub interpreter: Option<String>,
     /// The name that others need it by.
@@ -74,7 +74,7 @@ pub struct Binary {
     /// The older form of the same.
     pub rpath: Option<String>,
     /// What it asks of others; none where the file does not say (it has no section heads).
-    pub undefined: Option<Vec<Undefined>>,
+    pub undefined: Option<Vec<UndefinedSymbol>>,
     /// What it has for others.
     pub exported: Vec<String>,
     /// It has its full table of symbols; if not, it was stripped.
@@ -91,17 +91,17 @@ pub struct Binary {
 ///
 /// # Errors
 /// If it is neither an ELF file nor a script, or its head is damaged.
-pub fn read(bytes: &[u8]) -> Result<Read, Error> {
-    match script(bytes) {
-        Some(script) => Ok(Read::Script(script)),
-        None => Ok(Read::Elf(Box::new(binary(Elf::read(bytes)?)?))),
+pub fn read_executable(bytes: &[u8]) -> Result<Executable, Error> {
+    match parse_script(bytes) {
+        Some(script) => Ok(Executable::Script(script)),
+        None => Ok(Executable::Elf(Box::new(binary_from_elf(Elf::read(bytes)?)?))),
     }
 }
 
 /// The kernel reads no further than this.
 const LINE: usize = 256;
 
-fn script(bytes: &[u8]) -> Option<Script> {
+fn parse_script(bytes: &[u8]) -> Option<Script> {
     let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = line.get(..LINE).unwrap_or(line);
     let line = String::from_utf8_lossy(line);
@@ -118,25 +118,25 @@ const EXECUTABLE: u16 = 2;
 const SHARED: u16 = 3;
 const CORE: u16 = 4;
 
-fn binary(elf: Elf<'_>) -> Result<Binary, Error> {
+fn binary_from_elf(elf: Elf<'_>) -> Result<Binary, Error> {
     let kind = match elf.file_type {
-        EXECUTABLE if elf.asks_loader || !elf.needed.is_empty() => Kind::Dynamic { pie: false },
-        EXECUTABLE => Kind::Static,
+        EXECUTABLE if elf.asks_loader || !elf.needed.is_empty() => Linkage::Dynamic { pie: false },
+        EXECUTABLE => Linkage::Static,
         // The linker's mark is newer than position-independent executables: without it, a name by which others need
         // the file makes it a library, and a loader a program.
-        SHARED if elf.soname.is_some() && !elf.pie => Kind::Library,
-        SHARED if elf.asks_loader => Kind::Dynamic { pie: true },
-        SHARED if elf.pie => Kind::StaticPie,
-        SHARED => Kind::Library,
-        RELOCATABLE => Kind::Object,
-        CORE => Kind::Core,
+        SHARED if elf.soname.is_some() && !elf.pie => Linkage::Library,
+        SHARED if elf.asks_loader => Linkage::Dynamic { pie: true },
+        SHARED if elf.pie => Linkage::StaticPie,
+        SHARED => Linkage::Library,
+        RELOCATABLE => Linkage::Object,
+        CORE => Linkage::Core,
         other => return Err(Error::Broken { what: format!("its type is {other}, expected 1 to 4") }),
     };
     let defined =
         elf.dynamic_symbols.iter().flatten().filter(|s| s.defined && !s.local && !s.name.is_empty());
     let undefined = |symbols: &Vec<crate::elf::Symbol>| {
         let missing = symbols.iter().filter(|symbol| !symbol.defined && !symbol.name.is_empty());
-        let one = |symbol: &crate::elf::Symbol| Undefined {
+        let one = |symbol: &crate::elf::Symbol| UndefinedSymbol {
             name: symbol.name.clone(),
             version: symbol.version.clone(),
             library: symbol.library.clone(),
@@ -145,12 +145,12 @@ fn binary(elf: Elf<'_>) -> Result<Binary, Error> {
         missing.map(one).collect()
     };
     // What is not linked yet has its wants in its full table.
-    let wants = if kind == Kind::Object { &elf.symbols } else { &elf.dynamic_symbols };
+    let wants = if kind == Linkage::Object { &elf.symbols } else { &elf.dynamic_symbols };
     let complete = elf.symbols.is_some() || elf.dynamic_symbols.is_some() || !elf.has_dynamic;
     Ok(Binary {
         bits: elf.bits,
         big_endian: elf.big_endian,
-        machine: elf.machine.unwrap_or(Machine(0)),
+        machine: elf.machine.unwrap_or(Architecture(0)),
         kind,
         exported: defined.map(|symbol| symbol.name.clone()).collect(),
         undefined: wants.as_ref().map(undefined).or(complete.then(Vec::new)),
@@ -166,7 +166,7 @@ fn binary(elf: Elf<'_>) -> Result<Binary, Error> {
     })
 }
 
-impl Kind {
+impl Linkage {
     /// For programs.
     pub fn name(self) -> &'static str {
         match self {
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn scripts() {
-        let script = |text: &str| match read(text.as_bytes()) {
-            Ok(Read::Script(script)) => (script.interpreter, script.argument),
+        let script = |text: &str| match read_executable(text.as_bytes()) {
+            Ok(Executable::Script(script)) => (script.interpreter, script.argument),
             other => panic!("{other:?}"),
         };
         assert_eq!(script("#!/bin/sh\necho"), ("/bin/sh".to_owned(), None));
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_no_program() {
-        let says = |bytes: &[u8]| read(bytes).expect_err("it is none").to_string();
+        let says = |bytes: &[u8]| read_executable(bytes).expect_err("it is none").to_string();
         assert!(says(b"").starts_with("an empty file: expected an ELF"), "{}", says(b""));
         assert!(says(b"hello\nworld").starts_with("a text file"));
         assert!(says(b"\x1f\x8b\x08\0").starts_with("a gzip archive"));

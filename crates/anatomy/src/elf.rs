@@ -1,4 +1,4 @@
-use crate::{Error, Machine};
+use crate::{Architecture, Error};
 use object::read::elf::{
     Dyn, FileHeader, NoteIterator, ProgramHeader, Rela, SectionHeader, SectionTable, Sym, VersionTable,
 };
@@ -9,7 +9,7 @@ use object::{Endianness, SymbolIndex, elf};
 pub(crate) struct Elf<'a> {
     pub bits: u8,
     pub big_endian: bool,
-    pub machine: Option<Machine>,
+    pub machine: Option<Architecture>,
     pub file_type: u16,
     /// What is loaded, in the order of the file.
     pub segments: Vec<Segment<'a>>,
@@ -84,7 +84,7 @@ pub(crate) struct Relocation {
 impl<'a> Elf<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         if !bytes.starts_with(b"\x7fELF") {
-            return Err(Error::NotElf { looks: looks(bytes) });
+            return Err(Error::NotElf { looks: guess_format(bytes) });
         }
         match bytes.get(4) {
             Some(1) => read::<elf::FileHeader32<Endianness>>(bytes, 32),
@@ -113,7 +113,7 @@ fn broken(what: impl Into<String>) -> Error {
 }
 
 /// What a file that is not ELF seems to be.
-fn looks(bytes: &[u8]) -> String {
+fn guess_format(bytes: &[u8]) -> String {
     let known: &[(&[u8], &str)] = &[
         (b"\x1f\x8b", "a gzip archive"),
         (b"PK\x03\x04", "a zip archive"),
@@ -151,7 +151,7 @@ fn read<'a, H: FileHeader<Endian = Endianness>>(bytes: &'a [u8], bits: u8) -> Re
     let mut file = Elf {
         bits,
         big_endian: head.is_big_endian(),
-        machine: Some(Machine(head.e_machine(endian).0)),
+        machine: Some(Architecture(head.e_machine(endian).0)),
         file_type: head.e_type(endian).0,
         ..Elf::default()
     };

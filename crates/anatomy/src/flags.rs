@@ -1,6 +1,6 @@
 /// What clone(2) and clone3(2) are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flags {
+pub struct CloneFlags {
     /// All of it; the lowest byte is 0 or the signal in clone, and may be a flag in clone3.
     pub bits: u64,
     /// The signal that the parent gets when the child ends; 0 for none.
@@ -9,7 +9,7 @@ pub struct Flags {
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flag {
+pub struct CloneFlag {
     /// Its bit.
     pub bit: u64,
     /// As in clone(2).
@@ -32,7 +32,7 @@ pub enum CloneKind {
 }
 
 /// From the manual page clone(2).
-const FLAGS: &[Flag] = &[
+const FLAGS: &[CloneFlag] = &[
     flag(0x80, "CLONE_NEWTIME", "in a new time namespace"),
     flag(0x100, "CLONE_VM", "in the same memory, nothing is copied"),
     flag(0x200, "CLONE_FS", "one working directory, root and umask for both"),
@@ -62,8 +62,8 @@ const FLAGS: &[Flag] = &[
     flag(0x2_0000_0000, "CLONE_INTO_CGROUP", "in another cgroup than its parent"),
 ];
 
-const fn flag(bit: u64, name: &'static str, meaning: &'static str) -> Flag {
-    Flag { bit, name, meaning }
+const fn flag(bit: u64, name: &'static str, meaning: &'static str) -> CloneFlag {
+    CloneFlag { bit, name, meaning }
 }
 
 /// The lowest byte of clone's first argument is a signal.
@@ -71,7 +71,7 @@ const SIGNAL: u64 = 0xff;
 /// The signal that usually tells a parent of its child's end, on every architecture but three.
 const SIGCHLD: u64 = 17;
 
-impl Flags {
+impl CloneFlags {
     /// The first argument of clone(2).
     pub fn of_clone(argument: u64) -> Self {
         // The argument is 64 bits wide, of which clone heeds the lower half.
@@ -85,8 +85,8 @@ impl Flags {
     }
 
     /// The flags known by name, and the bits that are not.
-    pub fn known(&self) -> (Vec<Flag>, u64) {
-        let known: Vec<Flag> = FLAGS.iter().filter(|flag| self.bits & flag.bit != 0).copied().collect();
+    pub fn split_known(&self) -> (Vec<CloneFlag>, u64) {
+        let known: Vec<CloneFlag> = FLAGS.iter().filter(|flag| self.bits & flag.bit != 0).copied().collect();
         let rest = known.iter().fold(self.bits, |rest, flag| rest & !flag.bit);
         (known, rest)
     }
@@ -101,7 +101,7 @@ impl Flags {
     }
 
     /// What comes about.
-    pub fn how(&self) -> CloneKind {
+    pub fn kind(&self) -> CloneKind {
         let has = |name: &str| FLAGS.iter().any(|flag| flag.name == name && self.bits & flag.bit != 0);
         match (has("CLONE_THREAD"), has("CLONE_VM"), has("CLONE_VFORK")) {
             (true, ..) => CloneKind::Thread,
@@ -113,7 +113,7 @@ impl Flags {
 
     /// `CLONE_VM|CLONE_VFORK|SIGCHLD`.
     pub fn names(&self) -> String {
-        let (known, rest) = self.known();
+        let (known, rest) = self.split_known();
         let names = known.iter().map(|flag| flag.name.to_owned());
         let rest = (rest != 0).then(|| format!("{rest:#x}"));
         let all: Vec<String> = names.chain(rest).chain(self.signal_name()).collect();
@@ -127,20 +127,23 @@ mod tests {
 
     #[test]
     fn the_flags_of_fork_vfork_and_threads() {
-        let fork = Flags::of_clone(0x120_0011);
+        let fork = CloneFlags::of_clone(0x120_0011);
         assert_eq!(fork.names(), "CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD");
-        assert_eq!(fork.how(), CloneKind::Fork);
-        let vfork = Flags::of_clone(0x4111);
-        assert_eq!((vfork.names().as_str(), vfork.how()), ("CLONE_VM|CLONE_VFORK|SIGCHLD", CloneKind::Vfork));
-        let thread = Flags::of_clone3(0x3d_0f00, 0);
-        assert_eq!(thread.how(), CloneKind::Thread);
+        assert_eq!(fork.kind(), CloneKind::Fork);
+        let vfork = CloneFlags::of_clone(0x4111);
+        assert_eq!(
+            (vfork.names().as_str(), vfork.kind()),
+            ("CLONE_VM|CLONE_VFORK|SIGCHLD", CloneKind::Vfork)
+        );
+        let thread = CloneFlags::of_clone3(0x3d_0f00, 0);
+        assert_eq!(thread.kind(), CloneKind::Thread);
         assert_eq!(
             thread.names(),
             "CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_SIGHAND|CLONE_THREAD|CLONE_SYSVSEM|CLONE_SETTLS|\
              CLONE_PARENT_SETTID|CLONE_CHILD_CLEARTID"
         );
-        assert_eq!(Flags::of_clone(0).names(), "0");
-        assert_eq!(Flags::of_clone3(1 << 40, 9).names(), "0x10000000000|signal 9");
+        assert_eq!(CloneFlags::of_clone(0).names(), "0");
+        assert_eq!(CloneFlags::of_clone3(1 << 40, 9).names(), "0x10000000000|signal 9");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 use crate::elf::{Elf, Symbol};
-use crate::{Error, Machine, Name, frames};
+use crate::{Architecture, Error, SymbolName, unwind_table};
 use std::collections::BTreeMap;
 
 /// What the loader puts into a slot of memory through which code calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum SlotContent {
     /// The address of the symbol of this name.
     Symbol(String),
     /// An address of the same library.
@@ -16,18 +16,18 @@ pub(crate) enum Slot {
 /// A library (or a static program) whose code can be followed.
 #[derive(Debug)]
 pub struct Image<'a> {
-    machine: Machine,
+    machine: Architecture,
     elf: Elf<'a>,
     functions: Vec<Function>,
     by_address: BTreeMap<u64, Vec<usize>>,
     /// Where functions begin that have no name.
     starts: Vec<u64>,
-    slots: BTreeMap<u64, Slot>,
+    slots: BTreeMap<u64, SlotContent>,
 }
 
 #[derive(Debug)]
 struct Function {
-    name: Name,
+    name: SymbolName,
     address: u64,
     size: u64,
 }
@@ -45,12 +45,16 @@ impl<'a> Image<'a> {
     /// If it is no ELF file, or one of a machine whose code is not read here.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut elf = Elf::read(bytes)?;
-        let machine = elf.machine.unwrap_or(Machine(0));
-        if ![Machine::X86_64, Machine::AARCH64].contains(&machine) || elf.bits != 64 || elf.big_endian {
+        let machine = elf.machine.unwrap_or(Architecture(0));
+        if ![Architecture::X86_64, Architecture::AARCH64].contains(&machine)
+            || elf.bits != 64
+            || elf.big_endian
+        {
             let order = if elf.big_endian { ", big-endian" } else { "" };
             return Err(Error::Machine { found: format!("{machine}, {} bits{order}", elf.bits) });
         }
-        let starts = elf.frames.and_then(|at| Some(frames::starts(elf.at(at)?, at, elf.big_endian)));
+        let starts =
+            elf.frames.and_then(|at| Some(unwind_table::function_starts(elf.at(at)?, at, elf.big_endian)));
         let slots = slots(&elf);
         let dynamic = elf.dynamic_symbols.take().unwrap_or_default();
         let others = elf.symbols.take().unwrap_or_default();
@@ -62,8 +66,8 @@ impl<'a> Image<'a> {
             starts: starts.unwrap_or_default(),
             slots,
         };
-        image.name(dynamic, true);
-        image.name(others, false);
+        image.add_symbols(dynamic, true);
+        image.add_symbols(others, false);
         Ok(image)
     }
 
@@ -76,11 +80,11 @@ impl<'a> Image<'a> {
         if names.build_id.is_none() || names.build_id != self.elf.build_id {
             return Err(Error::OtherBuild);
         }
-        self.name(names.symbols.unwrap_or_default(), false);
+        self.add_symbols(names.symbols.unwrap_or_default(), false);
         Ok(())
     }
 
-    fn name(&mut self, symbols: Vec<Symbol>, exported: bool) {
+    fn add_symbols(&mut self, symbols: Vec<Symbol>, exported: bool) {
         for symbol in symbols {
             let there = symbol.defined && symbol.function && !symbol.name.is_empty();
             let known = |at: &Vec<usize>| {
@@ -94,7 +98,7 @@ impl<'a> Image<'a> {
             }
             self.by_address.entry(symbol.address).or_default().push(self.functions.len());
             self.functions.push(Function {
-                name: Name {
+                name: SymbolName {
                     symbol: symbol.name,
                     version: symbol.version,
                     default: symbol.default,
@@ -108,7 +112,7 @@ impl<'a> Image<'a> {
     }
 
     /// Whose code it is.
-    pub fn machine(&self) -> Machine {
+    pub fn machine(&self) -> Architecture {
         self.machine
     }
 
@@ -130,11 +134,11 @@ impl<'a> Image<'a> {
     }
 
     /// What the function at this address is called: first what programs see.
-    pub(crate) fn names(&self, address: u64) -> Vec<&Name> {
+    pub(crate) fn names(&self, address: u64) -> Vec<&SymbolName> {
         let there = self.by_address.get(&address).into_iter().flatten();
-        let mut names: Vec<&Name> = there.filter_map(|n| Some(&self.functions.get(*n)?.name)).collect();
-        let private = |name: &Name| name.version.as_deref() == Some("GLIBC_PRIVATE");
-        let underscores = |name: &Name| name.symbol.chars().take_while(|c| *c == '_').count();
+        let mut names: Vec<&SymbolName> = there.filter_map(|n| Some(&self.functions.get(*n)?.name)).collect();
+        let private = |name: &SymbolName| name.version.as_deref() == Some("GLIBC_PRIVATE");
+        let underscores = |name: &SymbolName| name.symbol.chars().take_while(|c| *c == '_').count();
         names.sort_by_key(|name| {
             (!name.exported, private(name), !name.default, underscores(name), name.symbol.len())
         });
@@ -142,12 +146,12 @@ impl<'a> Image<'a> {
     }
 
     /// Whether a function begins here.
-    pub(crate) fn begins(&self, address: u64) -> bool {
+    pub(crate) fn is_function_start(&self, address: u64) -> bool {
         self.by_address.contains_key(&address) || self.starts.binary_search(&address).is_ok()
     }
 
     /// Where the function ends that begins here, if that is known.
-    pub(crate) fn end(&self, address: u64) -> Option<u64> {
+    pub(crate) fn function_end(&self, address: u64) -> Option<u64> {
         let there = self.by_address.get(&address)?;
         let sizes = there.iter().filter_map(|n| Some(self.functions.get(*n)?.size));
         sizes.max().filter(|size| *size > 0).and_then(|size| address.checked_add(size))
@@ -159,22 +163,22 @@ impl<'a> Image<'a> {
     }
 
     /// What the loader puts there.
-    pub(crate) fn slot(&self, address: u64) -> Option<Slot> {
+    pub(crate) fn slot_content(&self, address: u64) -> Option<SlotContent> {
         if let Some(slot) = self.slots.get(&address) {
             return Some(slot.clone());
         }
         // No order to the loader: it stays as it is in the file.
         let content = u64::from_le_bytes(*self.elf.at(address)?.first_chunk()?);
-        self.code(content).map(|_| Slot::Address(content))
+        self.code(content).map(|_| SlotContent::Address(content))
     }
 }
 
-fn slots(elf: &Elf<'_>) -> BTreeMap<u64, Slot> {
+fn slots(elf: &Elf<'_>) -> BTreeMap<u64, SlotContent> {
     let symbols = elf.dynamic_symbols.as_deref().unwrap_or_default();
     let slot = |kind: u32, symbol: usize, addend: i64| match kind {
-        _ if SYMBOL.contains(&kind) => Some(Slot::Symbol(symbols.get(symbol)?.name.clone())),
-        _ if RELATIVE.contains(&kind) => Some(Slot::Address(addend.cast_unsigned())),
-        _ if CHOSEN.contains(&kind) => Some(Slot::Chosen),
+        _ if SYMBOL.contains(&kind) => Some(SlotContent::Symbol(symbols.get(symbol)?.name.clone())),
+        _ if RELATIVE.contains(&kind) => Some(SlotContent::Address(addend.cast_unsigned())),
+        _ if CHOSEN.contains(&kind) => Some(SlotContent::Chosen),
         _ => None,
     };
     let all = elf.relocations.iter();

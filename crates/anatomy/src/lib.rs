@@ -6,35 +6,38 @@
 //! Bytes in, values out. Nothing read here is trusted: whatever the bytes are, the answer is a value or an [`Error`].
 //! This crate opens no file and starts no program.
 
+mod architecture;
 mod arm;
 mod binary;
-mod cache;
-mod chain;
-mod code;
+mod call_path;
+mod decoder;
+mod dynamic_reason;
 mod elf;
 mod error;
 mod flags;
 mod flow;
-mod frames;
 mod image;
-mod machine;
-mod reason;
+mod library_search;
+mod loader_cache;
+mod path_search;
 mod registers;
 mod report;
-mod search;
+mod unwind_table;
 mod version;
-mod walk;
 mod x86;
 
-pub use binary::{Binary, Kind, Read, Script, Undefined, read};
-pub use cache::Cache;
-pub use chain::{Call, Chain, Line, Name, Site, Step, Walk};
+pub use architecture::{Architecture, CreationSyscall};
+pub use binary::{Binary, Executable, Linkage, Script, UndefinedSymbol, read_executable};
+pub use call_path::{CallPath, CallSite, DisassembledLine, PathStep, SymbolName, SyscallPaths, SyscallSite};
+pub use dynamic_reason::{DynamicReason, dynamic_reasons};
 pub use error::Error;
-pub use flags::{CloneKind, Flag, Flags};
+pub use flags::{CloneFlag, CloneFlags, CloneKind};
 pub use image::Image;
-pub use machine::{Creation, Machine};
-pub use reason::{Reason, reasons};
-pub use report::{Check, Function, Libraries, Library, Live, LiveCall, Needed, Parts, Report, Verdict};
-pub use search::{Search, search};
+pub use library_search::{LibrarySearch, library_candidates};
+pub use loader_cache::LoaderCache;
+pub use path_search::find_syscall_paths;
+pub use report::{
+    Agreement, CallCheck, CreationFunction, FileDependencies, FunctionReport, Libraries, Library, LiveCall,
+    LiveObservation, NeededLibrary,
+};
 pub use version::libc_version;
-pub use walk::walk;

@@ -1,6 +1,6 @@
 /// What a register holds, as far as the code says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum RegisterValue {
     /// This number.
     Number(u64),
     /// What the loader has put into the slot at this address.
@@ -9,21 +9,21 @@ pub(crate) enum Value {
 
 /// The general registers of either machine, followed along a straight piece of code.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Registers([Option<Value>; 32]);
+pub(crate) struct Registers([Option<RegisterValue>; 32]);
 
 impl Registers {
-    pub fn get(&self, register: usize) -> Option<Value> {
+    pub fn get(&self, register: usize) -> Option<RegisterValue> {
         *self.0.get(register)?
     }
 
     pub fn number(&self, register: usize) -> Option<u64> {
         match self.get(register)? {
-            Value::Number(number) => Some(number),
-            Value::Slot(_) => None,
+            RegisterValue::Number(number) => Some(number),
+            RegisterValue::Slot(_) => None,
         }
     }
 
-    pub fn set(&mut self, register: usize, value: Option<Value>) {
+    pub fn set(&mut self, register: usize, value: Option<RegisterValue>) {
         if let Some(place) = self.0.get_mut(register) {
             *place = value;
         }

@@ -1,13 +1,13 @@
 //! What is told of a function, and of a file: values that others fill in, who may open files and run programs.
 
-use crate::{Binary, Creation, Flags, Undefined, Walk};
+use crate::{Binary, CloneFlags, CreationSyscall, SyscallPaths, UndefinedSymbol};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 units::named! {
     /// A function of the C library that starts something.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Function {
+    pub enum CreationFunction {
         /// A process with a copy of the memory.
         Fork = "fork",
         /// A process that borrows its parent's memory until it runs another program.
@@ -53,22 +53,22 @@ pub struct Library {
 
 /// What is known of one function.
 #[derive(Debug)]
-pub struct Report<'a> {
+pub struct FunctionReport<'a> {
     /// Which.
-    pub function: Function,
+    pub function: CreationFunction,
     /// Where it was read.
     pub libraries: &'a Libraries,
     /// Its ways to the kernel.
-    pub walk: Walk,
+    pub walk: SyscallPaths,
     /// What was seen of it.
-    pub live: Live,
+    pub live: LiveObservation,
     /// Whether both are the same.
-    pub verdict: Verdict,
+    pub verdict: Agreement,
 }
 
 /// What was seen of programs that run.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct LiveObservation {
     /// The call, held against what was read.
     pub seen: Option<LiveCall>,
     /// Programs that did not show it, and why.
@@ -91,22 +91,22 @@ pub struct LiveCall {
     /// The call's number.
     pub number: u64,
     /// Which it is.
-    pub creation: Creation,
+    pub creation: CreationSyscall,
     /// What it asks for; none for calls without flags, or if their structure could not be read.
-    pub flags: Option<Flags>,
+    pub flags: Option<CloneFlags>,
     /// Its address in the library; none if the file holds no such place.
     pub address: Option<u64>,
     /// Which of the ways that were read ends there.
     pub chain: Option<usize>,
     /// One by one, what was compared.
-    pub checks: Vec<Check>,
+    pub checks: Vec<CallCheck>,
     /// Addresses to return to of that way, found on its stack, of how many.
     pub returns: Option<(usize, usize)>,
 }
 
 /// One thing that was read and seen.
 #[derive(Debug)]
-pub struct Check {
+pub struct CallCheck {
     /// What.
     pub of: &'static str,
     /// As it was read; none if the code does not say.
@@ -119,7 +119,7 @@ pub struct Check {
 
 /// Whether what was read and what was seen are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Agreement {
     /// Address, number and flags agree.
     Pass,
     /// One of them does not.
@@ -130,9 +130,9 @@ pub enum Verdict {
     NotRead,
 }
 
-impl Verdict {
+impl Agreement {
     /// Of what was read and what was seen.
-    pub fn of(walk: &Walk, live: &Live) -> Self {
+    pub fn of(walk: &SyscallPaths, live: &LiveObservation) -> Self {
         match &live.seen {
             _ if walk.chains.is_empty() => Self::NotRead,
             None => Self::NotSeen,
@@ -144,20 +144,20 @@ impl Verdict {
 
 /// A file and the libraries it needs itself.
 #[derive(Debug)]
-pub struct Parts {
+pub struct FileDependencies {
     /// The file.
     pub path: PathBuf,
     /// What is known of it.
     pub binary: Binary,
     /// Its libraries, in its order.
-    pub needed: Vec<Needed>,
+    pub needed: Vec<NeededLibrary>,
     /// What it asks for that none of its own libraries has: another library of theirs, the loader, or nobody.
     pub elsewhere: Vec<String>,
 }
 
 /// A library that a file needs.
 #[derive(Debug)]
-pub struct Needed {
+pub struct NeededLibrary {
     /// Its name there.
     pub soname: String,
     /// Where it is; none if it was not found.
@@ -166,7 +166,7 @@ pub struct Needed {
     pub gives: Vec<String>,
 }
 
-impl Parts {
+impl FileDependencies {
     /// Of this file, with its libraries in the order in which it needs them, as far as they were found.
     pub fn of(path: PathBuf, binary: Binary, libraries: Vec<Option<Library>>) -> Self {
         let has: Vec<BTreeSet<&str>> = libraries
@@ -174,7 +174,7 @@ impl Parts {
             .map(|library| library.iter().flat_map(|l| &l.binary.exported).map(String::as_str).collect())
             .collect();
         // Who is asked is said with the version; without one it is the first that has it.
-        let giver = |wanted: &Undefined| {
+        let giver = |wanted: &UndefinedSymbol| {
             let said = wanted.library.as_ref();
             let named = said.and_then(|name| binary.needed.iter().position(|needed| needed == name));
             named.or_else(|| has.iter().position(|exported| exported.contains(wanted.name.as_str())))
@@ -190,7 +190,7 @@ impl Parts {
         }
         let paths = libraries.into_iter().map(|library| library.map(|l| l.path));
         let needed = binary.needed.iter().cloned().zip(paths).zip(gives);
-        let needed = needed.map(|((soname, path), gives)| Needed { soname, path, gives }).collect();
+        let needed = needed.map(|((soname, path), gives)| NeededLibrary { soname, path, gives }).collect();
         Self { path, binary, needed, elsewhere }
     }
 }

@@ -1,5 +1,5 @@
 use crate::flow::{Flow, Instruction, Target};
-use crate::registers::{Registers, Value};
+use crate::registers::{RegisterValue, Registers};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, InstructionInfoFactory, Mnemonic,
     OpAccess, OpKind, Register,
@@ -29,7 +29,7 @@ pub(crate) fn decode(bytes: &[u8], address: u64, registers: &mut Registers) -> O
     match flow {
         // What a function or the kernel leaves in the registers is not known.
         Flow::Call(_) | Flow::System => registers.forget(),
-        _ => follow(&instruction, registers),
+        _ => track_registers(&instruction, registers),
     }
     Some(Instruction { length: u8::try_from(instruction.len()).ok()?, flow })
 }
@@ -54,7 +54,7 @@ fn general(register: Register) -> Option<usize> {
 
 /// What the instruction does to the registers: numbers that are put into one are followed, whatever else is written
 /// is no longer known.
-fn follow(instruction: &iced_x86::Instruction, registers: &mut Registers) {
+fn track_registers(instruction: &iced_x86::Instruction, registers: &mut Registers) {
     let value = put(instruction, registers);
     let mut factory = InstructionInfoFactory::new();
     for used in factory.info(instruction).used_registers() {
@@ -67,7 +67,7 @@ fn follow(instruction: &iced_x86::Instruction, registers: &mut Registers) {
         }
     }
     if let Some((register, number)) = value {
-        registers.set(register, Some(Value::Number(number)));
+        registers.set(register, Some(RegisterValue::Number(number)));
     }
 }
 
@@ -101,7 +101,7 @@ fn is_low_byte(register: Register) -> bool {
 }
 
 /// In the syntax of the GNU assembler, which `objdump -d` shows too.
-pub(crate) fn text(bytes: &[u8], address: u64) -> String {
+pub(crate) fn disassemble(bytes: &[u8], address: u64) -> String {
     let Some(instruction) = instruction(bytes, address) else { return String::new() };
     let mut formatter = GasFormatter::new();
     formatter.options_mut().set_uppercase_hex(false);
@@ -165,6 +165,6 @@ mod tests {
         assert_eq!(flow(&[0x74, 0x10]), Some(Flow::Branch(0x1012)));
         assert_eq!(flow(&[0xc3]), Some(Flow::End));
         assert_eq!(flow(&[0xe8, 0]), None, "cut short");
-        assert_eq!(text(&[0xb8, 0x38, 0, 0, 0], 0), "mov $0x38,%eax");
+        assert_eq!(disassemble(&[0xb8, 0x38, 0, 0, 0], 0), "mov $0x38,%eax");
     }
 }

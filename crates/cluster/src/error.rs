@@ -26,8 +26,8 @@ pub enum Error {
 
 impl Error {
     /// Of what kubectl said when it failed at this, in a context and a namespace.
-    pub(crate) fn of(doing: &str, said: &str, context: &str, namespace: &str) -> Self {
-        Self::Said(words(doing, said, context, namespace))
+    pub(crate) fn from_kubectl(doing: &str, said: &str, context: &str, namespace: &str) -> Self {
+        Self::Said(explain(doing, said, context, namespace))
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn last(said: &str) -> String {
 }
 
 /// Whether it says that the user may not do this.
-pub(crate) fn forbidden(why: &Error, verb: &str, what: &str) -> bool {
+pub(crate) fn is_forbidden(why: &Error, verb: &str, what: &str) -> bool {
     matches!(why, Error::Said(words) if words.contains(&format!(" may not {verb} {what} in ")))
 }
 
@@ -88,7 +88,7 @@ const ADVICE: &str = " - did you specify the right host or port?";
 pub(crate) const EPHEMERAL: &str = "pods/ephemeralcontainers";
 const INSIDE: &str = "torment-inside";
 
-fn words(doing: &str, said: &str, context: &str, namespace: &str) -> String {
+fn explain(doing: &str, said: &str, context: &str, namespace: &str) -> String {
     let line = last(said);
     let line = line.trim_start_matches("error: ").trim_start_matches("Error: ");
     if let Some(why) = line.split_once("is forbidden: User ").map(|(_, who)| who) {
@@ -275,7 +275,7 @@ mod tests {
             ),
             ("warning: x\nerror: strange\n\n", vec!["kubectl, asking: strange"]),
         ] {
-            let told = words("asking", said, "lab", "load");
+            let told = explain("asking", said, "lab", "load");
             for part in expected {
                 assert!(told.contains(part), "'{part}' is not in: {told}");
             }

@@ -17,17 +17,17 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 
 /// What an image is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImageMark {
+pub struct ImageSpec {
     /// Name and tag, as in `torment:0.1.0`.
     pub name: String,
     /// The machines that it runs on, as Go names them.
     pub architecture: String,
 }
 
-impl ImageMark {
+impl ImageSpec {
     /// Of this program, in this build.
-    pub fn own(build: &str) -> Self {
-        Self { name: format!("torment:{build}"), architecture: crate::objects::kind().to_owned() }
+    pub fn of_build(build: &str) -> Self {
+        Self { name: format!("torment:{build}"), architecture: crate::manifests::architecture().to_owned() }
     }
 
     /// The name in full, as container runtimes keep it: without a registry it is Docker's.
@@ -48,7 +48,7 @@ impl ImageMark {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_image(program: &[u8], mark: &ImageMark, to: &mut dyn Write) -> io::Result<()> {
+pub fn write_image(program: &[u8], mark: &ImageSpec, to: &mut dyn Write) -> io::Result<()> {
     let layer = layer(program)?;
     let layer_digest = digest(&layer);
     let config = json!({
@@ -158,7 +158,7 @@ mod tests {
 
     fn image() -> Vec<u8> {
         let mut image = Vec::new();
-        let mark = ImageMark { name: "torment:1.2.3".to_owned(), architecture: "arm64".to_owned() };
+        let mark = ImageSpec { name: "torment:1.2.3".to_owned(), architecture: "arm64".to_owned() };
         write_image(b"#!program", &mark, &mut image).expect("memory takes it");
         image
     }
@@ -225,7 +225,7 @@ mod tests {
             ("lab:5000/torment:1", "lab:5000/torment:1"),
             ("registry.lab/x/torment:1", "registry.lab/x/torment:1"),
         ] {
-            assert_eq!(ImageMark { name: name.to_owned(), architecture: String::new() }.full(), full);
+            assert_eq!(ImageSpec { name: name.to_owned(), architecture: String::new() }.full(), full);
         }
     }
 }

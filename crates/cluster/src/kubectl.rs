@@ -24,7 +24,7 @@ pub(crate) struct Kubectl {
 }
 
 /// How a child ended.
-pub(crate) struct Said {
+pub(crate) struct KubectlOutput {
     pub fine: bool,
     pub out: String,
     pub err: String,
@@ -39,27 +39,33 @@ impl Kubectl {
         if said.fine {
             return Ok(said.out);
         }
-        Err(Error::of(doing, &said.err, &self.context, &self.namespace))
+        Err(Error::from_kubectl(doing, &said.err, &self.context, &self.namespace))
     }
 
     /// The same, whatever the answer is; within this time.
-    pub fn said(&self, doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<Said, Error> {
+    pub fn said(
+        &self,
+        doing: &str,
+        arguments: &[&str],
+        input: &str,
+        limit: Duration,
+    ) -> Result<KubectlOutput, Error> {
         let place = ["--context", &self.context, "--namespace", &self.namespace, REQUEST];
         run(doing, &[&place, arguments].concat(), input, limit)
     }
 }
 
 /// Asks kubectl something that no server is needed for.
-pub(crate) fn alone(doing: &str, arguments: &[&str]) -> Result<Said, Error> {
+pub(crate) fn alone(doing: &str, arguments: &[&str]) -> Result<KubectlOutput, Error> {
     run(doing, arguments, "", PATIENCE)
 }
 
-fn run(doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<Said, Error> {
+fn run(doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<KubectlOutput, Error> {
     let mut command = Command::new("kubectl");
     // Ctrl-C at the terminal is torment's alone, and so is the terminal.
     command.args(arguments).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    sys::before_exec(&mut command, Signal::KILL, &[], Vec::new()).map_err(Error::Start)?;
+    sys::configure_child(&mut command, Signal::KILL, &[], Vec::new()).map_err(Error::Start)?;
     let mut child = command.spawn().map_err(|why| match why.kind() {
         io::ErrorKind::NotFound => Error::Missing,
         _ => Error::Start(why),
@@ -74,7 +80,7 @@ fn run(doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<
     let Some(fine) = fine else {
         return Err(Error::Slow { doing: doing.to_owned(), limit, said: last(&text(err)) });
     };
-    Ok(Said { fine, out: text(out), err: text(err) })
+    Ok(KubectlOutput { fine, out: text(out), err: text(err) })
 }
 
 /// Whether it ended well; none if it had to be ended.

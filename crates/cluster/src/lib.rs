@@ -4,23 +4,23 @@
 //! What torment may do there is what its user may do, and every way of signing in works. It knows no client of Kubernetes, keeps nothing, and
 //! no pod of it speaks with the cluster. It offers no load and knows no plan.
 
-mod can;
+mod cleanup;
+mod ephemeral_containers;
 mod error;
-mod forward;
 mod image;
-mod inside;
 mod kubectl;
-mod objects;
+mod manifests;
+mod permissions;
 mod pods;
+mod port_forward;
+mod run_pods;
 mod site;
-mod sweep;
-mod workforce;
 
 pub use error::Error;
-pub use forward::Forward;
-pub use image::{ImageMark, write_image};
-pub use workforce::{Workforce, new_id};
+pub use image::{ImageSpec, write_image};
+pub use port_forward::PortForward;
+pub use run_pods::{RunPods, new_id};
 
-pub use objects::{OWNER_PORT, Passes, WORKERS_PORT};
-pub use site::{PodSite, PodsWanted, TargetPod};
-pub use sweep::sweep;
+pub use cleanup::run_cleanup;
+pub use manifests::{JoinFiles, OWNER_PORT, WORKERS_PORT};
+pub use site::{PodOptions, PodSite, TargetPod};

@@ -18,7 +18,7 @@ const FAILED_MOST: usize = 2;
 
 /// One pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
+struct PodStatus {
     /// A worker, a watcher, or the coordinator.
     role: String,
     /// Its place in the job.
@@ -33,13 +33,13 @@ struct Seen {
     /// Why no node has it.
     unplaced: Option<String>,
     /// How its container ended.
-    ended: Option<Ended>,
+    ended: Option<ContainerExit>,
     /// Why the cluster ends it.
     disrupted: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Ended {
+struct ContainerExit {
     code: i64,
     reason: String,
     said: String,
@@ -47,7 +47,7 @@ struct Ended {
 
 /// All pods of a run, the latest of each index last.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pods(Vec<Seen>);
+pub(crate) struct Pods(Vec<PodStatus>);
 
 fn text(value: &Value, at: &str) -> Option<String> {
     value.pointer(at)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
@@ -58,12 +58,12 @@ fn condition<'a>(pod: &'a Value, kind: &str, status: &str) -> Option<&'a Value> 
     conditions.iter().find(|one| one["type"] == kind && one["status"] == status)
 }
 
-impl Seen {
-    fn of(pod: &Value) -> Self {
+impl PodStatus {
+    fn parse(pod: &Value) -> Self {
         let state = &pod["status"]["containerStatuses"][0]["state"];
         let waits = text(state, "/waiting/reason")
             .map(|reason| (reason, text(state, "/waiting/message").unwrap_or_default()));
-        let ended = state.pointer("/terminated/exitCode").and_then(Value::as_i64).map(|code| Ended {
+        let ended = state.pointer("/terminated/exitCode").and_then(Value::as_i64).map(|code| ContainerExit {
             code,
             reason: text(state, "/terminated/reason").unwrap_or_default(),
             said: last(&text(state, "/terminated/message").unwrap_or_default()),
@@ -91,11 +91,11 @@ impl Seen {
         }
     }
 
-    fn conducts(&self) -> bool {
+    fn is_coordinator(&self) -> bool {
         self.role == "coordinator"
     }
 
-    fn called(&self) -> String {
+    fn describe(&self) -> String {
         let who = if self.index.is_empty() {
             format!("the {}", self.role)
         } else {
@@ -105,12 +105,12 @@ impl Seen {
     }
 
     /// The name that it has for itself: that of the job with its index.
-    fn is(&self, host: &str) -> bool {
+    fn has_hostname(&self, host: &str) -> bool {
         !host.is_empty() && self.name.strip_prefix(host).is_some_and(|rest| rest.starts_with('-'))
     }
 
     /// Why it does not start, if it never will.
-    fn stuck(&self) -> Option<String> {
+    fn stuck_reason(&self) -> Option<String> {
         let (reason, message) = self.waits.as_ref().filter(|(reason, _)| STUCK.contains(&reason.as_str()))?;
         let helps = if reason.contains("Image") {
             "; torment image makes it: load it on each node (ctr -n k8s.io images import), or push it where they find it, and \
@@ -118,22 +118,22 @@ impl Seen {
         } else {
             ""
         };
-        Some(format!("{} cannot start: {reason}: {message}{helps}", self.called()))
+        Some(format!("{} cannot start: {reason}: {message}{helps}", self.describe()))
     }
 
     /// How it ended, if it did not end well.
-    fn failed(&self) -> Option<String> {
+    fn failure(&self) -> Option<String> {
         let how = match (&self.disrupted, &self.ended) {
             (Some(why), _) => why.clone(),
-            (None, Some(Ended { code: 0, .. })) => return None,
-            (None, Some(Ended { reason, .. })) if reason == "OOMKilled" => {
+            (None, Some(ContainerExit { code: 0, .. })) => return None,
+            (None, Some(ContainerExit { reason, .. })) if reason == "OOMKilled" => {
                 "it had not enough memory (OOMKilled)".to_owned()
             }
-            (None, Some(Ended { code: 137, .. })) => "it was killed".to_owned(),
-            (None, Some(Ended { code, said, .. })) if said.is_empty() => {
+            (None, Some(ContainerExit { code: 137, .. })) => "it was killed".to_owned(),
+            (None, Some(ContainerExit { code, said, .. })) if said.is_empty() => {
                 format!("it ended with exit code {code}")
             }
-            (None, Some(Ended { said, .. })) => said.trim_start_matches("torment: ").to_owned(),
+            (None, Some(ContainerExit { said, .. })) => said.trim_start_matches("torment: ").to_owned(),
             (None, None) if self.phase == "Failed" => "it failed".to_owned(),
             (None, None) => return None,
         };
@@ -143,63 +143,65 @@ impl Seen {
 
 impl Pods {
     /// Of a list as the server gives it.
-    pub fn of(list: &Value) -> Self {
+    pub fn parse(list: &Value) -> Self {
         let created = |pod: &Value| text(pod, "/metadata/creationTimestamp");
         let mut pods: Vec<&Value> = list["items"].as_array().into_iter().flatten().collect();
         pods.sort_by_key(|pod| created(pod));
-        Self(pods.into_iter().map(Seen::of).collect())
+        Self(pods.into_iter().map(PodStatus::parse).collect())
     }
 
     /// How many workers there are, ended ones too.
     pub fn count(&self) -> usize {
-        self.0.iter().filter(|pod| !pod.conducts()).count()
+        self.0.iter().filter(|pod| !pod.is_coordinator()).count()
     }
 
     /// How the coordinator ended, if it did.
     pub fn coordinator_ended(&self) -> Option<String> {
-        let pod = self.0.iter().rev().find(|pod| pod.conducts())?;
-        pod.failed()
+        let pod = self.0.iter().rev().find(|pod| pod.is_coordinator())?;
+        pod.failure()
             .or_else(|| pod.ended.as_ref().map(|_| "it is over".to_owned()))
-            .map(|why| format!("{}: {why}", pod.called()))
+            .map(|why| format!("{}: {why}", pod.describe()))
     }
 
     /// Why the run cannot begin, if that will not change.
-    pub fn hinders(&self) -> Option<String> {
-        let stuck = self.0.iter().find_map(Seen::stuck);
+    pub fn obstacle(&self) -> Option<String> {
+        let stuck = self.0.iter().find_map(PodStatus::stuck_reason);
         stuck.or_else(|| {
             let failed =
                 |index: &str| self.0.iter().filter(|pod| pod.index == index && pod.phase == "Failed").count();
-            let for_good = |pod: &&Seen| {
+            let for_good = |pod: &&PodStatus| {
                 let most = if pod.is_replaced { FAILED_MOST } else { 1 };
-                failed(&pod.index) >= most && pod.failed().is_some()
+                failed(&pod.index) >= most && pod.failure().is_some()
             };
             let pod = self.0.iter().rev().find(for_good)?;
             let again = if pod.is_replaced { ", and again" } else { "" };
-            Some(format!("{} ended{again}: {}", pod.called(), pod.failed()?))
+            Some(format!("{} ended{again}: {}", pod.describe(), pod.failure()?))
         })
     }
 
     /// How many run, or may soon.
-    pub fn coming(&self) -> usize {
-        let may_run = |pod: &&Seen| pod.phase == "Pending" && pod.node.is_some() && pod.stuck().is_none();
+    pub fn coming_count(&self) -> usize {
+        let may_run =
+            |pod: &&PodStatus| pod.phase == "Pending" && pod.node.is_some() && pod.stuck_reason().is_none();
         self.0.iter().filter(|pod| pod.phase == "Running" || may_run(pod)).count()
     }
 
     /// Whether one has no node, or cannot start.
-    pub fn lacks(&self) -> bool {
-        self.0.iter().any(|pod| pod.unplaced.is_some() || pod.stuck().is_some())
+    pub fn has_unplaced(&self) -> bool {
+        self.0.iter().any(|pod| pod.unplaced.is_some() || pod.stuck_reason().is_some())
     }
 
     /// Whom the run waits for, and why it does not come.
-    pub fn waits(&self) -> Option<String> {
-        let unplaced =
-            |pod: &Seen| pod.unplaced.as_ref().map(|why| format!("{} has no node: {why}", pod.called()));
-        let waiting = |pod: &Seen| {
+    pub fn describe_waiting(&self) -> Option<String> {
+        let unplaced = |pod: &PodStatus| {
+            pod.unplaced.as_ref().map(|why| format!("{} has no node: {why}", pod.describe()))
+        };
+        let waiting = |pod: &PodStatus| {
             let (reason, message) = pod.waits.as_ref()?;
-            Some(format!("{} waits: {reason} {message}", pod.called()).trim_end().to_owned())
+            Some(format!("{} waits: {reason} {message}", pod.describe()).trim_end().to_owned())
         };
         // Another may have come in its place.
-        let ended = |pod: &Seen| pod.failed().map(|why| format!("{} ended: {why}", pod.called()));
+        let ended = |pod: &PodStatus| pod.failure().map(|why| format!("{} ended: {why}", pod.describe()));
         let latest = || self.0.iter().rev();
         latest()
             .find_map(unplaced)
@@ -209,17 +211,17 @@ impl Pods {
 
     /// The node of the pod that calls itself so.
     pub fn node(&self, host: &str) -> Option<&str> {
-        self.0.iter().rev().find(|pod| pod.is(host))?.node.as_deref()
+        self.0.iter().rev().find(|pod| pod.has_hostname(host))?.node.as_deref()
     }
 
     /// Why the pod that calls itself so is gone: none if nothing is known of it.
-    pub fn why(&self, host: &str) -> Option<String> {
-        self.0.iter().rev().filter(|pod| pod.is(host)).find_map(Seen::failed)
+    pub fn why_gone(&self, host: &str) -> Option<String> {
+        self.0.iter().rev().filter(|pod| pod.has_hostname(host)).find_map(PodStatus::failure)
     }
 }
 
 /// What the job could not do, of the warnings about it: the latest.
-pub(crate) fn complaint(events: &Value) -> Option<String> {
+pub(crate) fn latest_warning(events: &Value) -> Option<String> {
     let when =
         |event: &Value| text(event, "/lastTimestamp").or_else(|| text(event, "/metadata/creationTimestamp"));
     let latest = events["items"]
@@ -249,7 +251,7 @@ mod tests {
     }
 
     fn pods(pods: &[Value]) -> Pods {
-        Pods::of(&json!({ "items": pods }))
+        Pods::parse(&json!({ "items": pods }))
     }
 
     fn state(state: Value, phase: &str) -> Value {
@@ -263,13 +265,13 @@ mod tests {
     #[test]
     fn who_will_not_start_is_told_at_once() {
         let fine = pod("0", Some("b"), state(json!({"running": {}}), "Running"));
-        assert_eq!(pods(std::slice::from_ref(&fine)).hinders(), None);
+        assert_eq!(pods(std::slice::from_ref(&fine)).obstacle(), None);
         let pulling =
             |reason| state(json!({"waiting": {"reason": reason, "message": "no such image"}}), "Pending");
         let first = pod("1", Some("c"), pulling("ErrImagePull"));
-        assert_eq!(pods(&[fine.clone(), first]).hinders(), None, "it is tried again");
+        assert_eq!(pods(&[fine.clone(), first]).obstacle(), None, "it is tried again");
         let stuck = pods(&[fine.clone(), pod("1", Some("c"), pulling("ImagePullBackOff"))])
-            .hinders()
+            .obstacle()
             .expect("one is stuck");
         assert!(
             stuck.starts_with("worker 1 on c cannot start: ImagePullBackOff: no such image; torment image"),
@@ -277,8 +279,8 @@ mod tests {
         );
         // The first may have come before its network was there.
         let once = pod("1", Some("c"), failed("x\ntorment: 10.0.0.9:7 cannot be reached\n"));
-        assert_eq!(pods(&[fine.clone(), once.clone()]).hinders(), None);
-        let twice = pods(&[fine, once.clone(), once]).hinders().expect("it failed twice");
+        assert_eq!(pods(&[fine.clone(), once.clone()]).obstacle(), None);
+        let twice = pods(&[fine, once.clone(), once]).obstacle().expect("it failed twice");
         assert_eq!(twice, "worker 1 on c ended, and again: 10.0.0.9:7 cannot be reached");
     }
 
@@ -290,26 +292,27 @@ mod tests {
         let ended = pod("0", Some("b"), failed("no"));
         let unplaced =
             pods(&[pod("1", None, status), pod("0", Some("b"), state(json!({}), "Pending")), ended]);
-        assert_eq!((unplaced.coming(), unplaced.lacks()), (1, true));
+        assert_eq!((unplaced.coming_count(), unplaced.has_unplaced()), (1, true));
         assert_eq!(
-            unplaced.waits().as_deref(),
+            unplaced.describe_waiting().as_deref(),
             Some("worker 1 has no node: 0/2 nodes are available: 2 Insufficient cpu.")
         );
         let creating = state(json!({"waiting": {"reason": "ContainerCreating"}}), "Pending");
         assert_eq!(
-            pods(&[pod("0", Some("b"), creating)]).waits().as_deref(),
+            pods(&[pod("0", Some("b"), creating)]).describe_waiting().as_deref(),
             Some("worker 0 on b waits: ContainerCreating")
         );
         let running = pods(&[pod("0", Some("b"), state(json!({"running": {}}), "Running"))]);
-        assert_eq!((running.waits(), running.lacks()), (None, false));
-        assert_eq!(Pods::default().waits(), None);
+        assert_eq!((running.describe_waiting(), running.has_unplaced()), (None, false));
+        assert_eq!(Pods::default().describe_waiting(), None);
     }
 
     #[test]
     fn why_one_is_gone_is_asked_of_its_pod() {
         let running = pod("0", Some("b"), state(json!({"running": {}}), "Running"));
-        let why = |status: Value| pods(&[running.clone(), pod("1", Some("c"), status)]).why("torment-ab-1");
-        assert_eq!(pods(std::slice::from_ref(&running)).why("torment-ab-0"), None);
+        let why =
+            |status: Value| pods(&[running.clone(), pod("1", Some("c"), status)]).why_gone("torment-ab-1");
+        assert_eq!(pods(std::slice::from_ref(&running)).why_gone("torment-ab-0"), None);
         assert_eq!(pods(std::slice::from_ref(&running)).node("torment-ab-0"), Some("b"));
         // Index 1 is not index 10.
         assert_eq!(pods(&[pod("10", Some("b"), json!({}))]).node("torment-ab-1"), None);
@@ -337,7 +340,7 @@ mod tests {
             event("Warning", "2026-01-01T00:00:01Z", "first"),
             event("Normal", "2026-01-01T00:00:03Z", "fine"),
         ]});
-        assert_eq!(complaint(&events).as_deref(), Some("second"));
-        assert_eq!(complaint(&json!({"items": []})), None);
+        assert_eq!(latest_warning(&events).as_deref(), Some("second"));
+        assert_eq!(latest_warning(&json!({"items": []})), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, last};
 use crate::kubectl::{Kubectl, alone};
-use crate::objects::{Apart, Objects, PodDuty, kind};
+use crate::manifests::{AvoidedPods, Manifests, PodDuty, architecture};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ const DEFAULT: &str = "default";
 
 /// What was asked for beside how many.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PodsWanted {
+pub struct PodOptions {
     /// `CONTEXT`, `CONTEXT/NAMESPACE` or `/NAMESPACE`, as the user's kubectl knows them; none: what that uses by itself.
     pub place: Option<String>,
     /// What pods run; none: what `torment image` makes of this build.
@@ -29,7 +29,7 @@ pub struct PodsWanted {
 #[derive(Debug, Clone)]
 pub struct PodSite {
     pub(crate) kubectl: Kubectl,
-    pub(crate) wanted: PodsWanted,
+    pub(crate) wanted: PodOptions,
     /// The image that goes with this build.
     own_image: String,
     /// Host and port of the cluster's server.
@@ -41,7 +41,7 @@ impl PodSite {
     ///
     /// # Errors
     /// If there is no kubectl, or it knows no such context.
-    pub fn find(wanted: PodsWanted, build: &str) -> Result<Self, Error> {
+    pub fn find(wanted: PodOptions, build: &str) -> Result<Self, Error> {
         let said = alone("its contexts", &["config", "view", "-o", "json"])?;
         if !said.fine {
             return Err(Error::Said(format!(
@@ -51,7 +51,7 @@ impl PodSite {
         }
         let config: Value = serde_json::from_str(&said.out)
             .map_err(|why| Error::Said(format!("kubectl's contexts cannot be read: {why}")))?;
-        let (kubectl, server) = found(&config, wanted.place.as_deref()).map_err(Error::Said)?;
+        let (kubectl, server) = find_context(&config, wanted.place.as_deref()).map_err(Error::Said)?;
         Ok(Self { kubectl, wanted, own_image: format!("torment:{build}"), server })
     }
 
@@ -62,13 +62,13 @@ impl PodSite {
     }
 
     /// As `--on` takes it.
-    pub fn asked(&self) -> String {
+    pub fn on_option(&self) -> String {
         let Kubectl { context, namespace } = &self.kubectl;
         format!("k8s:{context}/{namespace}")
     }
 
     /// As `--watch-on` takes it, of watchers in the target's own pods.
-    pub fn asked_inside(&self) -> String {
+    pub fn watch_on_option(&self) -> String {
         format!("inside:{}", self.kubectl.context)
     }
 
@@ -90,21 +90,21 @@ impl PodSite {
 
     /// As YAML with comments, for people: all that a run has there, but what lets workers in. Nothing is asked of the cluster.
     pub fn manifests(&self, workers: u32, deadline_seconds: u64) -> String {
-        self.objects("by-hand".to_owned(), workers, PodDuty::Work(None), deadline_seconds).printed()
+        self.objects("by-hand".to_owned(), workers, PodDuty::Work(None), deadline_seconds).render_all()
     }
 
-    pub(crate) fn objects(&self, id: String, count: u32, duty: PodDuty, deadline_seconds: u64) -> Objects {
+    pub(crate) fn objects(&self, id: String, count: u32, duty: PodDuty, deadline_seconds: u64) -> Manifests {
         // Of an image that others name, others know for which machines it is.
-        let kind = self.wanted.image.is_none().then(|| kind().to_owned());
+        let kind = self.wanted.image.is_none().then(|| architecture().to_owned());
         let cpus = self.wanted.worker_cpus.unwrap_or(1);
         let image = self.image().to_owned();
-        Objects { id, count, cpus, duty, image, kind, inside: Vec::new(), deadline_seconds }
+        Manifests { id, count, cpus, duty, image, kind, inside: Vec::new(), deadline_seconds }
     }
 
     /// The service that the target is, as far as was said, or its host may name one.
     fn service_of(&self, host: &str) -> Option<(String, String)> {
         let said = self.wanted.target_service.clone();
-        said.or_else(|| service(host, &self.kubectl.namespace)).or_else(|| {
+        said.or_else(|| parse_service_name(host, &self.kubectl.namespace)).or_else(|| {
             let address = host.trim_matches(['[', ']']).parse().ok()?;
             self.service_at(address)
         })
@@ -138,7 +138,7 @@ impl PodSite {
         let selector = format!("kubernetes.io/service-name={name}");
         let arguments = ["get", "endpointslices", "-l", &selector, "-o", "json"];
         let answer = place.ask("asking for the target's pods", &arguments, "")?;
-        let pods = endpoints(&serde_json::from_str(&answer).unwrap_or_default(), &namespace);
+        let pods = parse_endpoints(&serde_json::from_str(&answer).unwrap_or_default(), &namespace);
         if pods.is_empty() {
             return Err(Error::Said(format!(
                 "service {name} in namespace {namespace} has no pods that run on a node (or is none): say which service is the target, \
@@ -149,7 +149,7 @@ impl PodSite {
     }
 
     /// What the pods behind the target have in common, if its host names a service that can be seen; else, if that should be known, why it is not.
-    pub(crate) fn target(&self, host: &str) -> Result<Option<Apart>, Error> {
+    pub(crate) fn avoided_pods(&self, host: &str) -> Result<Option<AvoidedPods>, Error> {
         if self.wanted.beside_target {
             return Ok(None);
         }
@@ -169,7 +169,7 @@ impl PodSite {
                 "there is no service {name} with pods in namespace {namespace}"
             )));
         }
-        Ok(Some(Apart { namespace, labels }).filter(|apart| !apart.labels.is_empty()))
+        Ok(Some(AvoidedPods { namespace, labels }).filter(|apart| !apart.labels.is_empty()))
     }
 }
 
@@ -187,7 +187,7 @@ pub struct TargetPod {
 }
 
 /// Those of a list of EndpointSlices in this namespace, each once, those of a node together.
-fn endpoints(list: &Value, namespace: &str) -> Vec<TargetPod> {
+fn parse_endpoints(list: &Value, namespace: &str) -> Vec<TargetPod> {
     let all = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
     let endpoints = all(list, "items").into_iter().flat_map(|slice| all(&slice, "endpoints"));
     let mut pods: Vec<TargetPod> = endpoints
@@ -215,7 +215,7 @@ fn labels(selector: &Value) -> BTreeMap<String, String> {
 }
 
 /// The service whose name this may be, as pods of a namespace know it: `(namespace, name)`.
-fn service(host: &str, own: &str) -> Option<(String, String)> {
+fn parse_service_name(host: &str, own: &str) -> Option<(String, String)> {
     let is_label =
         |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let parts: Vec<&str> = host.trim_end_matches('.').split('.').collect();
@@ -233,9 +233,9 @@ fn service(host: &str, own: &str) -> Option<(String, String)> {
 }
 
 /// The place in a configuration of kubectl's; and the host and port of its server.
-type Found = (Kubectl, Option<(String, u16)>);
+type KubeContext = (Kubectl, Option<(String, u16)>);
 
-fn found(config: &Value, place: Option<&str>) -> Result<Found, String> {
+fn find_context(config: &Value, place: Option<&str>) -> Result<KubeContext, String> {
     let list = |key: &str| config[key].as_array().cloned().unwrap_or_default();
     let contexts = list("contexts");
     let named = |name: &str| contexts.iter().find(|context| context["name"] == name);
@@ -308,7 +308,7 @@ mod tests {
             (Some("arn:aws:eks:x:1:cluster/big"), "arn:aws:eks:x:1:cluster/big", "default", "fd00::1"),
             (Some("arn:aws:eks:x:1:cluster/big/load"), "arn:aws:eks:x:1:cluster/big", "load", "fd00::1"),
         ] {
-            let (kubectl, server) = found(&config(), place).expect("it is there");
+            let (kubectl, server) = find_context(&config(), place).expect("it is there");
             assert_eq!((kubectl.context.as_str(), kubectl.namespace.as_str()), (context, namespace));
             assert_eq!(server.map(|(found, _)| found).as_deref(), Some(host));
         }
@@ -322,7 +322,7 @@ mod tests {
             ),
             (json!({"current-context": "x"}), None, "knows no context x, nor any other"),
         ] {
-            let why = found(&config, place).expect_err("it is not there");
+            let why = find_context(&config, place).expect_err("it is not there");
             assert!(why.contains(words), "{why}");
         }
     }
@@ -336,10 +336,10 @@ mod tests {
             {"endpoints": null},
         ]});
         let found: Vec<(String, String)> =
-            endpoints(&list, "shop").into_iter().map(|pod| (pod.node, pod.uid)).collect();
+            parse_endpoints(&list, "shop").into_iter().map(|pod| (pod.node, pod.uid)).collect();
         let expected = [("a", "1"), ("a", "3"), ("b", "2")];
         assert_eq!(found, expected.map(|(node, uid)| (node.to_owned(), uid.to_owned())));
-        assert_eq!(endpoints(&json!({"items": []}), "shop"), []);
+        assert_eq!(parse_endpoints(&json!({"items": []}), "shop"), []);
     }
 
     #[test]
@@ -356,7 +356,7 @@ mod tests {
             ("", None),
         ] {
             let expected = expected.map(|(namespace, name)| (namespace.to_owned(), name.to_owned()));
-            assert_eq!(service(host, "load"), expected, "{host}");
+            assert_eq!(parse_service_name(host, "load"), expected, "{host}");
         }
     }
 }

@@ -4,9 +4,9 @@
 //! looked at the target at rest: what was in a state then is reckoned from the other two, for what requests occupy grows
 //! with the rate that is answered (Little's law, at a constant time of service).
 
-use crate::condition::{Condition, Moment};
+use crate::part_summary::{LoadedWindow, PartSummary};
 use crate::workers::Bystanders;
-use record::watch::{Group, Wait};
+use record::watch::{ThreadGroup, ThreadWait};
 use std::collections::BTreeMap;
 
 /// How many more than it has processes a service may have: a supervisor of its own, and who it set apart.
@@ -19,7 +19,7 @@ const DOUBT: f64 = 0.5;
 const APART: f64 = 1.2;
 
 /// Those that both sides show.
-pub(crate) fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Bystanders {
+pub(crate) fn find_bystanders(well: &PartSummary<'_>, bad: &PartSummary<'_>) -> Bystanders {
     let processes = f64::from(bad.service().processes.max(well.service().processes));
     let mut by = BTreeMap::new();
     for group in &bad.service().groups {
@@ -31,7 +31,7 @@ pub(crate) fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Bystanders {
         found.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut room = (processes + MORE).min(group.threads.round() - 1.0);
         found.retain(|(wait, count)| {
-            let thread = matches!(wait, Wait::Futex { .. });
+            let thread = matches!(wait, ThreadWait::Futex { .. });
             // Those that look busy with more requests than there are surely are none.
             if busy(wait) && !thread || always(well, bad, before, group, wait) {
                 return true;
@@ -46,14 +46,19 @@ pub(crate) fn between(well: &Condition<'_>, bad: &Condition<'_>) -> Bystanders {
     Bystanders(by)
 }
 
-fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &Group) -> Vec<(Wait, f64)> {
+fn in_group(
+    well: &PartSummary<'_>,
+    bad: &PartSummary<'_>,
+    before: &ThreadGroup,
+    after: &ThreadGroup,
+) -> Vec<(ThreadWait, f64)> {
     let answered = (well.load.answered, bad.load.answered);
     let apart = apart(well, bad);
     // One request occupies one thread at most: no more of the busy ones stand by than there are above that.
     let mut spare = spare(well, &after.name);
     let mut found = Vec::new();
     // Who stands by does not make connections.
-    for state in after.states.iter().filter(|state| state.wait != Wait::Socket) {
+    for state in after.states.iter().filter(|state| state.wait != ThreadWait::Socket) {
         let (then, now) = (threads(before, &state.wait), state.threads);
         let at_rest = then - answered.0 * (now - then) / (answered.1 - answered.0);
         let mut same = then.min(now);
@@ -77,34 +82,40 @@ fn in_group(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &G
 
 /// Whether the same whole number of a group's threads waits so in each window, while at least one more of the others is busy: where workers rest there
 /// is one fewer then.
-fn always(well: &Condition<'_>, bad: &Condition<'_>, before: &Group, after: &Group, wait: &Wait) -> bool {
-    let seen = |moment: &Moment<'_>| Some(whole(threads(group_of(moment, &after.name)?, wait)));
+fn always(
+    well: &PartSummary<'_>,
+    bad: &PartSummary<'_>,
+    before: &ThreadGroup,
+    after: &ThreadGroup,
+    wait: &ThreadWait,
+) -> bool {
+    let seen = |moment: &LoadedWindow<'_>| Some(whole(threads(group_of(moment, &after.name)?, wait)));
     let mut counts = well.each.iter().chain(&bad.each).filter_map(seen);
     let first = counts.next();
     apart(well, bad) && all_busy(after) >= all_busy(before) + 1.0 && counts.all(|count| Some(count) == first)
 }
 
 /// Threads of a group that look busy. Where some wait for connections they made, those at one that had closed before it was identified do, too.
-fn all_busy(group: &Group) -> f64 {
-    let connects = group.states.iter().any(|state| matches!(state.wait, Wait::Peer { .. }));
-    let is_busy = |wait: &Wait| busy(wait) || connects && *wait == Wait::Socket;
+fn all_busy(group: &ThreadGroup) -> f64 {
+    let connects = group.states.iter().any(|state| matches!(state.wait, ThreadWait::Peer { .. }));
+    let is_busy = |wait: &ThreadWait| busy(wait) || connects && *wait == ThreadWait::Socket;
     group.states.iter().filter(|state| is_busy(&state.wait)).map(|state| state.threads).sum()
 }
 
 /// Whether so much more was answered that something can be reckoned from the two.
-fn apart(well: &Condition<'_>, bad: &Condition<'_>) -> bool {
+fn apart(well: &PartSummary<'_>, bad: &PartSummary<'_>) -> bool {
     well.load.answered > 0.0 && bad.load.answered >= APART * well.load.answered
 }
 
 /// Threads of a group that look busy beyond the requests outstanding where the target was well: in the median of those windows with the fewest
 /// requests, for averages of few are the surest.
-fn spare(well: &Condition<'_>, name: &str) -> f64 {
+fn spare(well: &PartSummary<'_>, name: &str) -> f64 {
     const LEAST: usize = 5;
-    let of = |moment: &Moment<'_>| {
+    let of = |moment: &LoadedWindow<'_>| {
         Some((moment.outstanding, all_busy(group_of(moment, name)?) - moment.outstanding))
     };
     // Where a load begins, what is outstanding rises for as long as an answer takes, and its average is less than what it comes to.
-    let later = |moment: &&Moment<'_>| moment.from >= moment.length() / 2;
+    let later = |moment: &&LoadedWindow<'_>| moment.from >= moment.length() / 2;
     let mut all: Vec<(f64, f64)> = well.each.iter().filter(later).filter_map(of).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     all.truncate((all.len() / 4).max(LEAST));
@@ -113,7 +124,7 @@ fn spare(well: &Condition<'_>, name: &str) -> f64 {
 }
 
 /// The service's threads of that name, in one window.
-fn group_of<'a>(moment: &Moment<'a>, name: &str) -> Option<&'a Group> {
+fn group_of<'a>(moment: &LoadedWindow<'a>, name: &str) -> Option<&'a ThreadGroup> {
     moment.window.subjects.first()?.groups.iter().find(|group| group.name == name)
 }
 
@@ -122,17 +133,25 @@ fn whole(threads: f64) -> f64 {
     (threads + MISSED).floor()
 }
 
-fn threads(group: &Group, wait: &Wait) -> f64 {
+fn threads(group: &ThreadGroup, wait: &ThreadWait) -> f64 {
     group.states.iter().filter(|state| state.wait == *wait).map(|state| state.threads).sum()
 }
 
 /// What a worker does with a request, as far as one can tell; all else it may do for want of one, too.
-fn busy(wait: &Wait) -> bool {
+fn busy(wait: &ThreadWait) -> bool {
     match wait {
-        Wait::Running | Wait::Peer { .. } | Wait::Sleep | Wait::Disk { .. } | Wait::PageFault => true,
+        ThreadWait::Running
+        | ThreadWait::Peer { .. }
+        | ThreadWait::Sleep
+        | ThreadWait::Disk { .. }
+        | ThreadWait::PageFault => true,
         // Java sleeps so.
-        Wait::Futex { within_s, .. } => *within_s == Some(1),
-        Wait::Client | Wait::Accept | Wait::Events | Wait::Pipe | Wait::Child => false,
-        Wait::Socket | Wait::Other { .. } | Wait::Unknown => false,
+        ThreadWait::Futex { within_s, .. } => *within_s == Some(1),
+        ThreadWait::Client
+        | ThreadWait::Accept
+        | ThreadWait::Events
+        | ThreadWait::Pipe
+        | ThreadWait::Child => false,
+        ThreadWait::Socket | ThreadWait::Other { .. } | ThreadWait::Unknown => false,
     }
 }

@@ -1,14 +1,14 @@
 //! What every rule is given: the degraded part of a run beside the part where the target was well.
 
-use crate::behind::Behind;
 use crate::bystanders;
-use crate::condition::{Condition, cpu, runnable};
-use crate::frozen::Frozen;
-use crate::recording::{Recording, Trial};
-use crate::steps::Steps;
+use crate::downstream::DownstreamView;
+use crate::freeze_impact::FreezeImpact;
+use crate::observed_run::{ObservedRun, Trial};
+use crate::part_summary::{PartSummary, cpu, runnable};
+use crate::run_split::RunSplit;
 use crate::workers::{Bystanders, Workers};
-use record::watch::{Look, Role, Subject, SubjectWindow, Watched};
-use record::{Caveat, Costs, Failure, Lack, Purpose, Station, Use};
+use record::watch::{CloserLook, TreeRole, TreeWindow, WatchCoverage, WatchedProcesses};
+use record::{Caveat, ExhaustedResource, Failure, MachineCosts, Purpose, Station, StationUse};
 use std::collections::BTreeMap;
 use units::Rate;
 
@@ -21,29 +21,29 @@ const NAMELESS: &str = "the service";
 pub(crate) struct Case<'a> {
     /// Where somebody looked; empty: where torment is.
     pub place: &'a str,
-    pub watched: &'a Watched,
+    pub watched: &'a WatchCoverage,
     /// The service before it, if this is about whom that talks to.
     pub front: Option<&'a str>,
     /// What people call it.
     called: String,
     /// What the machine was measured to cost.
-    pub costs: Option<&'a Costs>,
+    pub costs: Option<&'a MachineCosts>,
     /// Where the target was degraded.
-    pub bad: Condition<'a>,
+    pub bad: PartSummary<'a>,
     /// Where it was well; none if it never was, or was not looked at then.
-    pub well: Option<Condition<'a>>,
+    pub well: Option<PartSummary<'a>>,
     /// Whether the target stood still now and then; none also at all places but one.
-    pub frozen: Option<&'a Frozen>,
+    pub frozen: Option<&'a FreezeImpact>,
     /// What a search came to; none of other runs, and before that.
     pub held: Option<Rate>,
     /// Threads of the service that serve nobody.
     pub bystanders: Bystanders,
     /// What was looked at once.
-    pub looks: Vec<&'a Look>,
+    pub looks: Vec<&'a CloserLook>,
     /// Why trials were void, if that was for the generator.
     pub void: Vec<&'a Caveat>,
     /// Arrivals that failed because torment lacked something, in these trials and the degraded ones.
-    pub lacking: BTreeMap<Lack, u64>,
+    pub lacking: BTreeMap<ExhaustedResource, u64>,
     /// One load whose rate was asked for, and not the search for the highest.
     pub is_load: bool,
     /// Later seconds of the same load, at the same rate, were well.
@@ -55,17 +55,17 @@ pub(crate) struct Case<'a> {
 impl<'a> Case<'a> {
     /// Of what was seen at one place, divided.
     pub fn of(
-        recording: &'a Recording,
+        recording: &'a ObservedRun,
         place: &'a str,
-        watched: &'a Watched,
-        frozen: Option<&'a Frozen>,
-        steps: &Steps<'a>,
+        watched: &'a WatchCoverage,
+        frozen: Option<&'a FreezeImpact>,
+        steps: &RunSplit<'a>,
     ) -> Self {
-        let mut bad = Condition::of(&steps.bad);
+        let mut bad = PartSummary::of(&steps.bad);
         let mut well =
-            Some(Condition::of(&steps.well)).filter(|w| !w.each.is_empty() || w.load.seconds > 0.0);
+            Some(PartSummary::of(&steps.well)).filter(|w| !w.each.is_empty() || w.load.seconds > 0.0);
         let bystanders =
-            well.as_ref().map_or_else(Bystanders::default, |well| bystanders::between(well, &bad));
+            well.as_ref().map_or_else(Bystanders::default, |well| bystanders::find_bystanders(well, &bad));
         let about = watched.subjects.first();
         for side in std::iter::once(&mut bad).chain(&mut well) {
             side.workers = Workers::find(side.service(), about, &bystanders);
@@ -90,7 +90,7 @@ impl<'a> Case<'a> {
             place,
             watched,
             front: None,
-            called: about.map_or(NAMELESS, called).to_owned(),
+            called: about.map_or(NAMELESS, display_name).to_owned(),
             costs: recording.costs.as_ref(),
             frozen,
             held: recording.held,
@@ -107,13 +107,18 @@ impl<'a> Case<'a> {
     }
 
     /// The same of one that is behind the service.
-    pub fn behind(&self, recording: &'a Recording, one: &'a Behind, steps: &Steps<'a>) -> Self {
+    pub fn for_downstream(
+        &self,
+        recording: &'a ObservedRun,
+        one: &'a DownstreamView,
+        steps: &RunSplit<'a>,
+    ) -> Self {
         let mut case = Self::of(recording, self.place, &one.watched, None, &one.steps(steps));
         // It may have been found only when the service was degraded.
         case.well = case.well.filter(|well| !well.each.is_empty());
-        case.bad.only_what_waits();
-        case.well.iter_mut().for_each(Condition::only_what_waits);
-        let front = self.about().map_or(NAMELESS, called);
+        case.bad.limit_outstanding();
+        case.well.iter_mut().for_each(PartSummary::limit_outstanding);
+        let front = self.subject().map_or(NAMELESS, display_name);
         let called = format!("{} behind {front}", case.called);
         Self { called, front: Some(front), ..case }
     }
@@ -125,23 +130,23 @@ impl<'a> Case<'a> {
     }
 
     /// Whether it is another machine than torment's: what one of them lacks, the other does not.
-    pub fn is_elsewhere(&self) -> bool {
+    pub fn is_remote(&self) -> bool {
         !self.place.is_empty()
     }
 
     /// The service as it was looked for.
-    pub fn about(&self) -> Option<&'a Subject> {
+    pub fn subject(&self) -> Option<&'a WatchedProcesses> {
         self.watched.subjects.first()
     }
 
     /// Whether it is a Go program, whose runtime has a scheduler of its own.
     pub fn is_go(&self) -> bool {
-        self.about().is_some_and(|subject| subject.is_go)
+        self.subject().is_some_and(|subject| subject.is_go)
     }
 
     /// Its workers in a window, if it has any.
-    pub fn workers(&self, subject: &SubjectWindow) -> Option<Workers> {
-        Workers::find(subject, self.about(), &self.bystanders)
+    pub fn workers(&self, subject: &TreeWindow) -> Option<Workers> {
+        Workers::find(subject, self.subject(), &self.bystanders)
     }
 
     /// What people call it.
@@ -152,7 +157,7 @@ impl<'a> Case<'a> {
     /// Processors the service may use.
     pub fn cpus(&self) -> f64 {
         let host = self.bad.all.host.as_ref().map_or(1.0, |host| f64::from(host.cpus));
-        self.about().map(|subject| subject.cpus).filter(|cpus| *cpus > 0.0).unwrap_or(host)
+        self.subject().map(|subject| subject.cpus).filter(|cpus| *cpus > 0.0).unwrap_or(host)
     }
 
     /// Processors the service used while degraded.
@@ -161,7 +166,7 @@ impl<'a> Case<'a> {
     }
 
     /// The rate at which its processors would be full, at what a request costs it now; none if it uses too little of them to tell.
-    pub fn full_at(&self) -> Option<Rate> {
+    pub fn saturation_rate(&self) -> Option<Rate> {
         let (used, all) = (self.cpu(), self.cpus());
         (used >= TELLING * all).then(|| Rate(self.bad.load.answered * all / used))
     }
@@ -172,9 +177,9 @@ impl<'a> Case<'a> {
     }
 
     /// The process trees behind the service that are watched.
-    pub fn downstreams(&self) -> impl Iterator<Item = (&'a Subject, &SubjectWindow)> {
+    pub fn downstreams(&self) -> impl Iterator<Item = (&'a WatchedProcesses, &TreeWindow)> {
         let pairs = self.watched.subjects.iter().zip(&self.bad.all.subjects);
-        pairs.filter(|(subject, _)| subject.role == Role::Downstream)
+        pairs.filter(|(subject, _)| subject.role == TreeRole::Downstream)
     }
 
     /// Looks at threads that were made, of those that were due.
@@ -186,12 +191,12 @@ impl<'a> Case<'a> {
     }
 
     /// The service's figure while it was well, from the same function.
-    pub fn when_well<T>(&self, of: impl Fn(&Condition<'a>) -> T) -> Option<T> {
+    pub fn when_well<T>(&self, of: impl Fn(&PartSummary<'a>) -> T) -> Option<T> {
         self.well.as_ref().filter(|well| !well.each.is_empty()).map(of)
     }
 
     /// A station, and what was in use there: while it was well, and where it was not.
-    pub fn station(&self, named: Station, there: impl Fn(&Condition<'a>) -> Option<Use>) -> Station {
+    pub fn station(&self, named: Station, there: impl Fn(&PartSummary<'a>) -> Option<StationUse>) -> Station {
         Station { well: self.when_well(&there).flatten(), degraded: there(&self.bad), ..named }
     }
 }
@@ -199,12 +204,12 @@ impl<'a> Case<'a> {
 impl Case<'_> {
     /// Processors the service used, or none if the service is the database itself.
     pub fn cpu_beside_postgres(&self) -> f64 {
-        if self.about().is_some_and(|subject| subject.is_postgres) { 0.0 } else { self.cpu() }
+        if self.subject().is_some_and(|subject| subject.is_postgres) { 0.0 } else { self.cpu() }
     }
 }
 
 /// What people call it. A target that is torment itself is the built-in service, and not to be taken for the generator.
-fn called(subject: &Subject) -> &str {
+fn display_name(subject: &WatchedProcesses) -> &str {
     match subject.name.split(['-', '.']).next() {
         Some("torment") => "the built-in service",
         Some("") | None => NAMELESS,

@@ -1,15 +1,15 @@
 //! Why what a run came to may be doubted, by what was seen of the target and of its machine; what gave first is another matter (`rules`).
 
-mod afterwards;
+mod continued_work;
 mod neighbours;
 mod uneven;
 
-use crate::Recording;
+use crate::ObservedRun;
 use record::{Cause, Caveat, Verdict};
 
 /// All that speaks against what a run `came_to`, the gravest first. A neighbour that is the `cause` of its limit is no caveat.
-pub fn caveats(recording: &Recording, came_to: &Verdict, cause: Option<Cause>) -> Vec<Caveat> {
+pub fn caveats(recording: &ObservedRun, came_to: &Verdict, cause: Option<Cause>) -> Vec<Caveat> {
     let neighbours = || neighbours::neighbours(recording).filter(|_| cause != Some(Cause::Neighbour));
-    let found = [afterwards::works_on(recording), neighbours(), uneven::uneven(recording, came_to)];
+    let found = [continued_work::continued_work(recording), neighbours(), uneven::uneven(recording, came_to)];
     found.into_iter().flatten().collect()
 }

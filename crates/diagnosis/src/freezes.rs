@@ -4,16 +4,16 @@
 //! with the reasons for each bound, is told in `docs/method/freezes.md`. It has a fold of its own, within that of a run: which silence is
 //! one shows only in the seconds around it.
 
-mod meanwhile;
+mod activity;
 mod period;
 #[cfg(test)]
 mod tests;
-mod told;
+mod wording;
 
-pub use meanwhile::Meanwhile;
-pub use told::{shown, times};
+pub use activity::FreezeActivity;
+pub use wording::{format_times, rounded_length};
 
-use meanwhile::Sight;
+use activity::WindowSigns;
 use record::{Event, SLICE, Silence, Slice, freed_within};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate, Share};
@@ -67,7 +67,7 @@ const SEEN: usize = 3_600;
 
 /// What a run tells of freezes: fold its events in their order, then ask.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Stillness {
+pub struct FreezeDetector {
     trials: Vec<Trial>,
     /// Median response time of the quickest second.
     quickest: Option<Nanos>,
@@ -89,7 +89,7 @@ struct Trial {
     loops: u32,
     /// Answers that took longer than each of [`SLOW_STEPS`].
     slow: [u64; SLOW_STEPS.len()],
-    seen: Vec<Sight>,
+    seen: Vec<WindowSigns>,
     /// What was offered, if that was too much.
     failed: Option<Rate>,
 }
@@ -105,7 +105,7 @@ struct Second {
 }
 
 /// A silence that may be a freeze.
-struct Found {
+struct FreezeCandidate {
     freeze: Freeze,
     /// It is one, by itself.
     proven: bool,
@@ -150,7 +150,7 @@ pub struct Freezes {
     /// From the end of one to the end of the next, if that is always the same.
     pub period: Option<Nanos>,
     /// What the target did in them.
-    pub meanwhile: Meanwhile,
+    pub meanwhile: FreezeActivity,
     /// What it answered between them in the median second in which requests queued all the time: more it does not do then either. None if there
     /// were few such seconds.
     pub between: Option<Rate>,
@@ -180,9 +180,9 @@ impl Freezes {
 
     /// What it holds for longer than a trial, after which it has the time to catch up: what it answers between freezes, or else what holds, where
     /// little more fails without one, for as much of the time as they leave. None if that is no less than what holds in trials, or not known.
-    pub fn in_the_long_run(&self, held: Rate) -> Option<Rate> {
+    pub fn sustained_rate(&self, held: Rate) -> Option<Rate> {
         let most = self.between.or_else(|| self.fails_without(held).map(|_| held))?;
-        let rate = most.0 * (1.0 - self.of_the_time().0);
+        let rate = most.0 * (1.0 - self.time_share().0);
         (self.each.len() > 1 && rate * PLAINLY < held.0).then_some(Rate(rate))
     }
 
@@ -192,7 +192,7 @@ impl Freezes {
     }
 
     /// As much of the time as they take in the long run: of their period, if they have one, and else what was seen.
-    pub fn of_the_time(&self) -> Share {
+    pub fn time_share(&self) -> Share {
         match self.period {
             Some(period) => Share((self.median().as_secs_f64() / period.as_secs_f64()).min(1.0)),
             None => self.share(),
@@ -205,7 +205,7 @@ impl Freezes {
     }
 }
 
-impl Stillness {
+impl FreezeDetector {
     /// Takes the next event in.
     pub fn fold(&mut self, event: &Event) {
         match event {
@@ -236,7 +236,7 @@ impl Stillness {
                     if trial.seen.len() == SEEN {
                         trial.seen.drain(..SEEN / 2);
                     }
-                    trial.seen.push(Sight::of(window));
+                    trial.seen.push(WindowSigns::of(window));
                 }
             }
             Event::TrialDone { trial, result, judgement } => {
@@ -254,7 +254,7 @@ impl Stillness {
     }
 
     /// Whether those who waited in freezes are most of all who waited half as long: otherwise it is usual that some do.
-    fn explain_the_slow(&self, found: &[Found]) -> bool {
+    fn explains_slow_answers(&self, found: &[FreezeCandidate]) -> bool {
         let shortest = found.iter().map(|found| found.freeze.length()).min().unwrap_or_default();
         let step = SLOW_STEPS.iter().rposition(|step| *step * 2 <= shortest).unwrap_or(0);
         let here = |trial: &&Trial| found.iter().any(|found| found.freeze.trial == trial.number);
@@ -274,8 +274,8 @@ impl Stillness {
 
     /// All freezes so far, if there are any.
     pub fn freezes(&self) -> Option<Freezes> {
-        let found: Vec<Found> = self.trials.iter().flat_map(Trial::freezes).collect();
-        let enough = found.len() >= REPEATED && self.explain_the_slow(&found);
+        let found: Vec<FreezeCandidate> = self.trials.iter().flat_map(Trial::freezes).collect();
+        let enough = found.len() >= REPEATED && self.explains_slow_answers(&found);
         let each = found.into_iter().filter(|found| enough || found.proven);
         let each: Vec<Freeze> = each.map(|found| found.freeze).collect();
         if each.is_empty() {
@@ -306,8 +306,8 @@ impl Stillness {
         Some(Freezes {
             failed_without: failed,
             between: most.get(most.len() / 2).filter(|_| most.len() >= BUSIEST).map(|most| Rate(*most)),
-            period: period::of(&ends, &looked).map(Nanos::from_secs_f64),
-            meanwhile: meanwhile::of(&self.trials, &each),
+            period: period::find_period(&ends, &looked).map(Nanos::from_secs_f64),
+            meanwhile: activity::of(&self.trials, &each),
             loaded: self.trials.iter().fold(Nanos::ZERO, |sum, trial| sum + trial.loaded()),
             frozen: each.iter().fold(Nanos::ZERO, |sum, freeze| {
                 let to = freeze.to.min(began[&freeze.trial].load);
@@ -362,17 +362,17 @@ impl Trial {
         if self.load == Nanos::MAX || !self.seconds.is_empty() { self.load.min(lasted) } else { self.load }
     }
 
-    fn freezes(&self) -> Vec<Found> {
+    fn freezes(&self) -> Vec<FreezeCandidate> {
         let mut silences = self.silences.clone();
         silences.sort_unstable_by_key(|silence| silence.from);
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<FreezeCandidate> = Vec::new();
         for silence in &silences {
             let Some(proven) = self.is_freeze(silence) else { continue };
             let Silence { from, to, freed, waiting } = *silence;
             let waiting = waiting * u64::from(self.loops);
             let ended = freed.is_some();
             match found.last_mut() {
-                Some(Found { freeze, proven: known, waited })
+                Some(FreezeCandidate { freeze, proven: known, waited })
                     if (from - freeze.to) * STRAGGLER <= to - freeze.from =>
                 {
                     (freeze.to, freeze.ended, *known) = (to, ended, *known || proven);
@@ -380,7 +380,7 @@ impl Trial {
                 }
                 _ => {
                     let freeze = Freeze { trial: self.number, from, to, ended };
-                    found.push(Found { freeze, proven, waited: waiting });
+                    found.push(FreezeCandidate { freeze, proven, waited: waiting });
                 }
             }
         }

@@ -5,65 +5,67 @@
 //! service talks to (`behind`), and orders what they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
 //! what was recorded, so that a better one can judge an old run anew.
 
-mod behind;
 mod bystanders;
-mod carriers;
 mod case;
 mod caveats;
-mod compiling;
-mod condition;
-mod found;
+mod compilers;
+mod downstream;
+mod finding;
+mod format;
+mod freeze_impact;
 mod freezes;
-mod frozen;
+mod observed_run;
+mod part_summary;
 mod processors;
 mod programs;
-mod recording;
+mod request_path;
 mod rules;
-mod steps;
+mod run_split;
+mod saturated_threads;
 mod verdict;
-mod way;
-mod words;
 mod workers;
 
 pub use caveats::caveats;
-pub use compiling::Compiling;
-pub use freezes::{Freeze, Freezes, Meanwhile, Stillness, shown, times};
-pub use recording::Recording;
+pub use compilers::CompilerActivity;
+pub use freezes::{Freeze, FreezeActivity, FreezeDetector, Freezes, format_times, rounded_length};
+pub use observed_run::ObservedRun;
 
-use behind::Behind;
 use case::Case;
-use frozen::Frozen;
-use record::watch::Watched;
+use downstream::DownstreamView;
+use freeze_impact::FreezeImpact;
+use observed_run::{Trial, TrialEnd};
+use record::watch::WatchCoverage;
 use record::{Diagnosis, NoFinding, Purpose};
-use recording::{End, Trial};
 use units::{Nanos, Rate};
 
 /// What gave first in a run, and where; also while it goes on. Each place is judged by itself, and then they are weighed together.
-pub fn diagnose(recording: &Recording) -> Diagnosis {
-    let nobody = Watched::default();
+pub fn diagnose(recording: &ObservedRun) -> Diagnosis {
+    let nobody = WatchCoverage::default();
     let places = recording.places();
-    let divided: Vec<_> = places.iter().map(|place| steps::divide(recording, place)).collect();
+    let divided: Vec<_> = places.iter().map(|place| run_split::split_run(recording, place)).collect();
     let watched = |place: &str| recording.watched.get(place).unwrap_or(&nobody);
-    let frozen = Frozen::of(recording);
+    let frozen = FreezeImpact::of(recording);
     // It stands still as a whole, so that is asked where what it did then is looked for.
     let there = recording.stillness.place().unwrap_or(places[0]);
     let frozen_at = |place: &str| frozen.as_ref().filter(|_| place == there);
     let case = |(place, steps)| Case::of(recording, place, watched(place), frozen_at(place), steps);
     let cases: Vec<Case<'_>> = places.iter().copied().zip(&divided).map(case).collect();
-    let behind: Vec<Vec<Behind>> =
-        cases.iter().zip(&divided).map(|(case, steps)| Behind::all(case.watched, steps)).collect();
+    let behind: Vec<Vec<DownstreamView>> =
+        cases.iter().zip(&divided).map(|(case, steps)| DownstreamView::all(case.watched, steps)).collect();
     let behind: Vec<Case<'_>> = cases
         .iter()
         .zip(&divided)
         .zip(&behind)
-        .flat_map(|((case, steps), all)| all.iter().map(move |one| case.behind(recording, one, steps)))
+        .flat_map(|((case, steps), all)| {
+            all.iter().map(move |one| case.for_downstream(recording, one, steps))
+        })
         .collect();
     // The load is the same everywhere.
     let (steps, case) = (&divided[0], &cases[0]);
     let diagnosis = if steps.bad.seconds.is_empty() && steps.void.is_empty() {
-        well(recording, case)
+        never_degraded(recording, case)
     } else if recording.unlimited {
-        held(recording, case)
+        no_limit_reached(recording, case)
     } else {
         verdict::judge(&cases, &behind)
     };
@@ -72,19 +74,19 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
 
 /// What the trial that goes on looks like by now. Only its own seconds tell whether it is degraded: it is not
 /// judged yet.
-pub fn glance(recording: &Recording) -> Diagnosis {
-    let end = End { loaded: Nanos(u64::MAX), good: true, invalid: Vec::new() };
+pub fn diagnose_ongoing(recording: &ObservedRun) -> Diagnosis {
+    let end = TrialEnd { loaded: Nanos(u64::MAX), good: true, invalid: Vec::new() };
     let last = recording.trials.last().cloned();
     let now = last.map(|trial| Trial { purpose: Purpose::Load, end: Some(end), ..trial });
-    diagnose(&Recording { trials: now.into_iter().collect(), ..recording.known() })
+    diagnose(&ObservedRun { trials: now.into_iter().collect(), ..recording.without_trials() })
 }
 
 /// The search came to no limit: a trial that was bad on the way was so by chance, for the target held more.
-fn held(recording: &Recording, case: &Case<'_>) -> Diagnosis {
-    let mut diagnosis = verdict::frame(case);
+fn no_limit_reached(recording: &ObservedRun, case: &Case<'_>) -> Diagnosis {
+    let mut diagnosis = verdict::empty_diagnosis(case);
     diagnosis.none = Some(NoFinding::NotSaturated);
     let rates = |good: bool| {
-        let is_it = move |end: &End| end.good == good && end.invalid.is_empty();
+        let is_it = move |end: &TrialEnd| end.good == good && end.invalid.is_empty();
         let judged = recording.trials.iter().filter(|trial| trial.purpose != Purpose::WarmUp);
         let them = judged.filter(move |trial| trial.end.as_ref().is_some_and(is_it));
         them.filter_map(|trial| trial.rate)
@@ -96,7 +98,7 @@ fn held(recording: &Recording, case: &Case<'_>) -> Diagnosis {
     let chance = match (rates(false).count(), rates(false).min_by(order).zip(rates(false).max_by(order))) {
         (1, Some((rate, _))) => format!("; one bad trial at {rate} was chance"),
         (count, Some((least, most))) => {
-            format!("; {count} bad trials at {} to {most} were chance", words::number(least.0))
+            format!("; {count} bad trials at {} to {most} were chance", format::format_number(least.0))
         }
         _ => {
             diagnosis.degraded_at = None;
@@ -109,8 +111,8 @@ fn held(recording: &Recording, case: &Case<'_>) -> Diagnosis {
 }
 
 /// Never degraded.
-fn well(recording: &Recording, case: &Case<'_>) -> Diagnosis {
-    let mut diagnosis = verdict::frame(case);
+fn never_degraded(recording: &ObservedRun, case: &Case<'_>) -> Diagnosis {
+    let mut diagnosis = verdict::empty_diagnosis(case);
     diagnosis.degraded_at = None;
     let Some(well) = &case.well else {
         diagnosis.none = Some(NoFinding::NothingMeasured);

@@ -1,10 +1,10 @@
 //! What processors do: what counts as full, how many are idle, and what a request costs of them.
 
 use crate::case::Case;
-use crate::condition::{cpu as cpu_of, runnable as runnable_of};
-use crate::words::{count, factor, number, time};
-use record::Arithmetic;
-use record::watch::{SubjectWindow, Window};
+use crate::format::{format_count, format_factor, format_number, format_time};
+use crate::part_summary::{cpu as cpu_of, runnable as runnable_of};
+use record::CapacityCheck;
+use record::watch::{TreeWindow, Window};
 use units::Rate;
 
 /// So much of what it may use has a saturated service in use.
@@ -24,7 +24,7 @@ pub(crate) const THROTTLED: f64 = 0.10;
 const COLD: f64 = 0.7;
 
 /// Processors of the machine that were idle.
-pub(crate) fn idle(window: &Window) -> f64 {
+pub(crate) fn idle_cpus(window: &Window) -> f64 {
     window
         .host
         .as_ref()
@@ -32,18 +32,18 @@ pub(crate) fn idle(window: &Window) -> f64 {
 }
 
 /// Whether the machine has no processor to spare.
-pub(crate) fn machine_full(window: &Window) -> bool {
-    window.host.is_some() && idle(window) <= HOST_IDLE * host_cpus(window)
+pub(crate) fn is_machine_full(window: &Window) -> bool {
+    window.host.is_some() && idle_cpus(window) <= HOST_IDLE * host_cpus(window)
 }
 
 /// Whether a service that may use so many processors has too few because others on the machine, torment among them, use the rest: it would use
 /// all if it had them. A runtime with a scheduler of its own, such as Go's, has no more threads ready than it may use processors, however much waits.
-pub(crate) fn crowded_out(window: &Window, cpus: f64) -> bool {
-    let wants = |service: &SubjectWindow| {
+pub(crate) fn is_crowded_out(window: &Window, cpus: f64) -> bool {
+    let wants = |service: &TreeWindow| {
         let (used, ready) = (cpu_of(service, window.length()), runnable_of(service, window.length()));
         used + ready >= if ready >= LINED_UP { FULL } else { EXHAUSTED } * cpus
     };
-    machine_full(window) && window.subjects.first().is_some_and(wants)
+    is_machine_full(window) && window.subjects.first().is_some_and(wants)
 }
 
 pub(crate) fn host_cpus(window: &Window) -> f64 {
@@ -52,15 +52,15 @@ pub(crate) fn host_cpus(window: &Window) -> f64 {
 
 /// What is the next limit for a service that is to have so many processors: where the machine has no more, or none is left to make the load,
 /// whoever follows the advice must know before.
-pub(crate) fn then_the_machine(case: &Case<'_>, wanted: f64) -> String {
+pub(crate) fn next_limit(case: &Case<'_>, wanted: f64) -> String {
     let host = case.bad.all.host.as_ref().map_or(f64::INFINITY, |host| f64::from(host.cpus));
     match wanted.round() {
         wanted if wanted > host => {
-            format!("this machine has only {}: for more, use a larger one", count(host, "processor"))
+            format!("this machine has only {}: for more, use a larger one", format_count(host, "processor"))
         }
-        wanted if wanted == host && !case.is_elsewhere() => format!(
+        wanted if wanted == host && !case.is_remote() => format!(
             "that is all {} of this machine, so the load has to come from another one (--on ssh:HOST)",
-            count(host, "processor")
+            format_count(host, "processor")
         ),
         _ => "the processors of the machine are the next limit".to_owned(),
     }
@@ -70,16 +70,16 @@ pub(crate) fn then_the_machine(case: &Case<'_>, wanted: f64) -> String {
 const CROWDS: f64 = 0.15;
 
 /// The processors that torment uses, if it takes them from a service on the same machine, and others do not take more.
-pub(crate) fn crowding(case: &Case<'_>) -> Option<f64> {
+pub(crate) fn competing_cpus(case: &Case<'_>) -> Option<f64> {
     let all = &case.bad.all;
     let (own, host) = (case.bad.per_second(all.own.cpu_ns) / 1e9, all.host.as_ref()?);
     let others = case.bad.per_second(host.neighbours_cpu_ns) / 1e9;
-    (own > CROWDS * host_cpus(all) && own >= others && machine_full(all)).then_some(own)
+    (own > CROWDS * host_cpus(all) && own >= others && is_machine_full(all)).then_some(own)
 }
 
 /// What to do about that.
-pub(crate) fn alone(case: &Case<'_>, own: f64) -> String {
-    let (own, all) = (number(own), number(host_cpus(&case.bad.all)));
+pub(crate) fn separation_advice(case: &Case<'_>, own: f64) -> String {
+    let (own, all) = (format_number(own), format_number(host_cpus(&case.bad.all)));
     format!("give torment a machine of its own first: it used {own} of the {all} processors")
 }
 
@@ -88,21 +88,21 @@ const MANY: f64 = 1000.0;
 const MANIFOLD: f64 = 10.0;
 
 /// What to try where the load had a connection for each request that waited: servers do less over thousands than over a few.
-pub(crate) fn fewer_connections(case: &Case<'_>) -> Option<String> {
+pub(crate) fn connections_advice(case: &Case<'_>) -> Option<String> {
     let (now, before) = (case.bad.load.connections, case.well.as_ref()?.load.connections);
     let many = now >= MANY && now >= MANIFOLD * before && case.bad.load.outstanding >= MANY;
     many.then(|| {
         format!(
             "or see what it does for a client that keeps few connections, such as a proxy: --max-connections 64; \
              this load had {} of them, {} when it was well",
-            number(now),
-            number(before)
+            format_number(now),
+            format_number(before)
         )
     })
 }
 
 /// Ceiling from what a request cost while the target was well.
-pub(crate) fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Arithmetic> {
+pub(crate) fn ceiling_by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<CapacityCheck> {
     let cost = case.when_well(|side| {
         cpu_of(side.service(), side.all.length()) / side.load.answered.max(f64::MIN_POSITIVE)
     })?;
@@ -112,11 +112,11 @@ pub(crate) fn by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<Ari
     if used < 0.05 || !cost.is_finite() || available / cost < COLD * case.bad.load.answered {
         return None;
     }
-    let available_is = factor(available);
+    let available_is = format_factor(available);
     let what =
         if available_is == "1" { what.replacen("processors", "processor", 1) } else { what.to_owned() };
-    Some(Arithmetic {
-        formula: format!("{available_is} {what} / {} of processor time a request", time(cost)),
+    Some(CapacityCheck {
+        formula: format!("{available_is} {what} / {} of processor time a request", format_time(cost)),
         ceiling: Rate(available / cost),
         measured: Rate(case.bad.load.answered),
     })

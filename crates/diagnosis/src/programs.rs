@@ -1,22 +1,22 @@
 //! Programs that people run services with, and what each is told to have more of what it has too few of.
 
-use record::watch::Subject;
+use record::watch::WatchedProcesses;
 
 /// What has to be said to a service to have so many of a thing.
-pub(crate) type More = fn(u32) -> String;
+pub(crate) type ScalingAdvice = fn(u32) -> String;
 
 /// A program that is known by its name.
-pub(crate) struct Program {
+pub(crate) struct KnownProgram {
     name: &'static str,
     /// Its requests are served by processes of one loop, or of one interpreter, each: how it is given so many.
-    pub processes: Option<More>,
+    pub processes: Option<ScalingAdvice>,
     /// Whatever its other threads do, those that carry it are event loops.
     pub loops: bool,
     /// What sets the number of its workers, each busy with one request.
     pub workers: Option<&'static str>,
 }
 
-const PROGRAMS: [Program; 15] = [
+const PROGRAMS: [KnownProgram; 15] = [
     looping("uvicorn", |n| format!("uvicorn --workers {n}")),
     looping("hypercorn", |n| format!("hypercorn --workers {n}")),
     looping("daphne", |n| format!("{n} of it behind a balancer")),
@@ -36,33 +36,33 @@ const PROGRAMS: [Program; 15] = [
     working("waitress-serve", "waitress-serve --threads"),
 ];
 
-const fn looping(name: &'static str, processes: More) -> Program {
-    Program { name, processes: Some(processes), loops: true, workers: None }
+const fn looping(name: &'static str, processes: ScalingAdvice) -> KnownProgram {
+    KnownProgram { name, processes: Some(processes), loops: true, workers: None }
 }
 
-const fn interpreting(name: &'static str, workers: &'static str, processes: More) -> Program {
-    Program { name, processes: Some(processes), loops: false, workers: Some(workers) }
+const fn interpreting(name: &'static str, workers: &'static str, processes: ScalingAdvice) -> KnownProgram {
+    KnownProgram { name, processes: Some(processes), loops: false, workers: Some(workers) }
 }
 
-const fn working(name: &'static str, workers: &'static str) -> Program {
-    Program { name, processes: None, loops: false, workers: Some(workers) }
+const fn working(name: &'static str, workers: &'static str) -> KnownProgram {
+    KnownProgram { name, processes: None, loops: false, workers: Some(workers) }
 }
 
 /// The one that is called so, or so with a version.
-pub(crate) fn named(name: &str) -> Option<&'static Program> {
+pub(crate) fn find_by_name(name: &str) -> Option<&'static KnownProgram> {
     let name = name.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit());
     PROGRAMS.iter().find(|program| program.name == name)
 }
 
 /// The one that a process runs: by its own name or the first word of its command line, which may have a version; or by one of the next three, such
 /// as what an interpreter is to run.
-pub(crate) fn program(about: &Subject) -> Option<&'static Program> {
+pub(crate) fn find_by_subject(about: &WatchedProcesses) -> Option<&'static KnownProgram> {
     let known = |name: &str| PROGRAMS.iter().find(|program| program.name == name);
     let file = |word: &str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(':').to_owned();
     let mut words = about.command.split(' ').map(file);
     let first = words.next().unwrap_or_default();
     let own = [about.name.as_str(), &first];
-    own.into_iter().find_map(named).or_else(|| words.take(3).find_map(|word| known(&word)))
+    own.into_iter().find_map(find_by_name).or_else(|| words.take(3).find_map(|word| known(&word)))
 }
 
 #[cfg(test)]
@@ -82,8 +82,12 @@ mod tests {
             ("myserver", "/usr/bin/myserver --listen 80 --data /var/lib/node1", None),
             ("myserver", "/usr/bin/myserver", None),
         ] {
-            let about = Subject { name: name.to_owned(), command: command.to_owned(), ..Subject::default() };
-            assert_eq!(program(&about).map(|program| program.name), known, "{command}");
+            let about = WatchedProcesses {
+                name: name.to_owned(),
+                command: command.to_owned(),
+                ..WatchedProcesses::default()
+            };
+            assert_eq!(find_by_subject(&about).map(|program| program.name), known, "{command}");
         }
     }
 }

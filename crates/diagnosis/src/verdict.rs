@@ -1,12 +1,12 @@
 //! From what the rules found to one verdict: what explains what, which came first, how sure.
 
 use crate::case::Case;
-use crate::found::{CONTRADICTED, Found};
+use crate::finding::{CONTRADICTED, RuleFinding};
+use crate::format::{format_list, format_number};
+use crate::request_path;
 use crate::rules;
-use crate::way;
-use crate::words::{list, number};
-use record::watch::{Level, Wait};
-use record::{Arithmetic, Cause, Diagnosis, Finding, NoFinding, Prediction};
+use record::watch::{AccessLevel, ThreadWait};
+use record::{CapacityCheck, Cause, Diagnosis, Finding, NoFinding, Prediction};
 use units::Rate;
 
 /// Below this a finding is no verdict.
@@ -75,8 +75,8 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
 }
 
 /// A rule that holds, and where.
-struct FoundAt<'a, 'c> {
-    found: Found,
+struct LocatedFinding<'a, 'c> {
+    found: RuleFinding,
     case: &'a Case<'c>,
     /// Where else.
     also: Vec<&'a str>,
@@ -86,21 +86,23 @@ struct FoundAt<'a, 'c> {
 const BEHIND_BY: f64 = 0.2;
 
 /// What the rules find at all places, each cause once: where it is surest.
-fn all<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<FoundAt<'a, 'c>> {
+fn all<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<LocatedFinding<'a, 'c>> {
     let of_case = |case: &'a Case<'c>| {
         let rules = if case.front.is_some() { rules::BEHIND } else { rules::ALL };
         let found = rules.iter().filter_map(|rule| rule(case));
-        found.map(move |found| FoundAt { found, case, also: Vec::new() })
+        found.map(move |found| LocatedFinding { found, case, also: Vec::new() })
     };
-    let mut all: Vec<FoundAt<'a, 'c>> = behind.iter().chain(cases).flat_map(of_case).collect();
-    all.retain(|FoundAt { found, .. }| found.confidence.value() >= BELIEVED || found.cause == Cause::Inside);
+    let mut all: Vec<LocatedFinding<'a, 'c>> = behind.iter().chain(cases).flat_map(of_case).collect();
+    all.retain(|LocatedFinding { found, .. }| {
+        found.confidence.value() >= BELIEVED || found.cause == Cause::Inside
+    });
     let waits = |cause: Cause| matches!(cause, Cause::Workers | Cause::Disk | Cause::AcceptQueue);
-    let sure = |FoundAt { found, case, .. }: &FoundAt<'a, 'c>| {
+    let sure = |LocatedFinding { found, case, .. }: &LocatedFinding<'a, 'c>| {
         let ahead = case.front.is_some() && waits(found.cause);
         found.confidence.value() + if ahead { BEHIND_BY } else { 0.0 }
     };
     all.sort_by(|a, b| sure(b).total_cmp(&sure(a)));
-    let mut named: Vec<FoundAt<'a, 'c>> = Vec::new();
+    let mut named: Vec<LocatedFinding<'a, 'c>> = Vec::new();
     for next in all {
         match named.iter_mut().find(|known| known.found.cause == next.found.cause) {
             // One cause may be seen from two sides.
@@ -130,48 +132,50 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
     let why = |symptom: Cause| {
         causes.iter().copied().find(|cause| is_why(*cause, symptom) && !is_why(symptom, *cause))
     };
-    let rank = |found: &Found| {
+    let rank = |found: &RuleFinding| {
         let first = found.first.unwrap_or(0) as f64;
         // Onset before size, but a second sooner or later is chance.
         found.confidence.value() - 0.02 * (first / 2.0).floor()
     };
-    found.sort_by(|FoundAt { found: a, .. }, FoundAt { found: b, .. }| {
-        let follows = |found: &Found| aside(found.cause) || why(found.cause).is_some();
+    found.sort_by(|LocatedFinding { found: a, .. }, LocatedFinding { found: b, .. }| {
+        let follows = |found: &RuleFinding| aside(found.cause) || why(found.cause).is_some();
         follows(a).cmp(&follows(b)).then(rank(b).total_cmp(&rank(a)))
     });
-    let is_root = |at: &&FoundAt<'_, '_>| !aside(at.found.cause) && why(at.found.cause).is_none();
-    let roots: Vec<&FoundAt<'_, '_>> = found.iter().filter(is_root).collect();
-    let Some(FoundAt { found: best, case, also }) = roots.first().copied() else { return nothing(cases) };
+    let is_root = |at: &&LocatedFinding<'_, '_>| !aside(at.found.cause) && why(at.found.cause).is_none();
+    let roots: Vec<&LocatedFinding<'_, '_>> = found.iter().filter(is_root).collect();
+    let Some(LocatedFinding { found: best, case, also }) = roots.first().copied() else {
+        return no_finding(cases);
+    };
     let tie = roots.len() > 1 && rank(&roots[0].found) - rank(&roots[1].found) < TIE;
     let mut sentences = vec![at_place(case, best.cause, &best.sentence)];
     if let Some(arithmetic) = &best.arithmetic {
-        sentences.push(reckoned(arithmetic));
+        sentences.push(format_arithmetic(arithmetic));
     } else if tie {
-        let FoundAt { found, case, .. } = roots[1];
+        let LocatedFinding { found, case, .. } = roots[1];
         sentences.push(format!("As likely: {}", at_place(case, found.cause, &found.sentence)));
     }
     if !also.is_empty() {
         let places: Vec<String> = also.iter().map(|place| called(place)).collect();
-        sentences.push(format!("The same holds {}.", list(&places)));
+        sentences.push(format!("The same holds {}.", format_list(&places)));
     }
     sentences.extend(lost(cases));
-    let mut diagnosis = frame(case);
+    let mut diagnosis = empty_diagnosis(case);
     diagnosis.sentences = sentences;
     diagnosis.tie = tie;
-    diagnosis.chain = way::names(case, best);
-    diagnosis.stations = way::whole(case, best);
+    diagnosis.chain = request_path::station_names(case, best);
+    diagnosis.stations = request_path::full_path(case, best);
     diagnosis.arithmetic.clone_from(&best.arithmetic);
     diagnosis.next.clone_from(&best.next);
     let from = (case.bad.load.answered > 0.0).then_some(Rate(case.bad.load.answered));
     diagnosis.prediction = best.prediction.clone().map(|prediction| Prediction { from, ..prediction });
     diagnosis.unless.clone_from(&best.unless);
-    if let Some(FoundAt { found: loser, case, .. }) = roots.get(1) {
+    if let Some(LocatedFinding { found: loser, case, .. }) = roots.get(1) {
         let lacks = format!("{} is the cause (confidence {})", loser.cause.words(), loser.confidence.word());
         diagnosis.unless.push(format!("{lacks}: {}", at_place(case, loser.cause, &loser.sentence)));
     }
     diagnosis.findings = found
         .into_iter()
-        .map(|FoundAt { found, case, also }| Finding {
+        .map(|LocatedFinding { found, case, also }| Finding {
             follows_from: why(found.cause),
             place: if is_of_torment(found.cause) { String::new() } else { case.place.to_owned() },
             also_at: also.into_iter().map(str::to_owned).collect(),
@@ -183,7 +187,7 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
         })
         .collect();
     // Who cannot send more to a target that has nothing left either may have been held up by that.
-    if let Some(full) = diagnosis.full_too().map(|full| full.sentence.clone()) {
+    if let Some(full) = diagnosis.also_saturated().map(|full| full.sentence.clone()) {
         diagnosis.findings[0].confidence.independence *= CONTRADICTED;
         diagnosis.sentences.push(format!("The target had next to nothing left either: {full}"));
     }
@@ -192,7 +196,7 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
 
 /// A sentence of a rule, with where that is, if it is not where torment is.
 fn at_place(case: &Case<'_>, cause: Cause, sentence: &str) -> String {
-    if case.is_elsewhere() && !is_of_torment(cause) {
+    if case.is_remote() && !is_of_torment(cause) {
         format!("On {}: {sentence}", case.place)
     } else {
         sentence.to_owned()
@@ -214,7 +218,7 @@ fn lost(cases: &[Case<'_>]) -> impl Iterator<Item = String> {
 /// What could not be seen at all places, so that it is not ruled out.
 pub(crate) fn unseen(cases: &[Case<'_>]) -> Vec<String> {
     let of_case = |case: &Case<'_>| {
-        let place = if case.is_elsewhere() { format!("on {}, ", case.place) } else { String::new() };
+        let place = if case.is_remote() { format!("on {}, ", case.place) } else { String::new() };
         let missing =
             case.watched.missing.iter().map(|missing| format!("{place}{}: {}", missing.what, missing.why));
         let missing: Vec<String> = missing.collect();
@@ -223,14 +227,14 @@ pub(crate) fn unseen(cases: &[Case<'_>]) -> Vec<String> {
     cases.iter().flat_map(of_case).chain(lost(cases)).collect()
 }
 
-fn reckoned(arithmetic: &Arithmetic) -> String {
-    let Arithmetic { formula, ceiling, measured } = arithmetic;
+fn format_arithmetic(arithmetic: &CapacityCheck) -> String {
+    let CapacityCheck { formula, ceiling, measured } = arithmetic;
     let about = if arithmetic.is_near() { "" } else { "about " };
     format!("{formula} = {ceiling}: that is {about}the limit; {measured} were measured.")
 }
 
 /// What is the same in every diagnosis of this case.
-pub(crate) fn frame(case: &Case<'_>) -> Diagnosis {
+pub(crate) fn empty_diagnosis(case: &Case<'_>) -> Diagnosis {
     let rate = |offered: f64| (offered > 0.0).then_some(Rate(offered));
     Diagnosis {
         degraded_at: rate(case.bad.load.offered),
@@ -240,11 +244,12 @@ pub(crate) fn frame(case: &Case<'_>) -> Diagnosis {
 }
 
 /// Degraded, and no rule holds.
-fn nothing(cases: &[Case<'_>]) -> Diagnosis {
+fn no_finding(cases: &[Case<'_>]) -> Diagnosis {
     let is_seen = |case: &&Case<'_>| {
-        case.watched.level != Level::Outside && !case.bad.each.is_empty() || case.bad.all.postgres.is_some()
+        case.watched.level != AccessLevel::Outside && !case.bad.each.is_empty()
+            || case.bad.all.postgres.is_some()
     };
-    let mut diagnosis = frame(&cases[0]);
+    let mut diagnosis = empty_diagnosis(&cases[0]);
     let Some(case) = cases.iter().find(is_seen) else {
         diagnosis.none = Some(NoFinding::NotObservable);
         diagnosis.sentences = vec!["What gave first is unknown: the target could not be watched.".to_owned()];
@@ -271,14 +276,16 @@ fn largest_state(case: &Case<'_>) -> String {
     let mut states: Vec<(f64, String)> = groups
         .iter()
         .flat_map(|group| group.states.iter().map(move |state| (group, state)))
-        .filter(|(_, state)| !matches!(state.wait, Wait::Events | Wait::Accept | Wait::Client))
+        .filter(|(_, state)| {
+            !matches!(state.wait, ThreadWait::Events | ThreadWait::Accept | ThreadWait::Client)
+        })
         .map(|(group, state)| {
-            (state.threads, format!("{} of {} ({})", number(state.threads), group.name, state.wait))
+            (state.threads, format!("{} of {} ({})", format_number(state.threads), group.name, state.wait))
         })
         .collect();
     states.sort_by(|a, b| b.0.total_cmp(&a.0));
     let most: Vec<String> = states.into_iter().take(2).map(|(_, text)| text).collect();
-    if most.is_empty() { String::new() } else { format!("The largest states: {}.", list(&most)) }
+    if most.is_empty() { String::new() } else { format!("The largest states: {}.", format_list(&most)) }
 }
 
 #[cfg(test)]

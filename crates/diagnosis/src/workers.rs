@@ -1,6 +1,6 @@
 //! The threads, or processes, that serve requests, and where they stand.
 
-use record::watch::{FutexOp, Subject, SubjectWindow, Wait};
+use record::watch::{FutexOp, ThreadWait, TreeWindow, WatchedProcesses};
 use std::collections::BTreeMap;
 
 /// Threads of the Java virtual machine itself, and of libraries, that never serve a request; as the kernel
@@ -17,11 +17,11 @@ const COMPUTES: f64 = 0.3;
 
 /// Threads that do not serve, by the name of their group and what they wait for: whole ones.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Bystanders(pub BTreeMap<String, BTreeMap<Wait, f64>>);
+pub(crate) struct Bystanders(pub BTreeMap<String, BTreeMap<ThreadWait, f64>>);
 
 impl Bystanders {
     /// How many of a group are among those that wait for this.
-    pub fn of(&self, group: &str, wait: &Wait) -> f64 {
+    pub fn of(&self, group: &str, wait: &ThreadWait) -> f64 {
         self.0.get(group).and_then(|states| states.get(wait)).copied().unwrap_or(0.0)
     }
 
@@ -68,7 +68,7 @@ pub(crate) struct Workers {
 impl Workers {
     /// The group that serves requests: of all groups that can be one, and do some of the work, that with the
     /// most threads that are not waiting for events.
-    pub fn find(subject: &SubjectWindow, about: Option<&Subject>, others: &Bystanders) -> Option<Self> {
+    pub fn find(subject: &TreeWindow, about: Option<&WatchedProcesses>, others: &Bystanders) -> Option<Self> {
         /// Threads that never run serve nobody.
         const WORK: f64 = 0.1;
         let java = about.is_some_and(|subject| subject.java.is_some());
@@ -80,17 +80,17 @@ impl Workers {
             .filter(|group| group.on_cpu_ns as f64 >= WORK * work as f64)
             .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
         // Where hardly any of them computes, none waits for the interpreter: Ruby's threads sleep so, too.
-        let running = group.states.iter().filter(|state| state.wait == Wait::Running);
+        let running = group.states.iter().filter(|state| state.wait == ThreadWait::Running);
         let interpreted =
-            about.is_some_and(interpreted) && running.map(|s| s.threads).sum::<f64>() >= COMPUTES;
+            about.is_some_and(is_interpreted) && running.map(|s| s.threads).sum::<f64>() >= COMPUTES;
         let (name, all) = (group.name.clone(), group.threads);
         let mut workers = Self { name, all, mixed: java, interpreted, ..Self::default() };
         for state in &group.states {
             let bystanders = others.of(&group.name, &state.wait).min(state.threads);
             workers.all -= bystanders;
-            let has_none = go && matches!(state.wait, Wait::Futex { .. });
+            let has_none = go && matches!(state.wait, ThreadWait::Futex { .. });
             workers.take(
-                if has_none { &Wait::Events } else { &state.wait },
+                if has_none { &ThreadWait::Events } else { &state.wait },
                 state.threads - bystanders,
                 java,
             );
@@ -104,36 +104,36 @@ impl Workers {
         Some(workers)
     }
 
-    fn take(&mut self, wait: &Wait, threads: f64, java: bool) {
-        if let Wait::Futex { within_s, op, .. } = wait
+    fn take(&mut self, wait: &ThreadWait, threads: f64, java: bool) {
+        if let ThreadWait::Futex { within_s, op, .. } = wait
             && (*within_s != Some(1) || self.interpreted)
             && !(java && *op == FutexOp::Wait && within_s.is_none())
         {
             *self.queues.entry(*within_s).or_default() += threads;
         }
         match wait {
-            Wait::Running => self.running += threads,
+            ThreadWait::Running => self.running += threads,
             // HotSpot's safepoint barrier; everywhere else that operation is a plain mutex.
-            Wait::Futex { op: FutexOp::Wait, within_s: None, .. } if java => {}
+            ThreadWait::Futex { op: FutexOp::Wait, within_s: None, .. } if java => {}
             // Java sleeps so, too; and who waits for a lock or a connection waits longer than a second for it.
-            Wait::Futex { within_s: Some(1), .. } if !self.interpreted => self.sleeping += threads,
-            Wait::Futex { within_s: Some(_), .. } => self.timed += threads,
-            Wait::Futex { within_s: None, .. } => self.untimed += threads,
-            Wait::Peer { address } => match self.peers.iter_mut().find(|(peer, _)| peer == address) {
+            ThreadWait::Futex { within_s: Some(1), .. } if !self.interpreted => self.sleeping += threads,
+            ThreadWait::Futex { within_s: Some(_), .. } => self.timed += threads,
+            ThreadWait::Futex { within_s: None, .. } => self.untimed += threads,
+            ThreadWait::Peer { address } => match self.peers.iter_mut().find(|(peer, _)| peer == address) {
                 Some((_, count)) => *count += threads,
                 None => self.peers.push((address.clone(), threads)),
             },
             // Idle: the client has not said what it wants, or there is none.
-            Wait::Client | Wait::Accept => {}
-            Wait::Sleep => self.sleeping += threads,
-            Wait::Disk { what } => {
+            ThreadWait::Client | ThreadWait::Accept => {}
+            ThreadWait::Sleep => self.sleeping += threads,
+            ThreadWait::Disk { what } => {
                 self.disk += threads;
                 self.disk_what.get_or_insert_with(|| what.clone());
             }
-            Wait::Events => self.idle += threads,
-            Wait::PageFault => self.disk += threads,
-            Wait::Socket => self.unidentified += threads,
-            Wait::Pipe | Wait::Child | Wait::Other { .. } | Wait::Unknown => {
+            ThreadWait::Events => self.idle += threads,
+            ThreadWait::PageFault => self.disk += threads,
+            ThreadWait::Socket => self.unidentified += threads,
+            ThreadWait::Pipe | ThreadWait::Child | ThreadWait::Other { .. } | ThreadWait::Unknown => {
                 self.other += threads;
             }
         }
@@ -162,12 +162,13 @@ impl Workers {
 }
 
 /// Whether one of its threads at a time computes.
-pub(crate) fn interpreted(subject: &Subject) -> bool {
+pub(crate) fn is_interpreted(subject: &WatchedProcesses) -> bool {
     subject.name.starts_with("python") || subject.name.starts_with("ruby")
 }
 
 /// Threads of a group that could be busy with a request.
-fn busy(group: &record::watch::Group) -> f64 {
-    let idle = |wait: &Wait| matches!(wait, Wait::Accept | Wait::Events | Wait::Client);
+fn busy(group: &record::watch::ThreadGroup) -> f64 {
+    let idle =
+        |wait: &ThreadWait| matches!(wait, ThreadWait::Accept | ThreadWait::Events | ThreadWait::Client);
     group.threads - group.states.iter().filter(|s| idle(&s.wait)).map(|s| s.threads).sum::<f64>()
 }

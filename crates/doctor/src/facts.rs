@@ -1,9 +1,9 @@
 //! What is read of a machine, before any of it is judged.
 
-use crate::seen::{Seen, Tree, maybe};
-use procfs::groups::{self, GroupPaths};
-use procfs::{Limits, Times, field, limit, number};
-use record::Room;
+use crate::files::{FileRead, FileTree, optional};
+use procfs::cgroups::{self, GroupPaths};
+use procfs::{CpuTimes, ResourceLimit, field, parse_limit, parse_number};
+use record::SystemLimit;
 use record::watch::CpuQuota;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,57 +13,57 @@ use tasks::ThreadsWanted;
 pub(crate) const TASKS_WANTED: u64 = 10_000;
 
 /// All of it, as found for one process.
-pub(crate) struct Facts {
+pub(crate) struct MachineFacts {
     // Who asks.
     pub root: bool,
     /// `CapEff` (capabilities(7)).
-    pub capabilities: Seen<u64>,
+    pub capabilities: FileRead<u64>,
     /// It is in a user namespace of its own: its capabilities are good for that alone.
     pub nested: bool,
 
     // What can be seen.
-    pub ptrace_scope: Seen<Option<u64>>,
-    pub hidepid: Seen<Option<String>>,
-    pub perf_paranoid: Seen<Option<String>>,
+    pub ptrace_scope: FileRead<Option<u64>>,
+    pub hidepid: FileRead<Option<String>>,
+    pub perf_paranoid: FileRead<Option<String>>,
     pub tracepoints: Result<(), String>,
-    pub pressure: Seen<String>,
+    pub pressure: FileRead<String>,
 
     // What may be done.
-    pub groups: Seen<GroupPaths>,
+    pub groups: FileRead<GroupPaths>,
     pub delegated: Result<(), String>,
     /// RLIMIT_NICE: 20 less the nice value that may be had.
-    pub nice: Seen<Limits>,
+    pub nice: FileRead<ResourceLimit>,
 
     // How much there can be.
-    pub descriptors: Seen<Limits>,
+    pub descriptors: FileRead<ResourceLimit>,
     /// Open files of the whole machine, and how many there may be.
-    pub files: Seen<(u64, u64)>,
-    pub ports: Seen<(u64, u64)>,
-    pub reuse: Seen<u64>,
+    pub files: FileRead<(u64, u64)>,
+    pub ports: FileRead<(u64, u64)>,
+    pub reuse: FileRead<u64>,
     /// Connections tracked, and how many may be; none where none are.
-    pub tracked: Seen<Option<(u64, u64)>>,
-    pub backlog: Seen<u64>,
-    pub rooms: Vec<Room>,
-    pub overcommit: Seen<u64>,
+    pub tracked: FileRead<Option<(u64, u64)>>,
+    pub backlog: FileRead<u64>,
+    pub rooms: Vec<SystemLimit>,
+    pub overcommit: FileRead<u64>,
 
     // How exactly it is done.
-    pub release: Seen<String>,
-    pub present: Seen<u64>,
-    pub allowed: Seen<u64>,
+    pub release: FileRead<String>,
+    pub present: FileRead<u64>,
+    pub allowed: FileRead<u64>,
     pub quota: Option<Quota>,
     /// Processors' time at the beginning and at the end of the watch.
-    pub times: Seen<(Times, Times)>,
-    pub clock: Seen<String>,
-    pub clocks: Seen<String>,
+    pub times: FileRead<(CpuTimes, CpuTimes)>,
+    pub clock: FileRead<String>,
+    pub clocks: FileRead<String>,
     /// What a timer is rounded to (clock_getres(2)).
     pub timer_ns: Option<u64>,
-    pub slack_ns: Seen<u64>,
+    pub slack_ns: FileRead<u64>,
     /// The governor of each processor, and what drives it; empty where nothing is governed.
-    pub governors: Vec<Seen<String>>,
-    pub driver: Seen<String>,
+    pub governors: Vec<FileRead<String>>,
+    pub driver: FileRead<String>,
     /// Whether the clock may go beyond what it can keep up; none where that is not known.
     pub turbo: Option<Turbo>,
-    pub huge: Seen<Option<(String, String)>>,
+    pub huge: FileRead<Option<(String, String)>>,
 }
 
 /// A quota of processor time, and the group that sets it.
@@ -86,69 +86,71 @@ const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0";
 const HUGE: &str = "sys/kernel/mm/transparent_hugepage";
 const CONNTRACK: &str = "proc/sys/net/netfilter";
 
-impl Facts {
-    pub fn take(root: &Path, pid: u32, watch: Duration) -> Self {
-        let tree = Tree::new(root, pid);
-        let limit_of = |name: &str| tree.own("limits", |limits| limit(limits, name));
-        let groups = tree.own("cgroup", |text| groups::find(root, pid, text).ok());
+impl MachineFacts {
+    pub fn read(root: &Path, pid: u32, watch: Duration) -> Self {
+        let tree = FileTree::new(root, pid);
+        let limit_of = |name: &str| tree.own("limits", |limits| parse_limit(limits, name));
+        let groups = tree.own("cgroup", |text| cgroups::find(root, pid, text).ok());
         let asked = ThreadsWanted { most: Some(TASKS_WANTED), ..ThreadsWanted::default() };
         let rooms = tasks::forecast_of(root, pid, &asked);
         let cpu = |name: &str| format!("{CPUS}/{name}");
         let governed = tree.names(CPUS).into_iter().filter(|name| {
             let number = name.strip_prefix("cpu").unwrap_or_default();
-            procfs::number(number.as_bytes()).is_some()
+            procfs::parse_number(number.as_bytes()).is_some()
         });
         let governors = governed.map(|name| tree.text(&cpu(&format!("{name}/cpufreq/scaling_governor"))));
         let mut facts = Self {
             root: tree.own("status", |text| field(text, "Uid").map(|ids| ids.starts_with('0'))) == Ok(true),
             capabilities: tree.own("status", |text| u64::from_str_radix(field(text, "CapEff")?, 16).ok()),
             nested: tree.own("uid_map", |map| Some(!map.ends_with(" 4294967295"))).unwrap_or_default(),
-            ptrace_scope: maybe(tree.number("proc/sys/kernel/yama/ptrace_scope")),
-            hidepid: tree.own("mounts", |mounts| Some(procfs::hidepid(mounts).map(str::to_owned))),
-            perf_paranoid: maybe(tree.text("proc/sys/kernel/perf_event_paranoid")),
-            tracepoints: trace::instances_in(root).map(|_| ()),
+            ptrace_scope: optional(tree.number("proc/sys/kernel/yama/ptrace_scope")),
+            hidepid: tree.own("mounts", |mounts| Some(procfs::hiding_options(mounts).map(str::to_owned))),
+            perf_paranoid: optional(tree.text("proc/sys/kernel/perf_event_paranoid")),
+            tracepoints: trace::find_instances_in(root).map(|_| ()),
             pressure: tree.text("proc/pressure/cpu"),
             quota: quota(root, pid, groups.as_ref().ok()),
             groups,
-            delegated: service::may_limit(root, pid),
+            delegated: service::check_may_limit(root, pid),
             nice: limit_of("Max nice priority"),
             descriptors: limit_of("Max open files"),
             files: tree.parsed("proc/sys/fs/file-nr", |text| {
-                let mut words = text.split_ascii_whitespace().map(|word| number(word.as_bytes()));
+                let mut words = text.split_ascii_whitespace().map(|word| parse_number(word.as_bytes()));
                 Some((words.next()??, words.nth(1)??))
             }),
-            ports: tree.parsed("proc/sys/net/ipv4/ip_local_port_range", procfs::port_range),
+            ports: tree.parsed("proc/sys/net/ipv4/ip_local_port_range", procfs::parse_port_range),
             reuse: tree.number("proc/sys/net/ipv4/tcp_tw_reuse"),
-            tracked: maybe(tree.number(&format!("{CONNTRACK}/nf_conntrack_max"))).and_then(
-                |most| match most {
+            tracked: optional(tree.number(&format!("{CONNTRACK}/nf_conntrack_max"))).and_then(|most| {
+                match most {
                     Some(most) => Ok(Some((tree.number(&format!("{CONNTRACK}/nf_conntrack_count"))?, most))),
                     None => Ok(None),
-                },
-            ),
+                }
+            }),
             backlog: tree.number("proc/sys/net/core/somaxconn"),
             rooms,
             overcommit: tree.number("proc/sys/vm/overcommit_memory"),
             release: tree.text("proc/sys/kernel/osrelease"),
-            present: tree.parsed(&cpu("online"), procfs::counted_list),
-            allowed: tree.own("status", |text| procfs::counted_list(field(text, "Cpus_allowed_list")?)),
-            times: Ok((Times::default(), Times::default())),
+            present: tree.parsed(&cpu("online"), procfs::count_list),
+            allowed: tree.own("status", |text| procfs::count_list(field(text, "Cpus_allowed_list")?)),
+            times: Ok((CpuTimes::default(), CpuTimes::default())),
             clock: tree.text(&format!("{CLOCKS}/current_clocksource")),
             clocks: tree.text(&format!("{CLOCKS}/available_clocksource")),
             timer_ns: timer_ns(),
-            slack_ns: tree.own("timerslack_ns", |text| number(text.as_bytes())),
+            slack_ns: tree.own("timerslack_ns", |text| parse_number(text.as_bytes())),
             governors: governors.filter(|seen| !matches!(seen, Err(why) if why.absent)).collect(),
             driver: tree.text(&cpu("cpu0/cpufreq/scaling_driver")),
             turbo: match tree.number(&cpu("intel_pstate/no_turbo")) {
                 Ok(no) => Some(Turbo::Intel(no == 0)),
                 Err(_) => tree.number(&cpu("cpufreq/boost")).ok().map(|on| Turbo::Boost(on != 0)),
             },
-            huge: maybe(tree.parsed(&format!("{HUGE}/enabled"), chosen)).and_then(|enabled| match enabled {
-                Some(enabled) => Ok(Some((enabled, tree.parsed(&format!("{HUGE}/defrag"), chosen)?))),
-                None => Ok(None),
-            }),
+            huge: optional(tree.parsed(&format!("{HUGE}/enabled"), chosen)).and_then(
+                |enabled| match enabled {
+                    Some(enabled) => Ok(Some((enabled, tree.parsed(&format!("{HUGE}/defrag"), chosen)?))),
+                    None => Ok(None),
+                },
+            ),
         };
         // Last, so that what was read before is not taken for the work of others.
-        let now = || tree.parsed("proc/stat", |stat| procfs::times(stat, "cpu"));
+        let now = || tree.parsed("proc/stat", |stat| procfs::parse_cpu_times(stat, "cpu"));
         let before = now();
         std::thread::sleep(watch);
         facts.times = before.and_then(|before| Ok((before, now()?)));
@@ -156,7 +158,7 @@ impl Facts {
     }
 
     /// Whether it has this capability, of its number in capabilities(7).
-    pub fn may(&self, capability: u32) -> bool {
+    pub fn has_capability(&self, capability: u32) -> bool {
         self.capabilities.as_ref().is_ok_and(|all| all & 1 << capability != 0)
     }
 }

@@ -4,18 +4,18 @@
 //! for. Nothing is changed, tried or loaded here; `torment probe` measures, `torment selftest` tries.
 
 mod facts;
+mod files;
 mod rows;
-mod seen;
 #[cfg(test)]
 mod tests;
 
-use facts::Facts;
-use record::Allowance;
+use facts::MachineFacts;
+use record::Prerequisite;
 use std::path::Path;
 use std::time::Duration;
 
 /// What this machine allows the process, each thing in its area. Its processors are watched for so long. `root` is what all paths are
 /// below: `/`, but for tests.
-pub fn examine(root: &Path, pid: u32, watch: Duration) -> Vec<Allowance> {
-    rows::judge(&Facts::take(root, pid, watch))
+pub fn examine(root: &Path, pid: u32, watch: Duration) -> Vec<Prerequisite> {
+    rows::judge(&MachineFacts::read(root, pid, watch))
 }

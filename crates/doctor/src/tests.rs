@@ -1,7 +1,7 @@
 //! Made-up machines: each has what this one lacks.
 
 use super::*;
-use record::Bearing::{self, Fine, Hinders, Less, Unknown};
+use record::Severity::{self, Fine, Hinders, Less, Unknown};
 use std::fs::{create_dir_all, remove_file, write};
 use tempfile::TempDir;
 
@@ -69,19 +69,19 @@ fn set(root: &TempDir, path: &str, text: &str) {
     write(path, text).expect("ours");
 }
 
-fn examined(root: &TempDir) -> Vec<Allowance> {
+fn examined(root: &TempDir) -> Vec<Prerequisite> {
     examine(root.path(), 7, Duration::ZERO)
 }
 
 #[track_caller]
-fn row(root: &TempDir, name: &str) -> Allowance {
+fn row(root: &TempDir, name: &str) -> Prerequisite {
     let rows = examined(root);
     rows.into_iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no row is of {name}"))
 }
 
 /// Of the healthy machine with one file as given: what the row says, and the command it gives.
 #[track_caller]
-fn check(file: &str, text: &str, name: &str, bearing: Bearing, found: &str, command: &str) {
+fn check(file: &str, text: &str, name: &str, bearing: Severity, found: &str, command: &str) {
     let root = machine();
     set(&root, file, text);
     let row = row(&root, name);

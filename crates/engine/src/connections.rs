@@ -1,11 +1,11 @@
 //! One loop's connections: which are being made, and which have room for another request.
 
-use crate::endpoint::Endpoint;
-use crate::growth::Growth;
-use crate::idle::{IdleLimit, is_near};
+use crate::connection_ceiling::ConnectionCeiling;
+use crate::idle_limit::{IdleLimit, is_near};
 use crate::protocol::Protocol;
-use crate::reuse::Reuse;
-use crate::slots::{Key, Slots};
+use crate::resolved_target::ResolvedTarget;
+use crate::reuse_limit::ReuseLimit;
+use crate::slots::{SlotKey, Slots};
 use crate::stream::Stream;
 use std::collections::VecDeque;
 use std::io;
@@ -43,14 +43,14 @@ pub(crate) struct Connections {
     used: usize,
     most_used: usize,
     /// Those being made, oldest first; those made or closed meanwhile are passed over.
-    made_next: VecDeque<Key>,
+    made_next: VecDeque<SlotKey>,
     /// Serial number of the next connection, and the step to the one after it.
     serial: (u64, u64),
     /// Where each is to be used as often as the others: whose turn it is; those closed meanwhile are passed over.
-    turns: Option<VecDeque<Key>>,
+    turns: Option<VecDeque<SlotKey>>,
     idle: IdleLimit,
-    reuse: Reuse,
-    growth: Growth,
+    reuse: ReuseLimit,
+    growth: ConnectionCeiling,
 }
 
 impl Connections {
@@ -67,14 +67,14 @@ impl Connections {
     /// Closes the last of them until there are no more than so many.
     pub fn shrink(&mut self, to: usize) {
         let surplus = self.len().saturating_sub(to);
-        let last: Vec<Key> = self.slots.iter_mut().rev().take(surplus).map(|(key, _)| key).collect();
+        let last: Vec<SlotKey> = self.slots.iter_mut().rev().take(surplus).map(|(key, _)| key).collect();
         last.into_iter().for_each(|key| self.close(key.number));
     }
 
     /// Closes those that have been idle since `before_ns` of the monotonic clock, but for `least`, and of the others all above `most`: those that have been
     /// idle for longest, and at once.
-    pub fn leave(&mut self, most: usize, least: usize, before_ns: u64) {
-        let mut all: Vec<(u64, Key)> =
+    pub fn trim(&mut self, most: usize, least: usize, before_ns: u64) {
+        let mut all: Vec<(u64, SlotKey)> =
             self.slots.iter_mut().map(|(key, connection)| (connection.idle_since_ns, key)).collect();
         all.sort_unstable_by_key(|(since, key)| (*since, key.number));
         let unneeded = all.iter().filter(|(since, _)| *since < before_ns).count();
@@ -84,7 +84,7 @@ impl Connections {
 
     /// Closes those on which nothing is asked, at once.
     pub fn close_idle(&mut self) {
-        let all: Vec<Key> = self.slots.iter_mut().map(|(key, _)| key).collect();
+        let all: Vec<SlotKey> = self.slots.iter_mut().map(|(key, _)| key).collect();
         all.into_iter().for_each(|key| self.close_if_idle(key.number));
     }
 
@@ -109,7 +109,7 @@ impl Connections {
     /// Closes those that are being made.
     pub fn give_up_making(&mut self) {
         let being_made = self.slots.iter_mut().filter(|(_, connection)| connection.is_being_made());
-        let being_made: Vec<Key> = being_made.map(|(key, _)| key).collect();
+        let being_made: Vec<SlotKey> = being_made.map(|(key, _)| key).collect();
         being_made.into_iter().for_each(|key| self.close(key.number));
     }
 
@@ -133,7 +133,7 @@ impl Connections {
     }
 
     /// Begins a connection; the kernel will report it under its slot number.
-    pub fn open(&mut self, endpoint: &Endpoint, epoll: &OwnedFd) -> io::Result<u32> {
+    pub fn open(&mut self, endpoint: &ResolvedTarget, epoll: &OwnedFd) -> io::Result<u32> {
         let (serial, step) = self.serial;
         let begun_ns = sys::monotonic_ns();
         let stream = Stream::connect(endpoint, serial)?;
@@ -178,17 +178,17 @@ impl Connections {
     }
 
     /// The connection is made: it takes requests from now on.
-    pub fn made(&mut self, slot: u32) {
+    pub fn mark_made(&mut self, slot: u32) {
         self.connecting -= 1;
         if let Some(connection) = self.get(slot) {
             connection.begun_ns = None;
         }
-        self.list(slot);
+        self.update_listed(slot);
     }
 
     /// A connection with room for a request. Those that the server is about to close are closed first; but not where each
     /// is held, for then it is asked how long they stand.
-    pub fn roomy(&mut self) -> Option<u32> {
+    pub fn find_with_room(&mut self) -> Option<u32> {
         self.use_again();
         if self.turns.is_some() {
             return self.next_in_turn();
@@ -226,12 +226,12 @@ impl Connections {
             return false;
         }
         let idle = connection.idle_for(sys::monotonic_ns());
-        self.idle.outlived(idle);
+        self.idle.note_outlived(idle);
         is_near(idle, limit)
     }
 
     /// Answers came on the connection, at this moment of the monotonic clock.
-    pub fn answered(&mut self, slot: u32, answers: usize, received_ns: u64) {
+    pub fn note_answers(&mut self, slot: u32, answers: usize, received_ns: u64) {
         self.growth.answered(answers, received_ns, self.slots.len());
         let Some(key) = self.slots.key(slot) else { return };
         let Some(connection) = self.slots.get_mut(slot) else { return };
@@ -239,7 +239,7 @@ impl Connections {
         self.most_used = self.most_used.max(self.used);
         connection.answers = connection.answers.saturating_add(answers as u32);
         connection.idle_since_ns = received_ns;
-        connection.spent = self.reuse.spends(key, connection.answers, received_ns);
+        connection.spent = self.reuse.note_answers(key, connection.answers, received_ns);
         self.growth.used(self.used);
     }
 
@@ -248,12 +248,12 @@ impl Connections {
         if !self.reuse.has_spent() {
             return;
         }
-        for (key, _) in self.reuse.refuted(sys::monotonic_ns(), |key| self.slots.get(key).is_some()) {
+        for (key, _) in self.reuse.take_refuted(sys::monotonic_ns(), |key| self.slots.get(key).is_some()) {
             if self.slots.get(key).is_some()
                 && let Some(connection) = self.slots.get_mut(key.number)
             {
                 connection.spent = false;
-                self.list(key.number);
+                self.update_listed(key.number);
             }
         }
     }
@@ -264,8 +264,8 @@ impl Connections {
     }
 
     /// Others wait for the places of those that have carried answers.
-    pub fn are_all_places(&mut self) {
-        self.growth.has_places(self.most_used);
+    pub fn note_places_full(&mut self) {
+        self.growth.set_places(self.most_used);
     }
 
     /// How many the target has places for, if others had to wait for them.
@@ -274,21 +274,21 @@ impl Connections {
     }
 
     /// The server has closed the connection, on which nothing had been asked up to this moment of the monotonic clock.
-    pub fn closed(&mut self, slot: u32, asked_ns: u64) {
+    pub fn note_closed(&mut self, slot: u32, asked_ns: u64) {
         if let Some(connection) = self.get(slot)
             && connection.is_used()
         {
             let (idle, answers) = (connection.idle_for(asked_ns), connection.answers);
             let silently = connection.protocol.is_closed_silently();
-            self.idle.closed(idle, asked_ns);
+            self.idle.note_closed(idle, asked_ns);
             if silently {
-                self.reuse.closed(answers, idle);
+                self.reuse.note_closed(answers, idle);
             }
         }
     }
 
     /// Notes whether the connection has room, after something changed that.
-    pub fn list(&mut self, slot: u32) {
+    pub fn update_listed(&mut self, slot: u32) {
         let place = self.roomy.len() as u32;
         let Some(connection) = self.get(slot) else { return };
         match (connection.protocol.room() > 0 && !connection.spent, connection.listed) {

@@ -15,7 +15,7 @@ const COOKIE_LIMIT: usize = 4096;
 
 /// A user's cookies.
 #[derive(Debug, Default)]
-pub(crate) struct Jar {
+pub(crate) struct CookieJar {
     /// In the order they are sent: longer paths first, then older ones.
     cookies: Vec<Cookie>,
     /// How many were ever kept.
@@ -36,7 +36,7 @@ struct Cookie {
 
 /// One request of a user: where it goes, and when.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Visit<'a> {
+pub(crate) struct CookieContext<'a> {
     /// The host's name or address, without a port; only looked at if a cookie names a domain.
     pub host: &'a str,
     /// Path of the request; a query behind it does not matter.
@@ -55,16 +55,16 @@ pub(crate) fn name_and_value(set_cookie: &[u8]) -> Option<(&[u8], &[u8])> {
     (!name.is_empty()).then_some((name, value))
 }
 
-impl Jar {
+impl CookieJar {
     /// Does what one `Set-Cookie` header of the answer says; what a browser would not keep is passed over.
-    pub fn set(&mut self, set_cookie: &[u8], visit: &Visit<'_>) {
+    pub fn set(&mut self, set_cookie: &[u8], visit: &CookieContext<'_>) {
         // Of control characters only a tab may stand there; any other could break the header sent later.
         if set_cookie.iter().any(|&b| b.is_ascii_control() && b != b'\t') {
             return;
         }
         let Some((name, value)) = name_and_value(set_cookie) else { return };
         let attributes = Attributes::of(set_cookie);
-        if name.len() + value.len() > COOKIE_LIMIT || !attributes.suit(visit) {
+        if name.len() + value.len() > COOKIE_LIMIT || !attributes.permits(visit) {
             return;
         }
         let path = attributes.path.unwrap_or_else(|| default_path(visit.path));
@@ -89,7 +89,7 @@ impl Jar {
     }
 
     /// Appends the value of the `Cookie` header for a request; nothing if no cookie goes with it.
-    pub fn header(&self, visit: &Visit<'_>, out: &mut Vec<u8>) {
+    pub fn header(&self, visit: &CookieContext<'_>, out: &mut Vec<u8>) {
         let path = without_query(visit.path);
         let mut separator: &[u8] = b"";
         for cookie in &self.cookies {
@@ -154,7 +154,7 @@ impl<'a> Attributes<'a> {
     }
 
     /// Whether a cookie with these may come from there.
-    fn suit(&self, visit: &Visit<'_>) -> bool {
+    fn permits(&self, visit: &CookieContext<'_>) -> bool {
         // A browser keeps no secure cookie that came in the clear, and would never send it here.
         (visit.tls || !self.secure) && self.domain.is_none_or(|domain| domain_matches(visit.host, domain))
     }

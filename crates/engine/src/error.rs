@@ -1,6 +1,6 @@
 //! What goes wrong before there is any load, and why there is no connection.
 
-use record::{Failure, Lack};
+use record::{ExhaustedResource, Failure};
 use rustix::io::Errno;
 use std::io;
 use std::time::Duration;
@@ -88,7 +88,7 @@ fn unreachable(to: &str, why: &io::Error) -> String {
             "{to} does not answer within {} s; check the address, the route and the firewall",
             CONNECT_LIMIT.as_secs()
         ),
-        _ => match lack(why) {
+        _ => match exhausted_resource(why) {
             Some(lack) => format!(
                 "cannot connect to {to}: torment has no {lack} left; see ulimit -n and ip_local_port_range"
             ),
@@ -104,8 +104,8 @@ pub fn reason(error: &io::Error) -> String {
 }
 
 /// Why a request failed that got no connection.
-pub(crate) fn no_connection(why: &io::Error) -> Failure {
-    match lack(why) {
+pub(crate) fn connect_failure(why: &io::Error) -> Failure {
+    match exhausted_resource(why) {
         Some(lack) => Failure::Lacking(lack),
         // So says a login that the database has no session for.
         None if why.kind() == io::ErrorKind::ResourceBusy => Failure::Full(reason(why)),
@@ -114,12 +114,12 @@ pub(crate) fn no_connection(why: &io::Error) -> Failure {
 }
 
 /// What this machine has no more of for who loads, if that is what the kernel says.
-pub fn lack(error: &io::Error) -> Option<Lack> {
+pub fn exhausted_resource(error: &io::Error) -> Option<ExhaustedResource> {
     match Errno::from_io_error(error)? {
-        Errno::MFILE | Errno::NFILE => Some(Lack::Descriptor),
-        Errno::ADDRNOTAVAIL => Some(Lack::Port),
-        Errno::NOSPC => Some(Lack::Watch),
-        Errno::NOBUFS | Errno::NOMEM => Some(Lack::Memory),
+        Errno::MFILE | Errno::NFILE => Some(ExhaustedResource::Descriptor),
+        Errno::ADDRNOTAVAIL => Some(ExhaustedResource::Port),
+        Errno::NOSPC => Some(ExhaustedResource::Watch),
+        Errno::NOBUFS | Errno::NOMEM => Some(ExhaustedResource::Memory),
         _ => None,
     }
 }
@@ -130,21 +130,21 @@ mod tests {
 
     #[test]
     fn what_was_lacking_is_told_by_the_kernels_number() {
-        let of = |errno: Errno| no_connection(&io::Error::from(errno));
+        let of = |errno: Errno| connect_failure(&io::Error::from(errno));
         for (errno, expected) in [
-            (Errno::MFILE, Failure::Lacking(Lack::Descriptor)),
-            (Errno::NFILE, Failure::Lacking(Lack::Descriptor)),
-            (Errno::ADDRNOTAVAIL, Failure::Lacking(Lack::Port)),
-            (Errno::NOSPC, Failure::Lacking(Lack::Watch)),
-            (Errno::NOBUFS, Failure::Lacking(Lack::Memory)),
-            (Errno::NOMEM, Failure::Lacking(Lack::Memory)),
+            (Errno::MFILE, Failure::Lacking(ExhaustedResource::Descriptor)),
+            (Errno::NFILE, Failure::Lacking(ExhaustedResource::Descriptor)),
+            (Errno::ADDRNOTAVAIL, Failure::Lacking(ExhaustedResource::Port)),
+            (Errno::NOSPC, Failure::Lacking(ExhaustedResource::Watch)),
+            (Errno::NOBUFS, Failure::Lacking(ExhaustedResource::Memory)),
+            (Errno::NOMEM, Failure::Lacking(ExhaustedResource::Memory)),
             (Errno::CONNREFUSED, Failure::Connect("connection refused".to_owned())),
         ] {
             assert_eq!(of(errno), expected);
         }
         let full = io::Error::new(io::ErrorKind::ResourceBusy, "Sorry, too many clients");
-        assert_eq!(no_connection(&full), Failure::Full("sorry, too many clients".to_owned()));
+        assert_eq!(connect_failure(&full), Failure::Full("sorry, too many clients".to_owned()));
         let other = io::Error::other("too many open files, says a proxy");
-        assert_eq!(no_connection(&other), Failure::Connect("too many open files, says a proxy".to_owned()));
+        assert_eq!(connect_failure(&other), Failure::Connect("too many open files, says a proxy".to_owned()));
     }
 }

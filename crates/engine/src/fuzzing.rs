@@ -4,27 +4,28 @@
 mod server;
 
 use crate::content::Content;
-use crate::protocol::{AnswerReader, Http2Heard, Progress};
-use server::Server;
+use crate::protocol::{AnswerProgress, AnswerReader, Http2Replay};
+use server::FuzzServer;
 
 /// What a server says that wants no password and takes the one statement.
 const LOGIN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I1\0\0\0\x04Z\0\0\0\x05I";
 
 thread_local! {
-    static SERVER: Server = Server::new();
+    static SERVER: FuzzServer = FuzzServer::new();
 }
 
 /// An HTTP/1.1 answer, which is the same however it is cut. The first byte says to which method,
 /// whether it is kept, and how it is cut.
 pub fn http1(bytes: &[u8]) {
     let Some((&how, said)) = bytes.split_first() else { return };
-    let whole = Read1::of(how, said, usize::MAX);
-    let cut = Read1::of(how, said, size(how));
+    let whole = ReadResult::of(how, said, usize::MAX);
+    let cut = ReadResult::of(how, said, size(how));
     match (&whole, &cut) {
         // In one piece, what follows the answer is an error; cut at its end, it is not looked at.
-        (Read1::Malformed(why), Read1::Whole(_)) if why.ends_with("after the end of the answer") => {}
+        (ReadResult::Malformed(why), ReadResult::Whole(_))
+            if why.ends_with("after the end of the answer") => {}
         // How much follows depends on the piece.
-        (Read1::Malformed(whole), Read1::Malformed(cut)) => {
+        (ReadResult::Malformed(whole), ReadResult::Malformed(cut)) => {
             let kind = |why: &str| why.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
             assert_eq!(kind(whole), kind(cut));
         }
@@ -34,21 +35,21 @@ pub fn http1(bytes: &[u8]) {
 
 /// One answer as it was read.
 #[derive(Debug, PartialEq)]
-enum Read1 {
+enum ReadResult {
     /// Its status, whether the connection is kept, its content if that is wanted.
     Whole((u16, bool, Option<Box<Content>>)),
     Malformed(String),
     Unfinished,
 }
 
-impl Read1 {
+impl ReadResult {
     fn of(how: u8, said: &[u8], size: usize) -> Self {
         let mut reader = AnswerReader::default();
         reader.begin(how & 1 != 0, how & 2 != 0);
         for piece in said.chunks(size) {
             match reader.feed(piece) {
-                Ok(Progress::More) => {}
-                Ok(Progress::Done(answer)) => {
+                Ok(AnswerProgress::More) => {}
+                Ok(AnswerProgress::Done(answer)) => {
                     return Self::Whole((answer.status, answer.keep, reader.take_content()));
                 }
                 Err(why) => return Self::Malformed(why),
@@ -65,8 +66,8 @@ impl Read1 {
 /// it hold more than its limits. The first byte says whether requests were sent before, and how it is cut.
 pub fn http2(bytes: &[u8]) {
     let Some((&how, said)) = bytes.split_first() else { return };
-    let whole = Http2Heard::of(said, usize::MAX, how & 1 != 0);
-    let cut = Http2Heard::of(said, size(how), how & 1 != 0);
+    let whole = Http2Replay::of(said, usize::MAX, how & 1 != 0);
+    let cut = Http2Replay::of(said, size(how), how & 1 != 0);
     if whole.is_too_wide() {
         // What has been sent by then makes room in a window: pieces give us time to.
         return;
@@ -78,7 +79,7 @@ pub fn http2(bytes: &[u8]) {
 /// how it is cut.
 pub fn sql(bytes: &[u8]) {
     let Some((&how, said)) = bytes.split_first() else { return };
-    SERVER.with(|server| server.says(if how & 1 != 0 { LOGIN } else { &[] }, said, size(how)));
+    SERVER.with(|server| server.replay(if how & 1 != 0 { LOGIN } else { &[] }, said, size(how)));
 }
 
 /// Small pieces cut every line and number; large ones are what a network does.
@@ -98,10 +99,10 @@ mod tests {
     fn a_session_gets_as_far_as_its_statements() {
         let answer = b"2\0\0\0\x04C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
         for size in [1, 2, 7, usize::MAX] {
-            let server = Server::new();
-            assert_eq!(server.says(LOGIN, answer, size), 1, "{size}");
-            assert_eq!(server.says(LOGIN, &answer.repeat(3), 1), 3);
-            assert_eq!(server.says(b"", answer, size), 0, "{size}");
+            let server = FuzzServer::new();
+            assert_eq!(server.replay(LOGIN, answer, size), 1, "{size}");
+            assert_eq!(server.replay(LOGIN, &answer.repeat(3), 1), 3);
+            assert_eq!(server.replay(b"", answer, size), 0, "{size}");
         }
     }
 

@@ -6,51 +6,52 @@
 //!
 //! It never judges (that is `search`), never prints, never decides how long to go on.
 
-mod carrier;
+mod arrival_source;
+mod checks_and_takes;
+mod connection_ceiling;
 mod connections;
 mod content;
 mod cookie_date;
 mod cookies;
-mod crew;
-mod endpoint;
 mod error;
-mod exchanges;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod growth;
-mod idle;
-mod json;
-mod lanes;
+mod idle_limit;
+mod json_pointer;
+mod load_generator;
+mod load_loop;
 mod once;
-mod outbox;
-mod pace;
+mod outstanding;
+mod prepared_flows;
 mod protocol;
-mod reading;
 mod recorder;
-mod reuse;
-mod script;
+mod reports;
+mod resolved_target;
+mod reuse_limit;
 mod slots;
-mod source;
 mod stream;
-mod worker;
+mod timeout_queue;
+mod wait_policy;
+mod write_buffer;
 
-pub use carrier::{Carrier, Holder, Moment, Wish};
-pub use crew::{Crew, LEAD, Report, THREADS_MOST, Teller, sleep_until};
-pub use endpoint::{Endpoint, authorities};
-pub use error::{CONNECT_LIMIT, Error, lack, reason};
-pub use lanes::Lanes;
+pub use error::{CONNECT_LIMIT, Error, exhausted_resource, reason};
+pub use load_generator::{ClockSample, ConnectionHolder, LoadCommand, LoadGenerator};
 pub use once::{Exchange, connect_once, exchanges_once};
-pub use pace::timespec;
-pub use recorder::{Arrival, Open, Recorder};
-pub use schedule::Offer;
-pub use slots::{Key, Slots};
+pub use recorder::{OpenCounts, OutstandingArrival, Recorder};
+pub use reports::{LEAD, ReportCollector, Reporter, THREADS_MOST, ThreadReport, sleep_until};
+pub use resolved_target::{ResolvedTarget, ca_certificates};
+pub use schedule::OfferedLoad;
+pub use slots::{SlotKey, Slots};
+pub use timeout_queue::TimeoutQueue;
+pub use wait_policy::to_timespec;
 
-use plan::{Flow, Generator, Secrets};
-use record::{Counted, Failure, Slice, Worked};
+use arrival_source::ArrivalSource;
+use load_loop::{LearnedLimits, LoadLoop, LoopCommand, LoopSetup, SharedActivity, Trial, read_known};
+use plan::{Flow, Generator, Redactor};
+use prepared_flows::PreparedFlows;
+use record::{Failure, MemberFigures, Slice, TrialCounts};
 use rustix::event::{EventfdFlags, eventfd};
-use script::Script;
-use source::Source;
 use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -58,16 +59,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use units::Nanos;
-use worker::{Command, LastWord, Learned, Setup, Trial, Worker, known};
 
 /// The loops' nice value, where the user may have it.
 const WEIGHT: i32 = -10;
 
 /// What stays the same over all trials of a run.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct EngineConfig {
     /// Where requests go.
-    pub endpoint: Endpoint,
+    pub endpoint: ResolvedTarget,
     /// What is sent.
     pub flows: Vec<Flow>,
     /// How many arrivals there is data for.
@@ -79,13 +79,13 @@ pub struct Job {
     /// An answer with a longer response time is `late`.
     pub deadline: Option<Nanos>,
     /// What is left out of an [`Exchange`].
-    pub secrets: Secrets,
+    pub secrets: Redactor,
 }
 
 /// The loops, with the connections they keep from trial to trial.
 pub struct Engine {
-    loops: Vec<Loop>,
-    crew: Crew<HeldConnections>,
+    loops: Vec<LoopHandle>,
+    crew: ReportCollector<HeldConnections>,
     deadline: Option<Nanos>,
     /// How many connections all loops together may have.
     connections: u64,
@@ -94,9 +94,9 @@ pub struct Engine {
     streams: u32,
 }
 
-struct Loop {
-    commands: Sender<Command>,
-    learned: Arc<Learned>,
+struct LoopHandle {
+    commands: Sender<LoopCommand>,
+    learned: Arc<LearnedLimits>,
     /// Also the loop's, which has a table of descriptors of its own: this one is closed last.
     wake: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
@@ -135,12 +135,12 @@ impl Engine {
     /// not suffice for the plan's connections.
     ///
     /// Fails if the kernel refuses a thread, a descriptor, or a processor named in the plan.
-    pub fn start(job: &Job) -> Result<Self, Error> {
+    pub fn start(job: &EngineConfig) -> Result<Self, Error> {
         let cores = &job.generator.cores;
         sys::check_processors(cores).map_err(Error::Start)?;
-        let count = loops(job, descriptors_a_loop());
-        let (tellers, crew) = Crew::of(count as usize);
-        let last_word = LastWord::default();
+        let count = loops(job, descriptors_per_loop());
+        let (tellers, crew) = ReportCollector::channel(count as usize);
+        let last_word = SharedActivity::default();
         let mut loops = Vec::new();
         for (index, teller) in (0..count).zip(tellers) {
             let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
@@ -148,7 +148,7 @@ impl Engine {
             let wake = Arc::new(wake);
             let theirs = Arc::clone(&wake);
             let (commands, inbox) = channel();
-            let setup = Setup::new(job, index, count, &last_word)?;
+            let setup = LoopSetup::new(job, index, count, &last_word)?;
             let learned = Arc::clone(&setup.learned);
             let core = cores.get(index as usize % cores.len().max(1)).copied();
             let (started, has_started) = channel();
@@ -156,16 +156,16 @@ impl Engine {
                 .name(format!("load-{index}"))
                 .spawn(move || {
                     // Where this is forbidden all loops share one table, and its limit.
-                    let _ = sys::own_descriptors(&[theirs.as_fd()]);
+                    let _ = sys::unshare_descriptors(&[theirs.as_fd()]);
                     // On a machine that it shares with a busy target the load is still sent when it is due.
                     // Where that is refused, how late it was is measured as ever.
                     let _ = rustix::process::setpriority_process(None, WEIGHT);
-                    let _ = sys::short_slice();
+                    let _ = sys::set_short_slice();
                     if let Some(core) = core {
                         // It was there a moment ago; if it is no longer, any other does.
-                        let _ = sys::run_on(&[core]);
+                        let _ = sys::bind_to(&[core]);
                     }
-                    match Worker::new(setup, theirs, inbox, teller) {
+                    match LoadLoop::new(setup, theirs, inbox, teller) {
                         Ok(worker) => {
                             let _ = started.send(Ok(()));
                             worker.run().expect("epoll_wait only fails on our own mistakes");
@@ -176,7 +176,7 @@ impl Engine {
                     }
                 })
                 .map_err(Error::Start)?;
-            loops.push(Loop { commands, learned, wake, thread: Some(thread) });
+            loops.push(LoopHandle { commands, learned, wake, thread: Some(thread) });
             let result = has_started.recv().map_err(|_| Error::Start(io::ErrorKind::Interrupted.into()))?;
             result.map_err(Error::Start)?;
         }
@@ -197,30 +197,30 @@ impl Engine {
     ///
     /// # Panics
     /// If a loop has panicked, or the part has another number of loops than there are.
-    pub fn part(
+    pub fn run_part(
         &mut self,
-        offer: &Offer,
+        offer: &OfferedLoad,
         part: &TrialPart<'_>,
         drain: Nanos,
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
-    ) -> Counted {
+        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+    ) -> TrialCounts {
         let Self { loops, crew, connections, .. } = self;
         let &TrialPart { start_ns, first_number, loops: numbers, of, stop_at } = part;
         assert_eq!(numbers.len(), loops.len(), "each loop has its number");
-        if !sleep_until(start_ns, &mut || wish(&Slice::default(), Nanos::ZERO) == Wish::GoOn) {
-            return Counted::default();
+        if !sleep_until(start_ns, &mut || wish(&Slice::default(), Nanos::ZERO) == LoadCommand::GoOn) {
+            return TrialCounts::default();
         }
-        let began = Moment::now();
+        let began = ClockSample::now();
         let gap = match offer {
-            Offer::Open(schedule) => schedule.max_rate().gap() * u64::from(of),
-            Offer::Closed { .. } => Nanos::ZERO,
+            OfferedLoad::Open(schedule) => schedule.max_rate().mean_interval() * u64::from(of),
+            OfferedLoad::Closed { .. } => Nanos::ZERO,
         };
         for (index, each) in numbers.iter().zip(loops.iter()) {
-            each.tell(Command::Begin(Box::new(Trial {
-                source: Source::of(offer, *index, of, self.streams),
+            each.send(LoopCommand::Begin(Box::new(Trial {
+                source: ArrivalSource::new(offer, *index, of, self.streams),
                 start_ns,
-                load_ends: offer.ends(),
+                load_ends: offer.latest_end(),
                 drain,
                 deadline: self.deadline,
                 first_number,
@@ -229,7 +229,7 @@ impl Engine {
         }
         let stop = |_, now: Nanos| {
             let at = stop_at.get().max(now + LEAD);
-            loops.iter().for_each(|each| each.tell(Command::Stop(at)));
+            loops.iter().for_each(|each| each.send(LoopCommand::Stop(at)));
         };
         let (limit, mut crowded) = (*connections, false);
         let mut on_slice = |slice: &Slice| {
@@ -237,50 +237,50 @@ impl Engine {
             on_slice(slice);
         };
         // What stands was told to whoever asked before.
-        let mut counted = crew.gather(start_ns, &mut on_slice, wish, stop, drop);
-        let stolen = Moment::now().stolen_since(&began);
+        let mut counted = crew.collect_trial(start_ns, &mut on_slice, wish, stop, drop);
+        let stolen = ClockSample::now().stolen_since(&began);
         // What one loop knows is its own part.
-        let places = loops.iter().map(|each| known(&each.learned.places)).sum();
-        let answers_each = loops.iter().filter_map(|each| known(&each.learned.answers_each)).min();
-        let worked = Worked::of(&counted.total, stolen, crowded.then_some(limit));
-        counted.members.push(Worked { places, answers_each, ..worked });
+        let places = loops.iter().map(|each| read_known(&each.learned.places)).sum();
+        let answers_each = loops.iter().filter_map(|each| read_known(&each.learned.answers_each)).min();
+        let worked = MemberFigures::from_slice(&counted.total, stolen, crowded.then_some(limit));
+        counted.members.push(MemberFigures { places, answers_each, ..worked });
         counted
     }
 }
 
-impl Carrier for Engine {
+impl LoadGenerator for Engine {
     /// Those who pause when the load ends go on: each of their requests has a drain of its own, from when it is due. So it
     /// ends at the latest after the longest flow's pauses and a drain for each of its steps. Once its end is wished nobody
     /// pauses any longer, and one drain is all that is waited.
-    fn trial(
+    fn run_trial(
         &mut self,
-        offer: &Offer,
+        offer: &OfferedLoad,
         drain: Nanos,
-        on_begin: &mut dyn FnMut(Moment),
+        on_begin: &mut dyn FnMut(ClockSample),
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
-    ) -> Counted {
+        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+    ) -> TrialCounts {
         let numbers: Vec<u32> = (0..self.loops()).collect();
         let (first_number, of) = (self.next_number, self.loops());
-        on_begin(Moment::now());
+        on_begin(ClockSample::now());
         let start_ns = sys::monotonic_ns() + LEAD.0;
         let part =
             TrialPart { start_ns, first_number, loops: &numbers, of, stop_at: &Cell::new(Nanos::ZERO) };
-        let counted = self.part(offer, &part, drain, on_slice, wish);
+        let counted = self.run_part(offer, &part, drain, on_slice, wish);
         self.next_number += counted.total.due;
         counted
     }
 
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
         let Self { loops, crew, .. } = self;
-        let give_way = || loops.iter().for_each(|each| each.tell(Command::GiveWay));
-        let abandon = || loops.iter().for_each(|each| each.tell(Command::Abandon));
+        let give_way = || loops.iter().for_each(|each| each.send(LoopCommand::GiveWay));
+        let abandon = || loops.iter().for_each(|each| each.send(LoopCommand::Abandon));
         crew.settle(limit, interrupted, give_way, abandon, drop)
     }
 }
 
-impl Holder for Engine {
-    fn connections_least(&self) -> u32 {
+impl ConnectionHolder for Engine {
+    fn min_connections(&self) -> u32 {
         self.loops()
     }
 
@@ -288,52 +288,52 @@ impl Holder for Engine {
         let count = self.loops.len() as u32;
         for (index, each) in self.loops.iter().enumerate() {
             let share = connections / count + u32::from((index as u32) < connections % count);
-            each.tell(Command::Hold(share as usize));
+            each.send(LoopCommand::Hold(share as usize));
         }
         let (mut held, mut left, mut enough) = (HeldConnections::default(), count, false);
         while left > 0 {
-            if let Some((_, Report::Own(told))) = self.crew.next() {
+            if let Some((_, ThreadReport::Own(told))) = self.crew.next_report() {
                 held.open += told.open;
                 held.refused = held.refused.or(told.refused);
                 left -= 1;
             }
             if !enough && interrupted() {
                 enough = true;
-                self.loops.iter().for_each(|each| each.tell(Command::HoldNoMore));
+                self.loops.iter().for_each(|each| each.send(LoopCommand::HoldNoMore));
             }
         }
         held
     }
 
     fn release(&mut self) {
-        self.loops.iter().for_each(|each| each.tell(Command::Release));
+        self.loops.iter().for_each(|each| each.send(LoopCommand::Release));
     }
 }
 
 /// How many connections each loop can have, with what else it needs.
-fn descriptors_a_loop() -> u64 {
+fn descriptors_per_loop() -> u64 {
     const SPARE: u64 = 16;
     sys::raise_nofile().0.saturating_sub(SPARE).max(1)
 }
 
 /// How many connections all loops together can have.
-pub fn connections_room() -> u64 {
+pub fn max_connections() -> u64 {
     // Tried out on a thread that is over at once.
-    let own_tables = std::thread::spawn(|| sys::own_descriptors(&[]).is_ok()).join().unwrap_or(false);
-    descriptors_a_loop() * if own_tables { THREADS_MOST.into() } else { 1 }
+    let own_tables = std::thread::spawn(|| sys::unshare_descriptors(&[]).is_ok()).join().unwrap_or(false);
+    descriptors_per_loop() * if own_tables { THREADS_MOST.into() } else { 1 }
 }
 
 /// How many loops carry the plan's connections.
-fn loops(job: &Job, connections_a_loop: u64) -> u32 {
-    let Job { generator, loops, .. } = job;
+fn loops(job: &EngineConfig, connections_a_loop: u64) -> u32 {
+    let EngineConfig { generator, loops, .. } = job;
     let needed = u64::from(generator.connections).div_ceil(connections_a_loop);
     (generator.cores.len() as u64).max(u64::from(*loops)).max(needed).clamp(1, THREADS_MOST.into()) as u32
 }
 
-impl Job {
+impl EngineConfig {
     /// With one request of the plainest kind: for tests of the engine itself.
     #[doc(hidden)]
-    pub fn plain(endpoint: Endpoint, path: &str, timeout: Nanos) -> Self {
+    pub fn plain(endpoint: ResolvedTarget, path: &str, timeout: Nanos) -> Self {
         let request = plan::Request {
             method: "GET".to_owned(),
             path: plan::Template::parse(path).expect("a path of ours"),
@@ -346,7 +346,7 @@ impl Job {
         let step = plan::Step { name: path.to_owned(), think: None, ask, timeout, takes: Vec::new() };
         let flow = Flow { name: path.to_owned(), weight: 1.0, cookies: false, steps: vec![step] };
         let generator = Generator::default();
-        let secrets = Secrets::default();
+        let secrets = Redactor::default();
         Self {
             endpoint,
             flows: vec![flow],
@@ -359,9 +359,9 @@ impl Job {
     }
 }
 
-impl Setup {
-    fn new(job: &Job, index: u32, count: u32, last_word: &LastWord) -> Result<Self, Error> {
-        let script = Script::new(job)?;
+impl LoopSetup {
+    fn new(job: &EngineConfig, index: u32, count: u32, last_word: &SharedActivity) -> Result<Self, Error> {
+        let script = PreparedFlows::new(job)?;
         let shortest = script.steps().map(|step| step.timeout).min().unwrap_or(Nanos::MAX);
         Ok(Self {
             endpoint: job.endpoint.clone(),
@@ -372,15 +372,15 @@ impl Setup {
             outstanding_limit: u64::from(job.generator.outstanding.div_ceil(count)),
             arrivals_limit: job.arrivals_limit.unwrap_or(u64::MAX),
             serial: (u64::from(index), u64::from(count)),
-            last_word: LastWord::clone(last_word),
+            last_word: SharedActivity::clone(last_word),
             learned: Arc::default(),
             resend: job.generator.resend,
         })
     }
 }
 
-impl Loop {
-    fn tell(&self, command: Command) {
+impl LoopHandle {
+    fn send(&self, command: LoopCommand) {
         // A loop that is gone shows when its reports end.
         let _ = self.commands.send(command);
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
@@ -389,9 +389,9 @@ impl Loop {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.loops.iter().for_each(|each| each.tell(Command::Quit));
+        self.loops.iter().for_each(|each| each.send(LoopCommand::Quit));
         // Nobody hears what they still have to say: whoever waits for that does so no longer.
-        self.crew = Crew::of(0).1;
+        self.crew = ReportCollector::channel(0).1;
         for each in &mut self.loops {
             if let Some(thread) = each.thread.take() {
                 let _ = thread.join();

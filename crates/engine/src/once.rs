@@ -1,14 +1,14 @@
 //! Each request by itself: is the target there, what does it say?
 
-use crate::Job;
+use crate::EngineConfig;
 use crate::content::Content;
 use crate::error::{CONNECT_LIMIT, Error, reason};
-use crate::exchanges::User;
-use crate::pace::timespec;
-use crate::protocol::{Completion, News, Protocol, Session, Words};
-use crate::script::{ReadyStep, Script, Site};
-use crate::stream::{Inbox, Stream};
-use plan::Who;
+use crate::outstanding::User;
+use crate::prepared_flows::{CookieOrigin, PreparedFlows, PreparedStep};
+use crate::protocol::{Completion, PreparedRequest, Protocol, Readiness, SessionSetup};
+use crate::stream::{ReadBuffer, Stream};
+use crate::wait_policy::to_timespec;
+use plan::RenderContext;
 use record::Failure;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
@@ -43,8 +43,8 @@ pub struct Exchange {
 /// Makes one connection, TLS session included, and sends nothing.
 ///
 /// Fails, with the reason in words, if there is none within [`CONNECT_LIMIT`].
-pub fn connect_once(job: &Job) -> Result<(), Error> {
-    Line::connect(job, Script::new(job)?.session.as_ref()).map(|_| ())
+pub fn connect_once(job: &EngineConfig) -> Result<(), Error> {
+    BlockingConnection::connect(job, PreparedFlows::new(job)?.session.as_ref()).map(|_| ())
 }
 
 /// Sends the requests of one user of each flow, or only the very first, and waits for each whole answer, at
@@ -53,19 +53,19 @@ pub fn connect_once(job: &Job) -> Result<(), Error> {
 ///
 /// Fails, with the reason in words, if there is no connection, no TLS session, no answer, or none that can be
 /// understood.
-pub fn exchanges_once(job: &Job, only_first: bool) -> Result<Vec<Exchange>, Error> {
-    let mut script = Script::new(job)?;
-    let Script { flows, session, site, seed, .. } = &mut script;
+pub fn exchanges_once(job: &EngineConfig, only_first: bool) -> Result<Vec<Exchange>, Error> {
+    let mut script = PreparedFlows::new(job)?;
+    let PreparedFlows { flows, session, site, seed, .. } = &mut script;
     let mut done = Vec::new();
     let mut line = None;
     for flow in flows {
         let (mut user, site) = (User::default(), flow.cookies.then_some(&*site));
         for step in &mut flow.steps {
             let began = sys::monotonic_ns();
-            let (mut open, connect) = match line.take().filter(Line::has_room) {
+            let (mut open, connect) = match line.take().filter(BlockingConnection::has_room) {
                 Some(open) => (open, Nanos::ZERO),
                 None => {
-                    let line = Line::connect(job, session.as_ref())?;
+                    let line = BlockingConnection::connect(job, session.as_ref())?;
                     (line, Nanos(sys::monotonic_ns() - began))
                 }
             };
@@ -86,14 +86,14 @@ pub fn exchanges_once(job: &Job, only_first: bool) -> Result<Vec<Exchange>, Erro
 }
 
 /// One connection that is waited for.
-struct Line {
+struct BlockingConnection {
     stream: Stream,
     protocol: Protocol,
-    inbox: Inbox,
+    inbox: ReadBuffer,
 }
 
-impl Line {
-    fn connect(job: &Job, session: Option<&Arc<Session>>) -> Result<Self, Error> {
+impl BlockingConnection {
+    fn connect(job: &EngineConfig, session: Option<&Arc<SessionSetup>>) -> Result<Self, Error> {
         let to = job.endpoint.describe();
         let connect_error = |why: io::Error| match why.kind() {
             _ if why.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
@@ -115,7 +115,7 @@ impl Line {
         };
         let limit = sys::monotonic_ns() + CONNECT_LIMIT.as_nanos() as u64;
         let stream = Stream::connect(&job.endpoint, 0).map_err(connect_error)?;
-        let mut line = Self { stream, protocol: Protocol::Undecided, inbox: Inbox::new() };
+        let mut line = Self { stream, protocol: Protocol::Undecided, inbox: ReadBuffer::new() };
         while !line
             .protocol
             .establish(&job.endpoint, session, &mut line.stream, &mut line.inbox)
@@ -138,25 +138,25 @@ impl Line {
 
     fn exchange(
         &mut self,
-        job: &Job,
-        step: &mut ReadyStep,
+        job: &EngineConfig,
+        step: &mut PreparedStep,
         user: &mut User,
-        site: Option<&Site>,
+        site: Option<&CookieOrigin>,
         seed: u64,
     ) -> Result<Exchange, Error> {
         let to = job.endpoint.describe();
-        let is_sql = matches!(step.words, Words::Sql { .. });
+        let is_sql = matches!(step.words, PreparedRequest::Sql { .. });
         let broken = |why: String| match is_sql {
             true => Error::Session { to: to.clone(), why },
             false => Error::NotHttp { to: to.clone(), why },
         };
         let Self { stream, protocol, inbox } = self;
         step.words.want_content();
-        let (mut cookies, who) = (Vec::new(), Who { number: 0, seed, taken: &user.taken });
+        let (mut cookies, who) = (Vec::new(), RenderContext { number: 0, seed, taken: &user.taken });
         if let Some(site) = site {
-            user.jar.header(&site.visit(&step.path), &mut cookies);
+            user.jar.header(&site.cookie_context(&step.path), &mut cookies);
         }
-        let request = step.words.shown(&who, &cookies);
+        let request = step.words.preview(&who, &cookies);
         inbox.count = 0;
         let sent = sys::monotonic_ns();
         let closed = |e: io::Error| broken(reason(&e));
@@ -165,7 +165,7 @@ impl Line {
         let (mut told, mut first): (Vec<Completion>, Option<u64>) = (Vec::new(), None);
         let limit = sent + step.timeout.0;
         let result = loop {
-            let received = protocol.receive(stream, inbox, News::End, &mut told);
+            let received = protocol.receive(stream, inbox, Readiness::End, &mut told);
             if inbox.count > 0 {
                 first.get_or_insert_with(sys::monotonic_ns);
             }
@@ -173,7 +173,7 @@ impl Line {
                 break told.result;
             }
             match received {
-                Ok(()) if wait(stream, news(protocol.waits_for_room(stream)), limit) => {}
+                Ok(()) if wait(stream, poll_flags(protocol.wants_write(stream)), limit) => {}
                 Ok(()) => return Err(Error::NoAnswer { to, waited: step.timeout }),
                 Err(Failure::Closed) if inbox.count == 0 => {
                     return Err(broken("the connection was closed without an answer".to_owned()));
@@ -188,21 +188,21 @@ impl Line {
         let now = sys::monotonic_ns();
         let (status, verdict, content) = match result {
             Ok(answer) => {
-                let verdict = step.take_in(&answer, Some(user), site);
+                let verdict = step.check_answer(&answer, Some(user), site);
                 (answer.status, verdict, answer.content)
             }
             Err(why) => (None, Err(why), None),
         };
         // It is for people: with a secret nothing leaves this place.
-        let told = |text: Vec<u8>| job.secrets.hide(&text).into_owned();
+        let told = |text: Vec<u8>| job.secrets.redact(&text).into_owned();
         let verdict = verdict.map_err(|mut why: Failure| {
-            why.each_text(&mut |text| job.secrets.hide_in(text));
+            why.visit_texts(&mut |text| job.secrets.redact_in_place(text));
             why
         });
         Ok(Exchange {
             to,
             request: told(request),
-            answer: told(shown(self.protocol.name(), status, content.as_deref())),
+            answer: told(format_answer(self.protocol.name(), status, content.as_deref())),
             status,
             verdict,
             connect: Nanos::ZERO,
@@ -213,7 +213,7 @@ impl Line {
 }
 
 /// An answer as text, head and body.
-fn shown(protocol: &str, status: Option<u16>, content: Option<&Content>) -> Vec<u8> {
+fn format_answer(protocol: &str, status: Option<u16>, content: Option<&Content>) -> Vec<u8> {
     let Some(status) = status else {
         // What a statement did, in its server's words.
         return content.map_or_else(Vec::new, |content| [&content.body[..], b"\n"].concat());
@@ -232,14 +232,14 @@ fn shown(protocol: &str, status: Option<u16>, content: Option<&Content>) -> Vec<
 }
 
 /// What is worth waiting for.
-fn news(waits_for_room: bool) -> PollFlags {
+fn poll_flags(waits_for_room: bool) -> PollFlags {
     if waits_for_room { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
 }
 
 /// Waits for the socket until `limit`, on the monotonic clock; false when that has passed.
 fn wait(stream: &Stream, flags: PollFlags, limit: u64) -> bool {
     let Some(socket) = stream.socket() else { return true };
-    let left = timespec(Nanos(limit.saturating_sub(sys::monotonic_ns())));
+    let left = to_timespec(Nanos(limit.saturating_sub(sys::monotonic_ns())));
     let mut fds = [PollFd::from_borrowed_fd(socket.as_fd(), flags)];
     // An interrupted wait is a short one: the caller looks again.
     let _ = poll(&mut fds, Some(&left));

@@ -1,6 +1,6 @@
 //! One loop's account of a trial, cut into slices.
 
-use record::{BLOCK, Failure, Outcome, Part, SLICE, Silence, Slice};
+use record::{BLOCK, Failure, Outcome, SLICE, Silence, Slice, StepSlice};
 use std::collections::BTreeSet;
 use units::Nanos;
 
@@ -12,7 +12,7 @@ const MORE: &str = "for many other reasons, which are not told apart";
 
 /// An arrival that has been taken up and not decided. Times count from the trial's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
+pub struct OutstandingArrival {
     /// Counted over the whole run.
     pub number: u64,
     /// When it was to be sent.
@@ -93,7 +93,7 @@ impl Recorder {
     }
 
     /// The arrival's request, of a flow the first, was handed to the kernel.
-    pub fn sent(&mut self, arrival: &Arrival, now: Nanos) {
+    pub fn sent(&mut self, arrival: &OutstandingArrival, now: Nanos) {
         self.slice.sent += 1;
         self.slice.lateness.record(now - arrival.due);
     }
@@ -120,26 +120,26 @@ impl Recorder {
     }
 
     /// A complete answer came.
-    pub fn heard(&mut self, status: Option<u16>) {
+    pub fn count_status(&mut self, status: Option<u16>) {
         if let Some(status) = status {
             *self.slice.statuses.entry(status).or_default() += 1;
         }
     }
 
     /// An answer as expected came, so long after its request was sent.
-    pub fn served(&mut self, service: Nanos) {
+    pub fn record_service(&mut self, service: Nanos) {
         self.slice.service.record(service);
     }
 
     /// All that the arrival asked for was answered as expected, the last of it at `received`.
-    pub fn answered(&mut self, arrival: &Arrival, received: Nanos, now: Nanos) {
+    pub fn answered(&mut self, arrival: &OutstandingArrival, received: Nanos, now: Nanos) {
         let response = received - arrival.due - arrival.paused;
         self.slice.response.record(response);
-        self.decided(arrival, if response > self.deadline { Outcome::Late } else { Outcome::Ok }, now);
+        self.record_outcome(arrival, if response > self.deadline { Outcome::Late } else { Outcome::Ok }, now);
     }
 
     /// The user thinks: the arrival is not outstanding until [`Recorder::resumed`].
-    pub fn paused(&mut self, arrival: &Arrival, now: Nanos) {
+    pub fn paused(&mut self, arrival: &OutstandingArrival, now: Nanos) {
         self.advance(now);
         self.outstanding -= 1;
         self.slice.waited_ns += (now - arrival.taken).0;
@@ -157,33 +157,33 @@ impl Recorder {
     }
 
     /// Answered otherwise than expected, or not to be had.
-    pub fn failed(&mut self, arrival: &Arrival, why: Failure, now: Nanos) {
-        let why = self.told_apart(why);
+    pub fn failed(&mut self, arrival: &OutstandingArrival, why: Failure, now: Nanos) {
+        let why = self.limit_distinct(why);
         *self.slice.failures.entry(why).or_default() += 1;
-        self.decided(arrival, Outcome::Failed, now);
+        self.record_outcome(arrival, Outcome::Failed, now);
     }
 
     /// The failure itself while there are few, or else what it has in common with others of its kind.
-    fn told_apart(&mut self, mut why: Failure) -> Failure {
+    fn limit_distinct(&mut self, mut why: Failure) -> Failure {
         if self.failures.contains(&why) {
             return why;
         }
         if self.failures.len() < FAILURES_MOST {
             self.failures.insert(why.clone());
         } else {
-            why.each_text(&mut |text| MORE.clone_into(text));
+            why.visit_texts(&mut |text| MORE.clone_into(text));
         }
         why
     }
 
     /// No answer will be waited for: `Timeout` or `Unfinished`. The time waited so far counts as
     /// response time, for leaving the slowest out would flatter.
-    pub fn given_up(&mut self, arrival: &Arrival, outcome: Outcome, now: Nanos) {
+    pub fn given_up(&mut self, arrival: &OutstandingArrival, outcome: Outcome, now: Nanos) {
         self.slice.response.record(now - arrival.due - arrival.paused);
-        self.decided(arrival, outcome, now);
+        self.record_outcome(arrival, outcome, now);
     }
 
-    fn decided(&mut self, arrival: &Arrival, outcome: Outcome, now: Nanos) {
+    fn record_outcome(&mut self, arrival: &OutstandingArrival, outcome: Outcome, now: Nanos) {
         self.advance(now);
         self.outstanding -= 1;
         self.slice.outcomes.add(outcome, 1);
@@ -191,7 +191,7 @@ impl Recorder {
     }
 
     /// The target was silent, as was just seen.
-    pub fn silent(&mut self, silence: Silence) {
+    pub fn record_silence(&mut self, silence: Silence) {
         self.slice.silences.push(silence);
     }
 
@@ -230,16 +230,16 @@ impl Recorder {
     }
 
     /// The present slice if it is over at `now`; call until there is none.
-    pub fn cut(&mut self, now: Nanos, open: Open) -> Option<Slice> {
+    pub fn cut(&mut self, now: Nanos, open: OpenCounts) -> Option<Slice> {
         (now >= self.ends).then(|| self.close(self.ends, open))
     }
 
     /// The last slice, over now.
-    pub fn finish(&mut self, now: Nanos, open: Open) -> Slice {
+    pub fn finish(&mut self, now: Nanos, open: OpenCounts) -> Slice {
         self.close(now.min(self.ends).max(self.begins), open)
     }
 
-    fn close(&mut self, at: Nanos, open: Open) -> Slice {
+    fn close(&mut self, at: Nanos, open: OpenCounts) -> Slice {
         self.advance(at);
         let mut slice = std::mem::replace(&mut self.slice, fresh(self.parts));
         slice.index = self.index;
@@ -258,12 +258,12 @@ impl Recorder {
 }
 
 fn fresh(parts: usize) -> Slice {
-    Slice { parts: vec![Part::default(); parts], ..Slice::default() }
+    Slice { parts: vec![StepSlice::default(); parts], ..Slice::default() }
 }
 
 /// What is open at the end of a slice.
 #[derive(Debug, Clone, Copy)]
-pub struct Open {
+pub struct OpenCounts {
     /// Sent and not done.
     pub in_flight: u64,
     /// Due and not sent.
@@ -282,7 +282,7 @@ struct Meter {
 
 impl Meter {
     fn start() -> Self {
-        let kernel = sys::usage(sys::UsageOf::Thread).kernel.into();
+        let kernel = sys::usage(sys::UsageScope::Thread).kernel.into();
         Self { cpu_ns: sys::thread_cpu_ns(), kernel, run_delay_ns: run_delay_ns(), spun: Nanos::ZERO }
     }
 
@@ -311,7 +311,7 @@ fn run_delay_ns() -> u64 {
 mod tests {
     use super::*;
 
-    const OPEN: Open = Open { in_flight: 0, backlog: 0, connections: 0 };
+    const OPEN: OpenCounts = OpenCounts { in_flight: 0, backlog: 0, connections: 0 };
 
     #[test]
     fn slices_add_up_and_the_integral_is_exact() {
@@ -320,7 +320,7 @@ mod tests {
         let mut total = Slice::default();
         let mut elapsed = Vec::new();
         // One arrival every 100 ms, each answered after 250 ms: late, and 2.5 outstanding on average.
-        let mut open: Vec<Arrival> = Vec::new();
+        let mut open: Vec<OutstandingArrival> = Vec::new();
         for step in 0..40 {
             let now = ms(step * 50);
             while let Some(slice) = recorder.cut(now, OPEN) {
@@ -333,7 +333,7 @@ mod tests {
             }
             if step % 2 == 0 && now < ms(1500) {
                 recorder.taken(now, now);
-                open.push(Arrival { number: step, due: now, taken: now, paused: Nanos::ZERO });
+                open.push(OutstandingArrival { number: step, due: now, taken: now, paused: Nanos::ZERO });
                 recorder.sent(&open[open.len() - 1], now);
             }
         }
@@ -352,7 +352,8 @@ mod tests {
         let second = Nanos::from_secs(1);
         let mut recorder = Recorder::new(second * 3, None, 0);
         let mut total = Slice::default();
-        let arrival = Arrival { number: 0, due: Nanos::ZERO, taken: Nanos::ZERO, paused: Nanos::ZERO };
+        let arrival =
+            OutstandingArrival { number: 0, due: Nanos::ZERO, taken: Nanos::ZERO, paused: Nanos::ZERO };
         for number in 0..30_000 {
             let now = Nanos::from_micros(number * 100);
             recorder.taken(now, now);

@@ -2,7 +2,7 @@
 
 /// A number and the generation of its slot: names one thing for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
+pub struct SlotKey {
     /// Of its slot.
     pub number: u32,
     generation: u32,
@@ -37,16 +37,16 @@ impl<T> Slots<T> {
     }
 
     /// One more.
-    pub fn insert(&mut self, thing: T) -> Key {
+    pub fn insert(&mut self, thing: T) -> SlotKey {
         match self.free.pop() {
             Some(number) => {
                 let (generation, slot) = &mut self.slots[number as usize];
                 *slot = Some(thing);
-                Key { number, generation: *generation }
+                SlotKey { number, generation: *generation }
             }
             None => {
                 self.slots.push((0, Some(thing)));
-                Key { number: (self.slots.len() - 1) as u32, generation: 0 }
+                SlotKey { number: (self.slots.len() - 1) as u32, generation: 0 }
             }
         }
     }
@@ -57,13 +57,13 @@ impl<T> Slots<T> {
     }
 
     /// The key of the thing in this slot.
-    pub fn key(&self, number: u32) -> Option<Key> {
+    pub fn key(&self, number: u32) -> Option<SlotKey> {
         let (generation, thing) = self.slots.get(number as usize)?;
-        thing.as_ref().map(|_| Key { number, generation: *generation })
+        thing.as_ref().map(|_| SlotKey { number, generation: *generation })
     }
 
     /// The thing of this key, and not another in its place.
-    pub fn get(&self, key: Key) -> Option<&T> {
+    pub fn get(&self, key: SlotKey) -> Option<&T> {
         let (generation, thing) = self.slots.get(key.number as usize)?;
         thing.as_ref().filter(|_| *generation == key.generation)
     }
@@ -78,10 +78,10 @@ impl<T> Slots<T> {
     }
 
     /// All of them by their numbers.
-    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (Key, &mut T)> {
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (SlotKey, &mut T)> {
         let all = self.slots.iter_mut().enumerate();
         all.filter_map(|(number, (generation, slot))| {
-            Some((Key { number: number as u32, generation: *generation }, slot.as_mut()?))
+            Some((SlotKey { number: number as u32, generation: *generation }, slot.as_mut()?))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! One connection's bytes: TCP or Unix socket, with or without TLS, or none at all. Never blocks.
 
-use crate::endpoint::{Endpoint, SocketAddress, Tls};
+use crate::resolved_target::{ResolvedTarget, SocketAddress, Tls};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustls::ClientConnection;
@@ -27,7 +27,7 @@ pub(crate) struct Socket {
 }
 
 /// Where one read goes: a loop has one for all its connections.
-pub(crate) struct Inbox {
+pub(crate) struct ReadBuffer {
     pub buffer: Box<[u8]>,
     /// When the kernel received the last byte of the last read, on the monotonic clock.
     pub received_ns: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Inbox {
 /// One read takes at most this much.
 const READ_SIZE: usize = 64 * 1024;
 
-impl Inbox {
+impl ReadBuffer {
     pub fn new() -> Self {
         Self { buffer: vec![0; READ_SIZE].into_boxed_slice(), received_ns: 0, count: 0 }
     }
@@ -58,7 +58,7 @@ const NULL_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 impl Stream {
     /// Begins the `serial`-th connection; it is usable once [`Stream::established`] says so.
-    pub fn connect(endpoint: &Endpoint, serial: u64) -> io::Result<Self> {
+    pub fn connect(endpoint: &ResolvedTarget, serial: u64) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = match &endpoint.place {
             SocketAddress::Null => return Ok(Self::Null { answered: true }),
@@ -80,7 +80,8 @@ impl Stream {
             }
         };
         // A socket that takes no stamps is timed when it is read.
-        let stamped = matches!(endpoint.place, SocketAddress::Tcp(_)) && sys::stamp_arrivals(&fd).is_ok();
+        let stamped =
+            matches!(endpoint.place, SocketAddress::Tcp(_)) && sys::enable_receive_timestamps(&fd).is_ok();
         let socket = Socket { fd, stamped };
         match &endpoint.tls {
             Some(tls) if endpoint.begins_with_tls() => Self::secured(socket, tls),
@@ -139,7 +140,7 @@ impl Stream {
     }
 
     /// Carries connecting on; true once requests may be written. An error is final.
-    pub fn established(&mut self) -> io::Result<bool> {
+    pub fn continue_connecting(&mut self) -> io::Result<bool> {
         if let Some(socket) = self.socket()
             && let Err(errno) = net::sockopt::socket_error(socket)?
         {
@@ -189,7 +190,7 @@ impl Stream {
     }
 
     /// Reads what is there. `None`: nothing now, wait for the next event. `Some(0)`: the peer has closed.
-    pub fn read(&mut self, inbox: &mut Inbox) -> io::Result<Option<usize>> {
+    pub fn read(&mut self, inbox: &mut ReadBuffer) -> io::Result<Option<usize>> {
         let read = match self {
             Self::Null { answered: true } => return Ok(None),
             Self::Null { answered } => {
@@ -214,7 +215,7 @@ impl Stream {
     /// Whether the last read, of so many bytes, has emptied the socket, so that no second one is needed before the
     /// next event: it did not fill the buffer (epoll(7), edge-triggered mode). What the end of the connection said
     /// behind those bytes is not among them: with that announced, read up to it.
-    pub fn is_emptied(&self, count: usize, inbox: &Inbox) -> bool {
+    pub fn is_emptied(&self, count: usize, inbox: &ReadBuffer) -> bool {
         let has_more = match self {
             Self::Null { answered } => !answered,
             Self::Plain(_) => false,
@@ -244,7 +245,7 @@ impl TlsStream {
     /// True when nothing is left inside; if not, the socket is full.
     fn pump_out(&mut self) -> io::Result<bool> {
         while self.session.wants_write() {
-            match self.session.write_tls(&mut Records(&self.socket, &mut 0)) {
+            match self.session.write_tls(&mut RecordSocket(&self.socket, &mut 0)) {
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(e) => return Err(e),
@@ -259,7 +260,7 @@ impl TlsStream {
         loop {
             // A peer that takes nothing more may have said why.
             let written = self.pump_out();
-            match self.session.read_tls(&mut Records(&self.socket, received_ns)) {
+            match self.session.read_tls(&mut RecordSocket(&self.socket, received_ns)) {
                 Ok(0) if self.session.is_handshaking() => {
                     return Err(io::Error::new(
                         io::ErrorKind::UnexpectedEof,
@@ -286,7 +287,7 @@ impl TlsStream {
         }
     }
 
-    fn read(&mut self, inbox: &mut Inbox) -> io::Result<usize> {
+    fn read(&mut self, inbox: &mut ReadBuffer) -> io::Result<usize> {
         let pumped = match self.broken.take() {
             Some(why) => Err(why),
             None => self.pump(&mut inbox.received_ns),
@@ -312,7 +313,7 @@ impl Socket {
     /// Reads, and notes when the kernel received what it gave.
     fn receive(&self, buffer: &mut [u8], received_ns: &mut u64) -> io::Result<usize> {
         let (count, age) = if self.stamped {
-            sys::recv_stamped(&self.fd, buffer)?
+            sys::recv_with_age(&self.fd, buffer)?
         } else {
             (net::recv(&self.fd, buffer, RecvFlags::empty())?.0, None)
         };
@@ -322,15 +323,15 @@ impl Socket {
 }
 
 /// The socket as rustls reads and writes it.
-struct Records<'a>(&'a Socket, &'a mut u64);
+struct RecordSocket<'a>(&'a Socket, &'a mut u64);
 
-impl Read for Records<'_> {
+impl Read for RecordSocket<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.receive(buffer, self.1)
     }
 }
 
-impl Write for Records<'_> {
+impl Write for RecordSocket<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(net::send(&self.0.fd, bytes, SendFlags::NOSIGNAL)?)
     }

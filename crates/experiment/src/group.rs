@@ -1,6 +1,6 @@
-use plan::{Hypothesis, Measure};
-use record::{Design, Visit};
-use stats::{Blocks, Looks, bounds};
+use plan::{ArmMeasure, Hypothesis};
+use record::{ArmStart, Design};
+use stats::{BlockDesign, LookSchedule, half_widths};
 use std::sync::Arc;
 
 use crate::random::Normal;
@@ -16,9 +16,9 @@ const LABEL: [u8; 32] = *b"torment experiment bounds       ";
 
 /// Hypotheses that are answered from the same figures.
 #[derive(Debug, Clone)]
-pub(crate) struct Group {
+pub(crate) struct HypothesisGroup {
     pub(crate) probe: usize,
-    pub(crate) measure: Measure,
+    pub(crate) measure: ArmMeasure,
     /// Places of the hypotheses.
     pub(crate) asked: Vec<usize>,
     /// What has a figure in every block.
@@ -35,9 +35,9 @@ pub(crate) struct Row {
 }
 
 /// Bounds by the comparisons they are for.
-pub(crate) type Cache = Vec<(Vec<Vec<f64>>, Arc<Vec<f64>>)>;
+pub(crate) type BoundsCache = Vec<(Vec<Vec<f64>>, Arc<Vec<f64>>)>;
 
-impl Group {
+impl HypothesisGroup {
     /// The groups of a design, in the order of its hypotheses.
     pub(crate) fn all(design: &Design) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
@@ -59,8 +59,8 @@ impl Group {
         &mut self,
         design: &Design,
         dropped: &[Option<String>],
-        visits: &[Visit],
-        cache: &mut Cache,
+        visits: &[ArmStart],
+        cache: &mut BoundsCache,
     ) {
         let gives = |arm: usize| {
             let mut of =
@@ -83,16 +83,17 @@ impl Group {
         self.bounds = (!contrasts.is_empty()).then(|| self.bounds(design, contrasts, cache));
     }
 
-    fn bounds(&self, design: &Design, contrasts: Vec<Vec<f64>>, cache: &mut Cache) -> Arc<Vec<f64>> {
+    fn bounds(&self, design: &Design, contrasts: Vec<Vec<f64>>, cache: &mut BoundsCache) -> Arc<Vec<f64>> {
         if let Some((_, known)) = cache.iter().find(|(of, _)| *of == contrasts) {
             return Arc::clone(known);
         }
         let (treatments, least, most) = (self.rows.len(), design.least as usize, design.most as usize);
         let alpha = (1.0 - design.confidence.0) / Self::all(design).len() as f64;
         let paths = PATHS.min(DRAWS_MOST / (treatments * most));
-        let looks = Looks { treatments, contrasts: &contrasts, least, most, alpha, first: FIRST, paths };
+        let looks =
+            LookSchedule { treatments, contrasts: &contrasts, least, most, alpha, first: FIRST, paths };
         let mut normal = Normal::new(LABEL);
-        let found = Arc::new(bounds(&looks, || normal.next()));
+        let found = Arc::new(half_widths(&looks, || normal.next()));
         cache.push((contrasts, Arc::clone(&found)));
         found
     }
@@ -128,16 +129,16 @@ impl Group {
     }
 
     /// What a visit gave: the logarithm. A figure of zero or below has none, and is missing.
-    pub(crate) fn figure(&self, visit: &Visit) -> Option<f64> {
+    pub(crate) fn figure(&self, visit: &ArmStart) -> Option<f64> {
         let taken = visit.taken.iter().find(|taken| taken.probe == self.probe)?;
         let (_, figure) = taken.figures.iter().find(|(measure, _)| *measure == self.measure)?;
         (figure.is_finite() && *figure > 0.0).then(|| figure.ln())
     }
 
     /// The blocks in which every row has a figure.
-    pub(crate) fn fit(&self, visits: &[Visit]) -> Option<Blocks> {
-        let of_row = |block: &[Visit], row: &Row| {
-            let same = |visit: &&Visit| {
+    pub(crate) fn fit(&self, visits: &[ArmStart]) -> Option<BlockDesign> {
+        let of_row = |block: &[ArmStart], row: &Row| {
+            let same = |visit: &&ArmStart| {
                 (visit.arm, visit.placebo) == (row.arm, row.placebo)
                     && visit.void.is_none()
                     && visit.block > 0
@@ -145,13 +146,13 @@ impl Group {
             block.iter().find(same).and_then(|visit| self.figure(visit))
         };
         let whole =
-            |block: &[Visit]| self.rows.iter().map(|row| of_row(block, row)).collect::<Option<Vec<f64>>>();
+            |block: &[ArmStart]| self.rows.iter().map(|row| of_row(block, row)).collect::<Option<Vec<f64>>>();
         let blocks = visits.chunk_by(|a, b| a.block == b.block);
-        Blocks::fit(&blocks.filter_map(whole).collect::<Vec<_>>())
+        BlockDesign::fit(&blocks.filter_map(whole).collect::<Vec<_>>())
     }
 
     /// The baseline's figures in the pilot.
-    pub(crate) fn pilot(&self, visits: &[Visit]) -> Vec<f64> {
+    pub(crate) fn pilot(&self, visits: &[ArmStart]) -> Vec<f64> {
         let pilot = visits.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
         pilot.filter_map(|visit| self.figure(visit)).collect()
     }

@@ -7,15 +7,15 @@
 //! It never starts a service, never reads a clock and keeps nothing; its only randomness comes from the design's seed.
 
 mod check;
-mod course;
+mod comparison;
+mod describe;
+mod experiment;
 mod group;
 mod look;
 mod noise;
 mod predict;
 mod random;
-mod standing;
-mod verdict;
-mod words;
+mod state;
 
 pub use check::Error;
-pub use course::{Experiment, Step, least_time};
+pub use experiment::{Experiment, ExperimentStep, least_time};

@@ -1,16 +1,16 @@
-use crate::course::{Experiment, worth};
+use crate::experiment::{Experiment, effect_threshold};
 
 impl Experiment {
     /// Sees what there is to compare.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn update_groups(&mut self) {
         for group in &mut self.groups {
             group.settle(&self.design, &self.dropped, &self.visits, &mut self.cache);
         }
     }
 
     /// Reads what the blocks so far say.
-    pub(crate) fn look(&mut self) {
-        self.settle();
+    pub(crate) fn analyse(&mut self) {
+        self.update_groups();
         for (group, placebo) in self.groups.iter().zip(&mut self.placebos) {
             let (Some(fit), Some(bounds)) = (group.fit(&self.visits), &group.bounds) else { continue };
             let blocks = fit.blocks();
@@ -19,9 +19,9 @@ impl Experiment {
             for place in &group.asked {
                 let asked = &self.design.hypotheses[*place];
                 let Some(weights) = group.weights(asked) else { continue };
-                self.found[*place].take(&fit, &weights, half, look, worth(asked));
+                self.found[*place].take(&fit, &weights, half, look, effect_threshold(asked));
             }
-            let least = group.asked.iter().map(|place| worth(&self.design.hypotheses[*place]));
+            let least = group.asked.iter().map(|place| effect_threshold(&self.design.hypotheses[*place]));
             let least = least.min_by(|a, b| a.delta.total_cmp(&b.delta));
             if let (Some(weights), Some(worth)) = (group.placebo(), least) {
                 placebo.take(&fit, &weights, half, look, worth);
@@ -30,12 +30,12 @@ impl Experiment {
     }
 
     /// Something was asked, and none of it can be compared.
-    pub(crate) fn nothing_left(&self) -> bool {
+    pub(crate) fn is_nothing_comparable(&self) -> bool {
         !self.groups.is_empty() && self.groups.iter().all(|group| group.bounds.is_none())
     }
 
     /// Each hypothesis has an answer, or will never have one.
-    pub(crate) fn decided(&self) -> bool {
+    pub(crate) fn is_decided(&self) -> bool {
         self.groups.iter().all(|group| {
             let done = |place: &usize| {
                 let lost = group.weights(&self.design.hypotheses[*place]).is_none();

@@ -1,5 +1,5 @@
-use crate::course::{Experiment, worth};
-use crate::group::Group;
+use crate::experiment::{Experiment, effect_threshold};
+use crate::group::HypothesisGroup;
 use record::Noise;
 use stats::error_spread;
 
@@ -15,7 +15,7 @@ const NINE_IN_TEN: f64 = 1.281_552;
 ///
 /// Of several hypotheses it is that of the one which needs most. Earlier looks make it a little smaller; that the
 /// deviation is itself an estimate is not in it.
-pub(crate) fn noise(experiment: &Experiment, group: &Group) -> Option<Noise> {
+pub(crate) fn noise(experiment: &Experiment, group: &HypothesisGroup) -> Option<Noise> {
     let (deviation, freedom) = deviation(experiment, group)?;
     let bounds = group.bounds.as_ref()?;
     let half = bounds.last().copied()?;
@@ -26,14 +26,14 @@ pub(crate) fn noise(experiment: &Experiment, group: &Group) -> Option<Noise> {
         let asked = &experiment.design.hypotheses[*place];
         let squares: f64 = group.weights(asked)?.iter().map(|weight| weight * weight).sum();
         let sigma = deviation * (squares / most).sqrt();
-        Some(worth(asked).delta + sigma * reach)
+        Some(effect_threshold(asked).delta + sigma * reach)
     };
     let visible = group.asked.iter().filter_map(needed).max_by(f64::total_cmp)?.exp();
     Some(Noise { probe: group.probe, measure: group.measure, deviation, freedom, visible })
 }
 
 /// Standard deviation of the logarithm between two starts of the same, and its degrees of freedom.
-fn deviation(experiment: &Experiment, group: &Group) -> Option<(f64, u32)> {
+fn deviation(experiment: &Experiment, group: &HypothesisGroup) -> Option<(f64, u32)> {
     if let Some(fit) = group.fit(&experiment.visits)
         && fit.blocks() >= experiment.design.least as usize
     {

@@ -1,23 +1,24 @@
-use crate::course::Experiment;
-use plan::{At, Hypothesis, Measure};
-use record::{Answer, Cause, Expected, Visit};
+use crate::experiment::Experiment;
+use plan::{ArmMeasure, Hypothesis, LoadLevel};
+use record::{ArmStart, Cause, ExpectedAnswer, HypothesisAnswer};
 
 /// What the diagnosis of the baseline lets expect of a hypothesis; none before the pilot is told.
 ///
 /// One rule, for what a service can take: relieve what gives first and it takes more; relieve something else and it
 /// does not. All that this rule does not speak of is left without an expectation, and says why.
-pub(crate) fn expected(experiment: &Experiment, asked: &Hypothesis) -> Option<Expected> {
-    let none = |why: &str| Some(Expected { answer: None, why: why.to_owned() });
-    let pilot: Vec<&Visit> =
+pub(crate) fn expected_answer(experiment: &Experiment, asked: &Hypothesis) -> Option<ExpectedAnswer> {
+    let none = |why: &str| Some(ExpectedAnswer { answer: None, why: why.to_owned() });
+    let pilot: Vec<&ArmStart> =
         experiment.visits.iter().filter(|visit| visit.block == 0 && visit.void.is_none()).collect();
     if pilot.is_empty() {
         return None;
     }
-    let full = matches!(experiment.design.probes[asked.probe].at, At::Limit | At::Connections(_));
-    if !(asked.measure == Measure::Capacity || (asked.measure == Measure::Throughput && full)) {
+    let full =
+        matches!(experiment.design.probes[asked.probe].at, LoadLevel::Limit | LoadLevel::Connections(_));
+    if !(asked.measure == ArmMeasure::Capacity || (asked.measure == ArmMeasure::Throughput && full)) {
         return none("a diagnosis says what limits the capacity, and this is not measured at the limit");
     }
-    if variant(asked).is_none() {
+    if compared_variant(asked).is_none() {
         return none(
             "the diagnosis is of the plan as it stands, and this compares more than one variant with it",
         );
@@ -25,7 +26,7 @@ pub(crate) fn expected(experiment: &Experiment, asked: &Hypothesis) -> Option<Ex
     if asked.relieves.is_empty() {
         return none("the variant does not say which causes it `relieves`");
     }
-    let Some((limit, starts)) = limit(experiment, asked.probe, &pilot) else {
+    let Some((limit, starts)) = pilot_cause(experiment, asked.probe, &pilot) else {
         return none(
             "the first starts of the plan as it stands do not agree on what gives first, or nothing did",
         );
@@ -34,15 +35,15 @@ pub(crate) fn expected(experiment: &Experiment, asked: &Hypothesis) -> Option<Ex
     let relieved = asked.relieves.iter().any(|name| name == limit.name());
     Some(if relieved {
         let why = format!("the plan as it stands is limited by {starts}, which this relieves");
-        Expected { answer: Some(Answer::Better), why }
+        ExpectedAnswer { answer: Some(HypothesisAnswer::Better), why }
     } else {
         let why = format!("the plan as it stands is limited by {starts}, which this does not touch");
-        Expected { answer: Some(Answer::NoDifference), why }
+        ExpectedAnswer { answer: Some(HypothesisAnswer::NoDifference), why }
     })
 }
 
 /// The variant, if the hypothesis compares one with the plan as it stands.
-pub(crate) fn variant(asked: &Hypothesis) -> Option<usize> {
+pub(crate) fn compared_variant(asked: &Hypothesis) -> Option<usize> {
     let mut arms = asked.contrast.iter().filter(|(_, weight)| *weight != 0.0);
     let (Some(one), Some(other), None) = (arms.next(), arms.next(), arms.next()) else { return None };
     let (variant, baseline) = if one.0 == 0 { (other, one) } else { (one, other) };
@@ -51,16 +52,20 @@ pub(crate) fn variant(asked: &Hypothesis) -> Option<usize> {
 
 /// The cause found in more than half of the pilot's visits, and in how many: by the search for the capacity of the
 /// probe's workload, or where there is none, at the probe itself.
-fn limit(experiment: &Experiment, probe: usize, pilot: &[&Visit]) -> Option<(Cause, usize)> {
+fn pilot_cause(experiment: &Experiment, probe: usize, pilot: &[&ArmStart]) -> Option<(Cause, usize)> {
     let probes = &experiment.design.probes;
-    let search =
-        |place: &usize| probes[*place].at == At::Limit && probes[*place].workload == probes[probe].workload;
+    let search = |place: &usize| {
+        probes[*place].at == LoadLevel::Limit && probes[*place].workload == probes[probe].workload
+    };
     let from = (0..probes.len()).find(search).unwrap_or(probe);
-    commonest(pilot.iter().copied(), from).filter(|(_, starts)| starts * 2 > pilot.len())
+    commonest_cause(pilot.iter().copied(), from).filter(|(_, starts)| starts * 2 > pilot.len())
 }
 
 /// What was found most often to give first at a probe, and in how many visits; of a tie the first by name.
-pub(crate) fn commonest<'a>(visits: impl Iterator<Item = &'a Visit>, probe: usize) -> Option<(Cause, usize)> {
+pub(crate) fn commonest_cause<'a>(
+    visits: impl Iterator<Item = &'a ArmStart>,
+    probe: usize,
+) -> Option<(Cause, usize)> {
     let taken = visits.flat_map(|visit| &visit.taken).filter(|taken| taken.probe == probe);
     let mut causes: Vec<Cause> = taken.filter_map(|taken| taken.cause).collect();
     causes.sort_unstable();

@@ -1,7 +1,7 @@
 //! A control group for the length of a cell, below our own: version 1 or 2, each controller where it is.
 
-use crate::Trouble;
-use crate::cell::Limits;
+use crate::CaseError;
+use crate::case::ServiceLimits;
 use std::fs;
 use std::os::linux::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,36 +17,36 @@ const NAME: &str = "torment-faults-";
 const PERIOD_US: u64 = 100_000;
 
 /// The group; it is removed when dropped, after the processes in it have ended.
-pub(crate) struct Group {
+pub(crate) struct CaseGroup {
     folders: Vec<PathBuf>,
 }
 
 /// Where a controller is to be found.
-enum Tree {
+enum VersionedFolder {
     One(PathBuf),
     Two(PathBuf),
 }
 
-impl Group {
+impl CaseGroup {
     /// Makes a group with these limits.
-    pub(crate) fn make(limits: &Limits) -> Result<Self, Trouble> {
+    pub(crate) fn make(limits: &ServiceLimits) -> Result<Self, CaseError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name = format!("{NAME}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let mut this = Self { folders: Vec::new() };
         if let Some(cpus) = limits.cpus {
             let quota = (cpus * PERIOD_US as f64) as u64;
             match this.folder("cpu", &name)? {
-                Tree::One(folder) => {
+                VersionedFolder::One(folder) => {
                     set(&folder, "cpu.cfs_period_us", PERIOD_US)?;
                     set(&folder, "cpu.cfs_quota_us", quota)?;
                 }
-                Tree::Two(folder) => set(&folder, "cpu.max", format!("{quota} {PERIOD_US}"))?,
+                VersionedFolder::Two(folder) => set(&folder, "cpu.max", format!("{quota} {PERIOD_US}"))?,
             }
         }
         if let Some(mib) = limits.memory_mib {
             match this.folder("memory", &name)? {
-                Tree::One(folder) => set(&folder, "memory.limit_in_bytes", mib << 20)?,
-                Tree::Two(folder) => {
+                VersionedFolder::One(folder) => set(&folder, "memory.limit_in_bytes", mib << 20)?,
+                VersionedFolder::Two(folder) => {
                     set(&folder, "memory.max", mib << 20)?;
                     // There is none where nothing can be swapped.
                     let _ = fs::write(folder.join("memory.swap.max"), "0");
@@ -54,7 +54,7 @@ impl Group {
             }
         }
         if let Some(tasks) = limits.tasks {
-            let (Tree::One(folder) | Tree::Two(folder)) = this.folder("pids", &name)?;
+            let (VersionedFolder::One(folder) | VersionedFolder::Two(folder)) = this.folder("pids", &name)?;
             set(&folder, "pids.max", tasks)?;
         }
         let rates =
@@ -63,37 +63,40 @@ impl Group {
             let Some(rate) = rate else { continue };
             let disk = disk_of(&std::env::temp_dir())?;
             match this.folder("blkio", &name)? {
-                Tree::One(folder) => {
+                VersionedFolder::One(folder) => {
                     set(&folder, &format!("blkio.throttle.{file}"), format!("{disk} {rate}"))?
                 }
-                Tree::Two(folder) => set(&folder, "io.max", format!("{disk} {word}={rate}"))?,
+                VersionedFolder::Two(folder) => set(&folder, "io.max", format!("{disk} {word}={rate}"))?,
             }
         }
         Ok(this)
     }
 
     /// Puts a process in, with all its threads and those that it will start.
-    pub(crate) fn add(&self, pid: u32) -> Result<(), Trouble> {
+    pub(crate) fn add(&self, pid: u32) -> Result<(), CaseError> {
         self.folders.iter().try_for_each(|folder| set(folder, "cgroup.procs", pid))
     }
 
     /// The group's folder for a controller of version 1's name, made if it is not there yet.
-    fn folder(&mut self, controller: &str, name: &str) -> Result<Tree, Trouble> {
+    fn folder(&mut self, controller: &str, name: &str) -> Result<VersionedFolder, CaseError> {
         let (tree, parent) = parent(controller)
-            .ok_or_else(|| Trouble::Skip(format!("no control group here limits '{controller}'")))?;
+            .ok_or_else(|| CaseError::Skip(format!("no control group here limits '{controller}'")))?;
         let folder = parent.join(name);
         if !self.folders.contains(&folder) {
-            sweep(&parent);
+            remove_stale_groups(&parent);
             fs::create_dir(&folder).map_err(|e| {
-                Trouble::Skip(format!("a control group cannot be made in {}: {e}; be root", parent.display()))
+                CaseError::Skip(format!(
+                    "a control group cannot be made in {}: {e}; be root",
+                    parent.display()
+                ))
             })?;
             self.folders.push(folder.clone());
         }
-        Ok(if tree == 1 { Tree::One(folder) } else { Tree::Two(folder) })
+        Ok(if tree == 1 { VersionedFolder::One(folder) } else { VersionedFolder::Two(folder) })
     }
 }
 
-impl Drop for Group {
+impl Drop for CaseGroup {
     fn drop(&mut self) {
         let until = Instant::now() + REMOVE_PATIENCE;
         for folder in &self.folders {
@@ -105,7 +108,7 @@ impl Drop for Group {
 }
 
 /// Removes what one that was killed has left behind: nobody else would.
-fn sweep(parent: &Path) {
+fn remove_stale_groups(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.strip_prefix(NAME)?.split('-').next());
@@ -116,19 +119,19 @@ fn sweep(parent: &Path) {
     }
 }
 
-fn set(folder: &Path, file: &str, value: impl ToString) -> Result<(), Trouble> {
+fn set(folder: &Path, file: &str, value: impl ToString) -> Result<(), CaseError> {
     let value = value.to_string();
     fs::write(folder.join(file), &value)
-        .map_err(|e| Trouble::Skip(format!("{} does not take '{value}': {e}", folder.join(file).display())))
+        .map_err(|e| CaseError::Skip(format!("{} does not take '{value}': {e}", folder.join(file).display())))
 }
 
 /// Version, and folder of the group that a new one is made in: our own, where it can have children.
 fn parent(controller: &str) -> Option<(u32, PathBuf)> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let ours = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let mounts = procfs::groups::mounts(&mounts, Path::new("/"));
+    let mounts = procfs::cgroups::parse_mounts(&mounts, Path::new("/"));
     if let Some(mount) = mounts.iter().find(|mount| mount.is_of(Some(controller))) {
-        return Some((1, mount.own(&ours, Some(controller))));
+        return Some((1, mount.folder_of(&ours, Some(controller))));
     }
     let name = if controller == "blkio" { "io" } else { controller };
     let root = mounts.into_iter().find(|mount| mount.is_of(None))?.folder;
@@ -143,12 +146,12 @@ fn parent(controller: &str) -> Option<(u32, PathBuf)> {
 }
 
 /// `major:minor` of the whole disk a folder is on: only those can be throttled.
-fn disk_of(folder: &Path) -> Result<String, Trouble> {
-    let device = fs::metadata(folder).map_err(Trouble::fail(folder.display().to_string()))?.st_dev();
+fn disk_of(folder: &Path) -> Result<String, CaseError> {
+    let device = fs::metadata(folder).map_err(CaseError::fail(folder.display().to_string()))?.st_dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let block = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
     if !block.is_dir() {
-        return Err(Trouble::Skip(format!("{} is not on a disk", folder.display())));
+        return Err(CaseError::Skip(format!("{} is not on a disk", folder.display())));
     }
     // A partition's folder is inside that of its disk.
     let parent = fs::read_to_string(block.join("../dev")).ok().filter(|_| block.join("partition").is_file());
@@ -162,8 +165,13 @@ mod tests {
 
     #[test]
     fn a_group_holds_and_is_removed() {
-        let limits = Limits { cpus: Some(0.5), memory_mib: Some(64), tasks: Some(10), ..Limits::default() };
-        let group = match Group::make(&limits) {
+        let limits = ServiceLimits {
+            cpus: Some(0.5),
+            memory_mib: Some(64),
+            tasks: Some(10),
+            ..ServiceLimits::default()
+        };
+        let group = match CaseGroup::make(&limits) {
             Ok(group) => group,
             Err(why) => return eprintln!("SKIPPED: {why:?}"),
         };
@@ -187,7 +195,7 @@ mod tests {
             [format!("{NAME}4194305-0"), format!("{NAME}{}-0", std::process::id()), "torment-1-0".into()];
         let [dead, ours, other] = names.map(|name| place.path().join(name));
         [&dead, &ours, &other].iter().try_for_each(fs::create_dir).expect("ours");
-        sweep(place.path());
+        remove_stale_groups(place.path());
         assert!(!dead.exists() && ours.exists() && other.exists());
     }
 }

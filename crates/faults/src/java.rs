@@ -1,6 +1,6 @@
 //! The Tomcat of `targets/tomcat-faults`, on a JDK of a given release.
 
-use crate::Trouble;
+use crate::CaseError;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,15 +11,15 @@ const JAR: &str = "targets/tomcat-faults/target/tomcat-faults.jar";
 const JAR_VARIABLE: &str = "TORMENT_TOMCAT";
 
 /// The command that starts it, but for its environment.
-pub(crate) fn command(release: u32, options: &[&str]) -> Result<Command, Trouble> {
+pub(crate) fn command(release: u32, options: &[&str]) -> Result<Command, CaseError> {
     let jar = jar().ok_or_else(|| {
-        Trouble::Skip(format!(
+        CaseError::Skip(format!(
             "there is no {JAR} here; build it (mvn -q package in targets/tomcat-faults), or say where it \
              is in {JAR_VARIABLE}"
         ))
     })?;
     let java =
-        java(release).ok_or_else(|| Trouble::Skip(format!("there is no JDK {release} in /usr/lib/jvm")))?;
+        java(release).ok_or_else(|| CaseError::Skip(format!("there is no JDK {release} in /usr/lib/jvm")))?;
     let mut command = Command::new(java);
     command.args(options).arg("-jar").arg(jar);
     Ok(command)

@@ -1,9 +1,9 @@
 //! A PostgreSQL of a cell's own, started as one that a plan names is: by a guard, with which it ends.
 
-use crate::Trouble;
+use crate::CaseError;
 use ::service::{Error, Guard};
-use plan::{Limits, Need, Reset, Setup};
-use runner::Stop;
+use plan::{Dependency, ResetMethod, ResourceLimits, Setup};
+use runner::StopFlag;
 use rustix::fs::{Advice, fadvise};
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use units::Nanos;
 const START_PATIENCE: Nanos = Nanos::from_secs(60);
 
 /// A server with an empty database; it ends, and its folder goes, when this is dropped.
-pub(crate) struct Postgres {
+pub(crate) struct CasePostgres {
     _guard: Guard,
     /// The process of the server itself.
     pub(crate) pid: u32,
@@ -22,15 +22,15 @@ pub(crate) struct Postgres {
     pub(crate) url: String,
 }
 
-impl Postgres {
+impl CasePostgres {
     /// Starts a server on a free port of 127.0.0.1, with settings such as `shared_buffers=16MB`.
-    pub(crate) fn start(settings: &[&str], stop: &Stop) -> Result<Self, Trouble> {
+    pub(crate) fn start(settings: &[&str], stop: &StopFlag) -> Result<Self, CaseError> {
         let what = "PostgreSQL";
         // Freed again at once: another process could take it, which the start would then say.
         let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-        let port = free.map_err(Trouble::fail(what))?.port();
+        let port = free.map_err(CaseError::fail(what))?.port();
         let settings = settings.iter().filter_map(|setting| setting.split_once('='));
-        let server = plan::Postgres {
+        let server = plan::PostgresSetup {
             port,
             database: "postgres".to_owned(),
             seed: Vec::new(),
@@ -38,16 +38,18 @@ impl Postgres {
             settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             data: None,
             within: START_PATIENCE,
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
         };
-        let setup = Setup { needs: vec![Need::Postgres(server)], service: None, reset: Reset::None };
-        let program = std::env::current_exe().map_err(Trouble::fail("this program cannot be found again"))?;
-        let mut guard = Guard::start(&program).map_err(Trouble::fail(what))?;
-        guard.up(&setup, &|| stop.asked()).map_err(|why| match why {
-            Error::NoPostgres => Trouble::Skip(why.to_string()),
-            _ => Trouble::Fail(why.to_string()),
+        let setup =
+            Setup { needs: vec![Dependency::Postgres(server)], service: None, reset: ResetMethod::None };
+        let program =
+            std::env::current_exe().map_err(CaseError::fail("this program cannot be found again"))?;
+        let mut guard = Guard::start(&program).map_err(CaseError::fail(what))?;
+        guard.up(&setup, &|| stop.is_requested()).map_err(|why| match why {
+            Error::NoPostgres => CaseError::Skip(why.to_string()),
+            _ => CaseError::Fail(why.to_string()),
         })?;
-        let (_, pid) = guard.pids().pop().ok_or_else(|| Trouble::Fail(format!("{what} has ended")))?;
+        let (_, pid) = guard.pids().pop().ok_or_else(|| CaseError::Fail(format!("{what} has ended")))?;
         Ok(Self { _guard: guard, pid, url: format!("postgres://postgres@127.0.0.1:{port}/postgres") })
     }
 
@@ -55,7 +57,7 @@ impl Postgres {
     ///
     /// # Errors
     /// When the server's files cannot be opened.
-    pub(crate) fn forget_pages(&self) -> io::Result<()> {
+    pub(crate) fn drop_cached_pages(&self) -> io::Result<()> {
         // The server works in its data folder.
         let mut folders = vec![PathBuf::from(format!("/proc/{}/cwd/base", self.pid))];
         while let Some(folder) = folders.pop() {

@@ -1,26 +1,26 @@
 //! What came of the cells: each against its truth, and all of them together.
 
-use crate::cell::Expected;
+use crate::case::ExpectedCause;
 use record::{Cause, Diagnosis, Event, NoFinding};
 
 /// A cell carried out once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tried {
+pub struct CaseResult {
     /// Its name.
     pub cell: &'static str,
     /// The truth.
-    pub expected: Expected,
+    pub expected: ExpectedCause,
     /// For the how manieth time, from 1.
     pub repetition: u32,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: CaseOutcome,
 }
 
 /// What came of a cell.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// There was a load, and a verdict or none.
-    Judged(Judged),
+    Judged(CaseVerdict),
     /// This machine cannot show the fault; the reason.
     Skipped(String),
     /// Something went wrong with the cell itself; what.
@@ -29,7 +29,7 @@ pub enum Outcome {
 
 /// What was said of a cell.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Judged {
+pub struct CaseVerdict {
     /// The causes named, the verdict first.
     pub causes: Vec<Cause>,
     /// How sure the verdict is, from 0 to 1, and as a word.
@@ -40,9 +40,9 @@ pub struct Judged {
     pub sentences: Vec<String>,
 }
 
-impl Judged {
+impl CaseVerdict {
     /// The last diagnosis of a run.
-    pub(crate) fn of(events: &[Event]) -> Self {
+    pub(crate) fn from_events(events: &[Event]) -> Self {
         let diagnosis = events.iter().rev().find_map(|event| match event {
             Event::Diagnosed { diagnosis } => Some(diagnosis.as_ref()),
             _ => None,
@@ -51,36 +51,36 @@ impl Judged {
     }
 
     /// Whether the verdict is the truth.
-    pub fn first_right(&self, expected: Expected) -> bool {
+    pub fn is_correct(&self, expected: ExpectedCause) -> bool {
         match expected {
-            Expected::First { cause, .. } => self.causes.first() == Some(&cause),
-            Expected::Nothing => self.causes.is_empty(),
+            ExpectedCause::First { cause, .. } => self.causes.first() == Some(&cause),
+            ExpectedCause::Nothing => self.causes.is_empty(),
         }
     }
 
     /// Whether the truth, or what is true as well, is among the first two.
-    pub fn second_right(&self, expected: Expected) -> bool {
+    pub fn is_in_first_two(&self, expected: ExpectedCause) -> bool {
         match expected {
-            Expected::First { cause, also } => {
+            ExpectedCause::First { cause, also } => {
                 self.causes.iter().take(2).any(|named| *named == cause || also.contains(named))
             }
-            Expected::Nothing => self.causes.is_empty(),
+            ExpectedCause::Nothing => self.causes.is_empty(),
         }
     }
 
     /// Whether something that is not true is said as if it were certain.
-    pub fn wrong_and_sure(&self, expected: Expected) -> bool {
+    pub fn is_confidently_wrong(&self, expected: ExpectedCause) -> bool {
         let wrong = match expected {
-            Expected::First { cause, also } => {
+            ExpectedCause::First { cause, also } => {
                 self.causes.first().is_some_and(|named| *named != cause && !also.contains(named))
             }
-            Expected::Nothing => !self.causes.is_empty(),
+            ExpectedCause::Nothing => !self.causes.is_empty(),
         };
         wrong && self.confidence.is_some_and(|(_, word)| word == "high")
     }
 }
 
-impl From<&Diagnosis> for Judged {
+impl From<&Diagnosis> for CaseVerdict {
     fn from(diagnosis: &Diagnosis) -> Self {
         Self {
             causes: diagnosis.findings.iter().map(|finding| finding.cause).collect(),
@@ -100,58 +100,58 @@ const SECOND_RIGHT: f64 = 0.97;
 
 /// All that was tried.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Report {
+pub struct SelftestReport {
     /// In the order in which it was done.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<CaseResult>,
 }
 
-impl Report {
+impl SelftestReport {
     /// What was judged, with the truth about it.
-    pub fn judged(&self) -> impl Iterator<Item = (&Tried, &Judged)> {
+    pub fn verdicts(&self) -> impl Iterator<Item = (&CaseResult, &CaseVerdict)> {
         self.tried.iter().filter_map(|tried| match &tried.outcome {
-            Outcome::Judged(judged) => Some((tried, judged)),
+            CaseOutcome::Judged(judged) => Some((tried, judged)),
             _ => None,
         })
     }
 
-    fn count(&self, right: impl Fn(&Judged, Expected) -> bool) -> usize {
-        self.judged().filter(|(tried, judged)| right(judged, tried.expected)).count()
+    fn count(&self, right: impl Fn(&CaseVerdict, ExpectedCause) -> bool) -> usize {
+        self.verdicts().filter(|(tried, judged)| right(judged, tried.expected)).count()
     }
 
     /// Verdicts that are the truth.
-    pub fn first_right(&self) -> usize {
-        self.count(Judged::first_right)
+    pub fn count_correct(&self) -> usize {
+        self.count(CaseVerdict::is_correct)
     }
 
     /// Verdicts with the truth among the first two.
-    pub fn second_right(&self) -> usize {
-        self.count(Judged::second_right)
+    pub fn count_in_first_two(&self) -> usize {
+        self.count(CaseVerdict::is_in_first_two)
     }
 
     /// Wrong verdicts with high confidence.
-    pub fn wrong_and_sure(&self) -> usize {
-        self.count(Judged::wrong_and_sure)
+    pub fn count_confidently_wrong(&self) -> usize {
+        self.count(CaseVerdict::is_confidently_wrong)
     }
 
     /// Cells that went wrong themselves.
-    pub fn failed(&self) -> usize {
-        self.tried.iter().filter(|tried| matches!(tried.outcome, Outcome::Failed(_))).count()
+    pub fn count_failed(&self) -> usize {
+        self.tried.iter().filter(|tried| matches!(tried.outcome, CaseOutcome::Failed(_))).count()
     }
 
     /// Whether a cell could not be had.
-    pub(crate) fn skipped(&self, cell: &str) -> bool {
-        self.tried.iter().any(|tried| tried.cell == cell && matches!(tried.outcome, Outcome::Skipped(_)))
+    pub(crate) fn is_skipped(&self, cell: &str) -> bool {
+        self.tried.iter().any(|tried| tried.cell == cell && matches!(tried.outcome, CaseOutcome::Skipped(_)))
     }
 
     /// Nine of ten verdicts right, almost all within the first two, none wrong with high confidence, and
     /// no cell went wrong itself.
     pub fn passes(&self) -> bool {
-        let judged = self.judged().count() as f64;
+        let judged = self.verdicts().count() as f64;
         judged > 0.0
-            && self.first_right() as f64 >= FIRST_RIGHT * judged
-            && self.second_right() as f64 >= SECOND_RIGHT * judged
-            && self.wrong_and_sure() == 0
-            && self.failed() == 0
+            && self.count_correct() as f64 >= FIRST_RIGHT * judged
+            && self.count_in_first_two() as f64 >= SECOND_RIGHT * judged
+            && self.count_confidently_wrong() == 0
+            && self.count_failed() == 0
     }
 }
 
@@ -159,11 +159,11 @@ impl Report {
 mod tests {
     use super::*;
 
-    const LOCK: Expected = Expected::First { cause: Cause::Lock, also: &[Cause::Inside] };
+    const LOCK: ExpectedCause = ExpectedCause::First { cause: Cause::Lock, also: &[Cause::Inside] };
 
-    fn named(causes: &[Cause], sure: f64) -> Judged {
+    fn named(causes: &[Cause], sure: f64) -> CaseVerdict {
         let word = if sure >= 0.8 { "high" } else { "low" };
-        Judged { causes: causes.to_vec(), confidence: Some((sure, word)), ..Judged::default() }
+        CaseVerdict { causes: causes.to_vec(), confidence: Some((sure, word)), ..CaseVerdict::default() }
     }
 
     #[test]
@@ -177,31 +177,32 @@ mod tests {
             (&[], 0.0, false, false, false),
         ] {
             let judged = named(causes, sure);
-            let found = (judged.first_right(LOCK), judged.second_right(LOCK), judged.wrong_and_sure(LOCK));
+            let found =
+                (judged.is_correct(LOCK), judged.is_in_first_two(LOCK), judged.is_confidently_wrong(LOCK));
             assert_eq!(found, (first, second, wrong), "{causes:?}");
         }
-        assert!(named(&[Cause::Cpu], 0.9).wrong_and_sure(Expected::Nothing));
-        assert!(named(&[], 0.0).first_right(Expected::Nothing));
+        assert!(named(&[Cause::Cpu], 0.9).is_confidently_wrong(ExpectedCause::Nothing));
+        assert!(named(&[], 0.0).is_correct(ExpectedCause::Nothing));
     }
 
     #[test]
     fn nine_of_ten_have_to_be_right_and_none_surely_wrong() {
-        let tried = |outcome| Tried { cell: "a", expected: LOCK, repetition: 1, outcome };
-        let report = |right: usize, near: usize, wrong: &[Judged]| {
+        let tried = |outcome| CaseResult { cell: "a", expected: LOCK, repetition: 1, outcome };
+        let report = |right: usize, near: usize, wrong: &[CaseVerdict]| {
             let right = std::iter::repeat_n(named(&[Cause::Lock], 0.9), right);
             let near = std::iter::repeat_n(named(&[Cause::Cpu, Cause::Lock], 0.4), near);
             let all = right.chain(near).chain(wrong.iter().cloned());
-            Report { tried: all.map(|judged| tried(Outcome::Judged(judged))).collect() }
+            SelftestReport { tried: all.map(|judged| tried(CaseOutcome::Judged(judged))).collect() }
         };
         assert!(report(9, 1, &[]).passes());
         assert!(!report(8, 2, &[]).passes());
         assert!(!report(9, 0, &[named(&[], 0.0)]).passes());
         assert!(!report(99, 0, &[named(&[Cause::Cpu], 0.9)]).passes());
-        assert!(!Report::default().passes(), "nothing judged proves nothing");
+        assert!(!SelftestReport::default().passes(), "nothing judged proves nothing");
         let mut broken = report(9, 0, &[]);
-        broken.tried.push(tried(Outcome::Skipped("no root".to_owned())));
-        assert!(broken.passes() && broken.skipped("a"));
-        broken.tried.push(tried(Outcome::Failed("it panicked".to_owned())));
+        broken.tried.push(tried(CaseOutcome::Skipped("no root".to_owned())));
+        assert!(broken.passes() && broken.is_skipped("a"));
+        broken.tried.push(tried(CaseOutcome::Failed("it panicked".to_owned())));
         assert!(!broken.passes());
     }
 }

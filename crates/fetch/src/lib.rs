@@ -18,7 +18,7 @@ const TRY: Duration = Duration::from_millis(500);
 
 /// Who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whom {
+pub enum ServerAddress {
     /// The host of the URL, looked up for each new connection.
     Named,
     /// Whoever listens there, whatever the URL says.
@@ -26,7 +26,7 @@ pub enum Whom {
 }
 
 /// Asks; an answer, with all of its body, may take so long. `tls` is for URLs that begin with https.
-pub fn agent(whom: Whom, patience: Duration, tls: Option<TlsConfig>) -> Agent {
+pub fn agent(whom: ServerAddress, patience: Duration, tls: Option<TlsConfig>) -> Agent {
     let config = Config::builder()
         .timeout_global(Some(patience))
         .http_status_as_error(false)
@@ -45,7 +45,7 @@ pub fn get(agent: &Agent, host: &str, path: &str) -> RequestBuilder<WithoutBody>
 }
 
 /// Why there is no answer, or not the whole of one.
-pub fn why(error: &Error, patience: Duration) -> String {
+pub fn describe_error(error: &Error, patience: Duration) -> String {
     match error {
         Error::Timeout(_) => format!("no answer within {}", Nanos::from(patience)),
         Error::Io(why) if why.kind() == std::io::ErrorKind::UnexpectedEof => {
@@ -60,7 +60,7 @@ pub fn why(error: &Error, patience: Duration) -> String {
 }
 
 /// Names are looked up our own way: a static glibc must not.
-impl Resolver for Whom {
+impl Resolver for ServerAddress {
     fn resolve(
         &self,
         uri: &ureq::http::Uri,
@@ -72,7 +72,7 @@ impl Resolver for Whom {
             Self::Named => {
                 let host = uri.host().ok_or(Error::HostNotFound)?;
                 let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
-                sys::address(host, port, TRY).map_err(|why| Error::Io(std::io::Error::other(why)))?
+                sys::resolve_host(host, port, TRY).map_err(|why| Error::Io(std::io::Error::other(why)))?
             }
         };
         let mut addresses = self.empty();

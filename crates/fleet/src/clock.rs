@@ -17,7 +17,7 @@ const SECOND: f64 = 1e9;
 
 /// One question for the time, and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Signal {
+pub struct ClockExchange {
     /// When it was asked, by our clock.
     pub asked: Nanos,
     /// When that was heard, by theirs.
@@ -28,7 +28,7 @@ pub struct Signal {
     pub answered: Nanos,
 }
 
-impl Signal {
+impl ClockExchange {
     /// Between question and answer, less what they took to answer.
     pub fn round_trip(&self) -> Nanos {
         (self.answered - self.asked) - (self.told - self.heard)
@@ -36,17 +36,17 @@ impl Signal {
 
     /// Theirs less ours is at least and at most this, in nanoseconds: nothing arrives before it was sent.
     fn bounds(&self) -> (i64, i64) {
-        (less(self.told, self.answered), less(self.heard, self.asked))
+        (difference(self.told, self.answered), difference(self.heard, self.asked))
     }
 }
 
-fn less(one: Nanos, other: Nanos) -> i64 {
+fn difference(one: Nanos, other: Nanos) -> i64 {
     one.0.wrapping_sub(other.0) as i64
 }
 
 /// It did what no clock does that only goes on: it was set, stood still, or changed its speed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Jumped {
+pub struct ClockJump {
     /// By so much at least.
     pub by: Nanos,
 }
@@ -79,21 +79,21 @@ impl ClockReading {
 /// at most 1,000 ppm and change that by at most 1 ppm a second. A clock that does not is called jumped as soon as a signal
 /// contradicts the others; a jump that is smaller than what was unsure before may go unseen, and is within that then.
 #[derive(Debug, Clone, Default)]
-pub struct FarClock {
-    signals: VecDeque<Signal>,
+pub struct RemoteClock {
+    signals: VecDeque<ClockExchange>,
 }
 
-impl FarClock {
+impl RemoteClock {
     /// Takes a signal.
     ///
     /// # Errors
     /// If it contradicts those before: they are forgotten, and what it says itself holds from now on.
-    pub fn heard(&mut self, signal: Signal) -> Result<(), Jumped> {
+    pub fn add(&mut self, signal: ClockExchange) -> Result<(), ClockJump> {
         let (least, most) = signal.bounds();
         // One that contradicts itself says nothing at all.
         if least > most {
             self.signals.clear();
-            return Err(Jumped { by: Nanos(least.abs_diff(most)) });
+            return Err(ClockJump { by: Nanos(least.abs_diff(most)) });
         }
         let before = self.region(signal.answered);
         if self.signals.len() == KEPT {
@@ -110,7 +110,7 @@ impl FarClock {
             let shift = |bound: i64| bound.wrapping_sub(before.origin) as f64;
             (low - shift(most)).max(shift(least) - high).max(0.0)
         });
-        Err(Jumped { by: Nanos(gap as u64) })
+        Err(ClockJump { by: Nanos(gap as u64) })
     }
 
     /// What is known of it when ours shows `at`; none before any signal was heard.
@@ -122,21 +122,21 @@ impl FarClock {
             offset_ns: region.origin.wrapping_add(((low + high) / 2.0).round() as i64),
             bound: Nanos(((high - low) / 2.0).ceil() as u64 + 1),
             drift_ppm: (slow + fast) / 2.0 * 1e6,
-            round_trip: self.signals.iter().map(Signal::round_trip).min().unwrap_or_default(),
+            round_trip: self.signals.iter().map(ClockExchange::round_trip).min().unwrap_or_default(),
         })
     }
 
     /// Which offsets at `at`, and speeds, all signals allow; none if there is none.
-    fn region(&self, at: Nanos) -> Option<Region> {
+    fn region(&self, at: Nanos) -> Option<FeasibleRegion> {
         let newest = self.signals.back()?;
         let origin = newest.bounds().0;
-        let mut region = Region { origin, corners: Vec::new() };
+        let mut region = FeasibleRegion { origin, corners: Vec::new() };
         // From the newest, which alone bounds the region: each of the others then cuts a piece of it off.
         for signal in self.signals.iter().rev() {
             let (least, most) = signal.bounds();
             let shift = |bound: i64| bound.wrapping_sub(origin) as f64;
-            let age = less(at, signal.answered) as f64 / SECOND;
-            let way = less(signal.answered, signal.asked) as f64;
+            let age = difference(at, signal.answered) as f64 / SECOND;
+            let way = difference(signal.answered, signal.asked) as f64;
             let slack = ROUNDED + SPEED * way + WANDER * SECOND * age * age / 2.0;
             let (least, most) = (shift(least) - slack, shift(most) + slack);
             // The offset was smaller then by what the speed made of it since.
@@ -161,13 +161,13 @@ impl FarClock {
 }
 
 /// A convex piece of the plane of speed and offset, by its corners in their order.
-struct Region {
+struct FeasibleRegion {
     /// What offsets are counted from: those of clocks that are days apart have too many digits.
     origin: i64,
     corners: Vec<(f64, f64)>,
 }
 
-impl Region {
+impl FeasibleRegion {
     /// Leaves what is on the side of a line where `inside` is not negative (Sutherland and Hodgman, 1974).
     fn cut(&mut self, inside: impl Fn((f64, f64)) -> f64) {
         // Nearly every signal only says again what others said better.

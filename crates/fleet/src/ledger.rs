@@ -1,8 +1,8 @@
 //! What each member has told of a trial, and what those owed that were lost.
 
-use crate::Loops;
-use record::{Counted, Gather, Outcome, SLICE, Slice};
-use schedule::{Offer, Schedule};
+use crate::LoopAssignment;
+use record::{Outcome, SLICE, Slice, SliceMerger, TrialCounts};
+use schedule::{OfferedLoad, Schedule};
 use std::collections::BTreeMap;
 use units::Nanos;
 
@@ -17,9 +17,9 @@ const ACKNOWLEDGED: u32 = 4;
 /// beyond that is known from the schedule, and is `unsent`. What it had sent and not told the end of is `unfinished`.
 #[derive(Debug)]
 pub struct Ledger {
-    books: BTreeMap<u32, Book>,
-    gather: Gather,
-    offer: Offer,
+    books: BTreeMap<u32, MemberLedger>,
+    gather: SliceMerger,
+    offer: OfferedLoad,
     /// All loops.
     all: u32,
     /// When the load ends.
@@ -29,7 +29,7 @@ pub struct Ledger {
 
 /// Those of one member.
 #[derive(Debug, Default)]
-struct Book {
+struct MemberLedger {
     /// Its place in the order of members.
     place: usize,
     loops: Vec<u32>,
@@ -52,13 +52,13 @@ struct Book {
     unaccounted: u64,
 }
 
-impl Book {
-    fn is_whole(&self) -> bool {
+impl MemberLedger {
+    fn is_complete(&self) -> bool {
         self.last.is_some_and(|(slices, _)| self.next >= slices)
     }
 
     /// The first that it had not told.
-    fn enter(&mut self, slice: &Slice, gather: &mut Gather) {
+    fn enter(&mut self, slice: &Slice, gather: &mut SliceMerger) {
         self.next += 1;
         self.until += slice.elapsed;
         self.due += slice.due;
@@ -70,21 +70,28 @@ impl Book {
 
 impl Ledger {
     /// Of a trial in which each does its part of the load.
-    pub fn of(loops: &Loops, offer: &Offer) -> Self {
+    pub fn new(loops: &LoopAssignment, offer: &OfferedLoad) -> Self {
         let book = |(place, member)| {
-            let book = Book { place, loops: loops.of(member).to_vec(), ..Book::default() };
+            let book = MemberLedger { place, loops: loops.of(member).to_vec(), ..MemberLedger::default() };
             (member, book)
         };
-        let books: BTreeMap<u32, Book> = loops.members().enumerate().map(book).collect();
-        let gather = Gather::of_members(books.len());
-        Self { books, gather, offer: offer.clone(), all: loops.all(), ends: offer.ends(), closed: false }
+        let books: BTreeMap<u32, MemberLedger> = loops.members().enumerate().map(book).collect();
+        let gather = SliceMerger::for_members(books.len());
+        Self {
+            books,
+            gather,
+            offer: offer.clone(),
+            all: loops.total(),
+            ends: offer.latest_end(),
+            closed: false,
+        }
     }
 
     /// What a member tells of one of its seconds. False if that is known already, no longer asked for, or cannot be.
-    pub fn slice(&mut self, member: u32, slice: &Slice) -> bool {
+    pub fn add_slice(&mut self, member: u32, slice: &Slice) -> bool {
         let Some(book) = self.books.get_mut(&member) else { return false };
         let known = slice.index < book.next || book.early.contains_key(&slice.index);
-        if known || book.lost || book.is_whole() || book.early.len() >= KEPT_MOST || !slice.is_likely() {
+        if known || book.lost || book.is_complete() || book.early.len() >= KEPT_MOST || !slice.is_likely() {
             return false;
         }
         if slice.index == book.next {
@@ -95,27 +102,27 @@ impl Ledger {
         while let Some(slice) = book.early.remove(&book.next) {
             book.enter(&slice, &mut self.gather);
         }
-        if book.is_whole() {
-            self.done(member);
+        if book.is_complete() {
+            self.close_member(member);
         }
         true
     }
 
     /// A member tells no more than so many slices; its load ended at this moment.
-    pub fn over(&mut self, member: u32, at: Nanos, slices: u32) {
+    pub fn finish_member(&mut self, member: u32, at: Nanos, slices: u32) {
         let Some(book) = self.books.get_mut(&member).filter(|book| !book.lost && book.last.is_none()) else {
             return;
         };
         book.last = Some((slices, at));
-        if book.is_whole() {
-            self.done(member);
+        if book.is_complete() {
+            self.close_member(member);
         }
     }
 
     /// Nothing more is asked of a member, which has not told all. If it could not be ended, nor told that the load is, it may have gone
     /// on for so long since.
-    pub fn lost(&mut self, member: u32, goes_on: Nanos) {
-        if let Some(book) = self.books.get_mut(&member).filter(|book| !book.is_whole()) {
+    pub fn lose_member(&mut self, member: u32, goes_on: Nanos) {
+        if let Some(book) = self.books.get_mut(&member).filter(|book| !book.is_complete()) {
             (book.lost, book.goes_on) = (true, goes_on);
             book.early.clear();
         }
@@ -123,27 +130,28 @@ impl Ledger {
     }
 
     /// The load is ended early.
-    pub fn ends(&mut self, at: Nanos) {
+    pub fn end_load(&mut self, at: Nanos) {
         self.ends = self.ends.min(at);
     }
 
-    fn done(&mut self, member: u32) {
-        if let Some((Book { place, .. }, (_, at))) = self.books.get(&member).and_then(|b| Some((b, b.last?)))
+    fn close_member(&mut self, member: u32) {
+        if let Some((MemberLedger { place, .. }, (_, at))) =
+            self.books.get(&member).and_then(|b| Some((b, b.last?)))
         {
-            self.gather.over(*place, at);
+            self.gather.finish_source(*place, at);
         }
         self.close();
     }
 
     /// Once all have told what they tell, what the lost ones owed is booked: not before, for the load may still be ended.
     fn close(&mut self) {
-        if self.closed || !self.books.values().all(|book| book.lost || book.is_whole()) {
+        if self.closed || !self.books.values().all(|book| book.lost || book.is_complete()) {
             return;
         }
         self.closed = true;
         for book in self.books.values_mut().filter(|book| book.lost) {
             let (mut owed, mut told) = (BTreeMap::<u32, u64>::new(), book.due);
-            for second in owed_by(&self.offer, &book.loops, self.all, self.ends) {
+            for second in owed_seconds(&self.offer, &book.loops, self.all, self.ends) {
                 *owed.entry(second).or_default() += 1;
             }
             // What it told was the first of it.
@@ -155,7 +163,7 @@ impl Ledger {
             let open = book.due.saturating_sub(book.decided);
             let waiting = book.backlog.min(open);
             // Nobody counts what came due after the end. It may have been sent all the same.
-            let within = |ends| owed_by(&self.offer, &book.loops, self.all, ends).count() as u64;
+            let within = |ends| owed_seconds(&self.offer, &book.loops, self.all, ends).count() as u64;
             let beyond = within(self.ends.max(book.until + book.goes_on)) - within(self.ends);
             book.unaccounted = waiting + owed.values().sum::<u64>() + beyond;
             let mut first = Slice { index: book.next, ..Slice::default() };
@@ -171,14 +179,14 @@ impl Ledger {
             for slice in missing.values().filter(|slice| slice.due + slice.outcomes.total() > 0) {
                 self.gather.add(book.place, slice);
             }
-            self.gather.over(book.place, book.until.min(self.ends));
+            self.gather.finish_source(book.place, book.until.min(self.ends));
         }
     }
 
     /// The next second that is whole: every member has told of it, or has no more to tell. What lost ones owed is told once the
     /// others are over.
     pub fn next_whole(&mut self) -> Option<Slice> {
-        self.gather.next_whole()
+        self.gather.next_complete()
     }
 
     /// All whole seconds so far, as one.
@@ -192,8 +200,8 @@ impl Ledger {
     }
 
     /// All of it.
-    pub fn end(self) -> Counted {
-        self.gather.end()
+    pub fn into_counted(self) -> TrialCounts {
+        self.gather.into_counts()
     }
 
     /// Up to which second a member need not keep what it told, if that is worth a message: it has told of several since it last heard so.
@@ -207,7 +215,7 @@ impl Ledger {
     }
 
     /// Up to when a member has told of every second.
-    pub fn until(&self, member: u32) -> Nanos {
+    pub fn reported_until(&self, member: u32) -> Nanos {
         self.books.get(&member).map_or(Nanos::ZERO, |book| book.until)
     }
 
@@ -218,10 +226,15 @@ impl Ledger {
 }
 
 /// The second of each arrival that these loops owe until the load ends; of connections nothing is owed before it comes.
-fn owed_by<'o>(offer: &'o Offer, loops: &'o [u32], all: u32, ends: Nanos) -> impl Iterator<Item = u32> + 'o {
+fn owed_seconds<'o>(
+    offer: &'o OfferedLoad,
+    loops: &'o [u32],
+    all: u32,
+    ends: Nanos,
+) -> impl Iterator<Item = u32> + 'o {
     let schedule = match offer {
-        Offer::Open(schedule) => Some(schedule),
-        Offer::Closed { .. } => None,
+        OfferedLoad::Open(schedule) => Some(schedule),
+        OfferedLoad::Closed { .. } => None,
     };
     let of_loop = move |schedule: &'o Schedule, index: u32| {
         let due = schedule.arrivals(index, all).map(|arrival| arrival.due);

@@ -7,15 +7,15 @@
 //! Pure: told facts and the time, it answers what is to be done. It never reads a clock, sends nothing and waits for nobody.
 
 mod clock;
+mod instruction;
 mod ledger;
-mod muster;
-mod order;
+mod message;
 mod owner;
-mod report;
+mod trial_coordinator;
 
-pub use clock::{ClockReading, FarClock, Jumped, Signal};
+pub use clock::{ClockExchange, ClockJump, ClockReading, RemoteClock};
+pub use instruction::{Instruction, LoopAssignment, TargetCheck, TrialAssignment, WatchAssignment};
 pub use ledger::Ledger;
-pub use muster::{Absence, Move, Muster, SLICE_LATE};
-pub use order::{Duty, FirstTry, Instruction, Loops, WatchDuty};
-pub use owner::{Commission, OwnerNews, OwnerWord};
-pub use report::{BuildStamp, FleetRole, FromMember, Hello, PROTOCOL, Tidings, ToMember};
+pub use message::{BuildStamp, FleetRole, FromMember, Hello, MemberReport, PROTOCOL, ToMember};
+pub use owner::{OwnerRequest, OwnerUpdate, RunOrder};
+pub use trial_coordinator::{Absence, SLICE_LATE, TrialAction, TrialCoordinator};

@@ -1,14 +1,14 @@
 //! A run that is conducted elsewhere, and whoever owns it: hands over the plan, hears every event, and may end it.
 
-use plan::Parcel;
+use plan::PortablePlan;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// What is to be carried out, and by how many.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Commission {
+pub struct RunOrder {
     /// The plan, with what belongs to it.
-    pub parcel: Parcel,
+    pub parcel: PortablePlan,
     /// How many workers come.
     pub workers: u32,
     /// How long they are waited for.
@@ -19,9 +19,9 @@ pub struct Commission {
 
 /// What an owner says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum OwnerWord {
+pub enum OwnerRequest {
     /// To be carried out, unless it is already.
-    Begin(Box<Commission>),
+    Begin(Box<RunOrder>),
     /// It has all events before this one: it is told the others.
     From(u64),
     /// The run ends, and is one that was interrupted.
@@ -32,7 +32,7 @@ pub enum OwnerWord {
 
 /// What an owner is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum OwnerNews {
+pub enum OwnerUpdate {
     /// What happened.
     Event {
         /// Counted from 0.

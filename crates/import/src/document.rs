@@ -1,12 +1,12 @@
 //! A plan being written: what it says, and the remarks beside it.
 
-mod sheet;
+mod toml_writer;
 
-use crate::Imported;
-use crate::lookalike::placeholders;
+use crate::ImportedPlan;
+use crate::placeholder::placeholders;
 use crate::secret::Secrets;
-use sheet::Sheet;
 use std::collections::BTreeSet;
+use toml_writer::TomlWriter;
 
 /// A plan with more requests is refused.
 const MOST_REQUESTS: usize = 1000;
@@ -140,7 +140,7 @@ impl Request {
 
 impl Document {
     /// Writes everything down. What a comment says as a note is in the list, too.
-    pub(crate) fn finish(mut self) -> Imported {
+    pub(crate) fn finish(mut self) -> ImportedPlan {
         let mut requests = std::mem::take(&mut self.requests);
         let mut flow = self.flow.take();
         let all: &mut Vec<Request> = flow.as_mut().map_or(&mut requests, |flow| &mut flow.steps);
@@ -149,7 +149,7 @@ impl Document {
             name_lookalikes(request, &self.meant);
         }
         number_equal_names(all);
-        self.notes.extend(cut(all));
+        self.notes.extend(comment_out_excess(all));
         let auth = self.shared_auth(all);
         let headers = shared_headers(all);
         let target = auth.iter().map(Auth::text).chain(headers.iter().map(|(_, value)| value.as_bytes()));
@@ -158,7 +158,7 @@ impl Document {
         let used = |text: &str| texts.iter().any(|in_plan| contains(in_plan, text.as_bytes()));
         self.notes.extend(self.secrets.notes(used));
 
-        let mut sheet = Sheet::default();
+        let mut sheet = TomlWriter::default();
         sheet.comment(&format!(
             "Written by torment from {}. Edit it, then try it: torment run THIS-FILE --once",
             self.source
@@ -179,7 +179,7 @@ impl Document {
         for step in flow.iter().flat_map(|flow| &flow.steps) {
             sheet.request("[[flow.step]]", step);
         }
-        Imported { plan: sheet.out, notes: sheet.notes }
+        ImportedPlan { plan: sheet.out, notes: sheet.notes }
     }
 
     /// What every request says of who asks; where they differ, it becomes headers.
@@ -209,7 +209,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 }
 
 /// Comments out what is too much.
-fn cut(requests: &mut [Request]) -> Option<String> {
+fn comment_out_excess(requests: &mut [Request]) -> Option<String> {
     let active = requests.iter_mut().filter(|request| !request.off);
     let mut cut = 0;
     for request in active.skip(MOST_REQUESTS) {

@@ -2,8 +2,8 @@
 
 use crate::document::Body;
 use crate::encode;
-use crate::lookalike::is_plain;
 use crate::multipart;
+use crate::placeholder::is_plain;
 use crate::secret::{Secrets, form_fields, json_fields, looks_like_json, multipart_fields};
 
 /// The content type of a form.
@@ -11,7 +11,7 @@ pub(crate) const CONTENT_TYPE: &str = "application/x-www-form-urlencoded";
 
 /// The fields of an encoded form, if torment's own encoding of them gives the same form again, and
 /// none holds what would be taken for a placeholder.
-pub(crate) fn fields(text: &str) -> Option<Vec<(String, String)>> {
+pub(crate) fn parse_fields(text: &str) -> Option<Vec<(String, String)>> {
     let mut fields = Vec::new();
     for pair in text.split('&') {
         let (name, value) = pair.split_once('=')?;
@@ -37,7 +37,7 @@ pub(crate) fn body(
     mut put_in: impl FnMut(&str) -> String,
 ) -> Body {
     let is_form = media.starts_with(CONTENT_TYPE);
-    if is_form && let Some(mut fields) = fields(text) {
+    if is_form && let Some(mut fields) = parse_fields(text) {
         for (name, value) in &mut fields {
             *value = secrets.hide_in_field(name, &put_in(value), "in a form");
         }
@@ -90,7 +90,7 @@ mod tests {
             ("a=%7Buuid%7D", None),
             ("a=b c", None),
         ] {
-            let found = fields(text);
+            let found = parse_fields(text);
             let found =
                 found.as_ref().map(|fields| fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect());
             assert_eq!(found, expected, "{text}");

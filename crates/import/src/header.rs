@@ -3,7 +3,7 @@
 use plan::is_token;
 
 /// Why a header is left out of the plan, if it is.
-pub(crate) fn left_out(name: &str, value: &str) -> Option<&'static str> {
+pub(crate) fn omission_reason(name: &str, value: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     match name.as_str() {
         _ if name.starts_with(':') => Some("it is part of the request line of HTTP/2"),
@@ -38,7 +38,7 @@ mod tests {
             ("Host", "shop", true),
             ("Accept", "*/*", true),
         ] {
-            assert_eq!(left_out(name, value).is_none(), stays, "{name}: {value}");
+            assert_eq!(omission_reason(name, value).is_none(), stays, "{name}: {value}");
         }
     }
 }

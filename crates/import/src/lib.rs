@@ -14,21 +14,21 @@
 //! assert!(imported.notes[0].contains("export AUTHORIZATION='…'"));
 //! ```
 
-mod address;
 mod curl;
 mod document;
 mod encode;
 mod form;
 mod har;
 mod header;
-mod lookalike;
 mod multipart;
 mod openapi;
+mod placeholder;
 mod secret;
+mod url;
 
 /// A plan file, and what it does not say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedPlan {
     /// TOML with comments, to be edited and run. It is well-formed whatever was imported.
     pub plan: String,
     /// What was not carried over, was guessed, or must be done before a run: one sentence each, in
@@ -72,7 +72,7 @@ pub struct OpenApiOptions {
 ///
 /// # Errors
 /// If there is no curl command, no URL, or a quote that is not closed.
-pub fn from_curl(command: &str) -> Result<Imported, Error> {
+pub fn from_curl(command: &str) -> Result<ImportedPlan, Error> {
     curl::import(command)
 }
 
@@ -81,7 +81,7 @@ pub fn from_curl(command: &str) -> Result<Imported, Error> {
 ///
 /// # Errors
 /// If it is not a HAR file, or holds no request that can be made.
-pub fn from_har(text: &str, options: &HarOptions) -> Result<Imported, Error> {
+pub fn from_har(text: &str, options: &HarOptions) -> Result<ImportedPlan, Error> {
     har::import(text, options)
 }
 
@@ -89,6 +89,6 @@ pub fn from_har(text: &str, options: &HarOptions) -> Result<Imported, Error> {
 ///
 /// # Errors
 /// If it is not such a description, or describes no operation.
-pub fn from_openapi(text: &str, options: &OpenApiOptions) -> Result<Imported, Error> {
+pub fn from_openapi(text: &str, options: &OpenApiOptions) -> Result<ImportedPlan, Error> {
     openapi::import(text, options)
 }

@@ -34,7 +34,7 @@ impl Secrets {
 
     /// The placeholder for a value. Equal values of one sort share it; `what` says in notes what it is.
     pub(crate) fn hide(&mut self, sort: &str, value: &str, what: &str) -> String {
-        let wish = variable(sort);
+        let wish = variable_name(sort);
         let same = |kept: &&FoundSecret| kept.value == value && without_number(&kept.name) == wish;
         if let Some(kept) = self.kept.iter().find(same) {
             return kept.placeholder();
@@ -161,7 +161,7 @@ pub(crate) fn looks_like_json(text: &str) -> bool {
 }
 
 /// Letters, digits and `_`, beginning with a letter, in capitals.
-fn variable(sort: &str) -> String {
+fn variable_name(sort: &str) -> String {
     let upper: String =
         sort.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
     let name = upper.trim_matches('_');

@@ -5,18 +5,19 @@
 //! workers, of which each tells of RATE requests every second.
 
 use fleet::{
-    BuildStamp, Duty, FleetRole, Hello, Instruction, Ledger, Loops, Move, Muster, PROTOCOL, Tidings,
+    BuildStamp, FleetRole, Hello, Instruction, Ledger, LoopAssignment, MemberReport, PROTOCOL, TrialAction,
+    TrialAssignment, TrialCoordinator,
 };
-use record::{SLICE, Slice, Worked};
+use record::{MemberFigures, SLICE, Slice};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
-use schedule::{Offer, Schedule};
+use schedule::{OfferedLoad, Schedule};
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use torment_link::{Authority, JoinFile, News, Post, Wire};
+use torment_link::{Authority, CoordinatorLink, JoinFile, MemberEvent, MemberLink};
 use units::random::mix;
 use units::{Nanos, Rate};
 
@@ -71,65 +72,67 @@ fn hello() -> Hello {
 fn listen(workers: u32, rate: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
     let authority = Authority::new(Duration::from_secs(3600))?;
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
-    let file = JoinFile { at: listener.local_addr()?.to_string(), pass: authority.pass(FleetRole::Worker)? };
+    let file = JoinFile { at: listener.local_addr()?.to_string(), pass: authority.issue(FleetRole::Worker)? };
     let mut command = Command::new(std::env::current_exe()?);
     command.args([WORKERS, &workers.to_string(), &rate.to_string()]).stdin(Stdio::piped());
     let mut others = command.spawn()?;
     others.stdin.take().ok_or("it was asked to be piped")?.write_all(file.to_text().as_bytes())?;
     alone(0);
-    let mut post = Post::open(BUILD, &BuildStamp::default(), FleetRole::Worker, &[])?;
-    post.listen(listener, &authority.pass(FleetRole::Coordinator)?)?;
+    let mut post = CoordinatorLink::open(BUILD, &BuildStamp::default(), FleetRole::Worker, &[])?;
+    post.listen(listener, &authority.issue(FleetRole::Coordinator)?)?;
     let mut joined = 0;
     while joined < workers {
         match post.next(Duration::from_secs(60)) {
-            Some((_, News::Joined(_))) => joined += 1,
+            Some((_, MemberEvent::Joined(_))) => joined += 1,
             other => return Err(format!("{joined} of {workers} have come, and then {other:?}").into()),
         }
     }
-    post.agree(Duration::from_secs(30));
-    let offer = Offer::Open(Schedule::constant(Rate((rate * u64::from(workers)) as f64), SLICE * seconds));
-    let loops = Loops::dealt((0..workers).map(|member| (member, 1)));
-    let (mut ledger, mut wholes) = (Ledger::of(&loops, &offer), Vec::new());
-    let mut muster = Muster::begin(1, 0..workers, SLICE, now());
+    post.compare_clocks(Duration::from_secs(30));
+    let offer =
+        OfferedLoad::Open(Schedule::constant(Rate((rate * u64::from(workers)) as f64), SLICE * seconds));
+    let loops = LoopAssignment::dealt((0..workers).map(|member| (member, 1)));
+    let (mut ledger, mut wholes) = (Ledger::new(&loops, &offer), Vec::new());
+    let mut muster = TrialCoordinator::begin(1, 0..workers, SLICE, now());
     let mut before = Nanos::ZERO;
     while !(muster.is_over() && ledger.is_over()) {
-        while let Some(next) = muster.next_move() {
+        while let Some(next) = muster.next_action() {
             match next {
-                Move::Arm { trial, start } => {
+                TrialAction::Arm { trial, start } => {
                     for member in 0..workers {
-                        let (offer, loops, of) = (offer.clone(), loops.of(member).to_vec(), loops.all());
-                        let duty = Duty { trial, offer, loops, of, first_number: 0, start, drain: SLICE };
+                        let (offer, loops, of) = (offer.clone(), loops.of(member).to_vec(), loops.total());
+                        let duty =
+                            TrialAssignment { trial, offer, loops, of, first_number: 0, start, drain: SLICE };
                         post.send(member, Instruction::Arm(Box::new(duty)));
                     }
                 }
-                Move::Begin => before = spent()?,
+                TrialAction::Begin => before = spent()?,
                 other => return Err(format!("it does not go on as it should: {other:?}").into()),
             }
         }
         if let Some((member, news)) = post.next(Duration::from_millis(50)) {
             match news {
-                News::Told(Tidings::Armed { trial }) => muster.armed(member, trial),
-                News::Told(Tidings::Slice { trial, slice }) => {
-                    ledger.slice(member, &slice);
-                    muster.told(member, ledger.until(member));
+                MemberEvent::Told(MemberReport::Armed { trial }) => muster.armed(member, trial),
+                MemberEvent::Told(MemberReport::Slice { trial, slice }) => {
+                    ledger.add_slice(member, &slice);
+                    muster.member_reported(member, ledger.reported_until(member));
                     if let Some(second) = ledger.acknowledge(member) {
                         post.send(member, Instruction::Heard { trial, second });
                     }
                 }
-                News::Told(Tidings::Over { at, slices, .. }) => {
-                    ledger.over(member, at, slices);
-                    muster.over(member, at);
+                MemberEvent::Told(MemberReport::Over { at, slices, .. }) => {
+                    ledger.finish_member(member, at, slices);
+                    muster.member_over(member, at);
                 }
                 other => return Err(format!("worker {member}: {other:?}").into()),
             }
         }
         while let Some(whole) = ledger.next_whole() {
-            wholes.push(now() - (muster.start() + SLICE * u64::from(whole.index + 1)));
+            wholes.push(now() - (muster.start_time() + SLICE * u64::from(whole.index + 1)));
         }
         muster.tick(now());
     }
     let spent = spent()? - before;
-    let counted = ledger.end().total;
+    let counted = ledger.into_counted().total;
     assert_eq!(counted.due, rate * u64::from(workers) * seconds, "what was told is in the books");
     wholes.sort_unstable();
     let bytes = slices(rate)[0].clone();
@@ -191,16 +194,16 @@ fn report(workers: u32, rate: u64) -> Result<(), Box<dyn Error>> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let (file, slices): (JoinFile, _) = (text.parse()?, slices(rate));
-    let mut wires: Vec<Wire> =
-        (0..workers).map(|_| Wire::join(&file, hello(), &[])).collect::<Result<_, _>>()?;
+    let mut wires: Vec<MemberLink> =
+        (0..workers).map(|_| MemberLink::join(&file, hello(), &[])).collect::<Result<_, _>>()?;
     let mut begun: Option<(u64, Nanos, u64)> = None;
     for wire in &mut wires {
         let duty = match wire.next(Duration::from_secs(60))? {
             Some(Instruction::Arm(duty)) => duty,
             other => return Err(format!("expected an order, heard {other:?}").into()),
         };
-        wire.send(Tidings::Armed { trial: duty.trial });
-        begun = Some((duty.trial, duty.start, duty.offer.ends().0 / SLICE.0));
+        wire.send(MemberReport::Armed { trial: duty.trial });
+        begun = Some((duty.trial, duty.start, duty.offer.latest_end().0 / SLICE.0));
     }
     let (trial, start, seconds) = begun.ok_or("there are no workers")?;
     for second in 0..seconds {
@@ -210,12 +213,12 @@ fn report(workers: u32, rate: u64) -> Result<(), Box<dyn Error>> {
             // What it is told meanwhile is not what is measured.
             while wire.next(Duration::ZERO)?.is_some() {}
             let slice = Slice { index: second as u32, ..slices[nth % slices.len()].clone() };
-            wire.send(Tidings::Slice { trial, slice: Box::new(slice) });
+            wire.send(MemberReport::Slice { trial, slice: Box::new(slice) });
         }
     }
     for wire in &wires {
-        let worked = Box::new(Worked::default());
-        wire.send(Tidings::Over { trial, at: SLICE * seconds, slices: seconds as u32, worked });
+        let worked = Box::new(MemberFigures::default());
+        wire.send(MemberReport::Over { trial, at: SLICE * seconds, slices: seconds as u32, worked });
     }
     // Until the other side has heard it all.
     while wires[0].next(Duration::from_secs(60)).is_ok() {}

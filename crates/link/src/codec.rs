@@ -8,15 +8,15 @@ use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
 /// What goes out, and what comes in.
-pub(crate) struct Packed<Out, In>(PhantomData<fn(Out) -> In>);
+pub(crate) struct MessagePackCodec<Out, In>(PhantomData<fn(Out) -> In>);
 
-impl<Out, In> Packed<Out, In> {
+impl<Out, In> MessagePackCodec<Out, In> {
     pub fn new() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<Out, In> Codec for Packed<Out, In>
+impl<Out, In> Codec for MessagePackCodec<Out, In>
 where
     Out: Serialize + Send + 'static,
     In: DeserializeOwned + Send + 'static,
@@ -35,7 +35,7 @@ where
     }
 }
 
-impl<Out: Serialize, In> Encoder for Packed<Out, In> {
+impl<Out: Serialize, In> Encoder for MessagePackCodec<Out, In> {
     type Item = Out;
     type Error = Status;
 
@@ -46,7 +46,7 @@ impl<Out: Serialize, In> Encoder for Packed<Out, In> {
     }
 }
 
-impl<Out, In: DeserializeOwned> Decoder for Packed<Out, In> {
+impl<Out, In: DeserializeOwned> Decoder for MessagePackCodec<Out, In> {
     type Item = In;
     type Error = Status;
 

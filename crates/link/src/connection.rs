@@ -16,8 +16,8 @@ use tonic::body::Body;
 use tonic::client::GrpcService;
 
 /// What carries bytes both ways: a socket, a TLS session, the pipes of a child.
-pub(crate) trait Carries: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Carries for T {}
+pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> ByteStream for T {}
 
 /// The one call there is.
 pub(crate) const PATH: &str = "/torment.Fleet/Join";
@@ -33,7 +33,7 @@ const ASKED: Duration = Duration::from_secs(2);
 const ANSWERED: Duration = Duration::from_secs(20);
 
 /// Answers calls over `io` until the other side, or `service`, has enough.
-pub(crate) async fn serve<S>(io: impl Carries, service: S) -> Result<(), hyper::Error>
+pub(crate) async fn serve<S>(io: impl ByteStream, service: S) -> Result<(), hyper::Error>
 where
     S: Service<http::Request<Incoming>, Response = http::Response<Body>, Error = Infallible>,
     S::Future: Send + 'static,
@@ -49,12 +49,12 @@ where
 }
 
 /// The side that calls: one request on one connection.
-pub(crate) struct Caller(SendRequest<Body>);
+pub(crate) struct GrpcClient(SendRequest<Body>);
 
 /// Begins to speak over `io`. The second thing returned goes on as long as the connection does.
-pub(crate) async fn call(
-    io: impl Carries,
-) -> Result<(Caller, impl Future<Output = Result<(), hyper::Error>> + Send + 'static), hyper::Error> {
+pub(crate) async fn connect(
+    io: impl ByteStream,
+) -> Result<(GrpcClient, impl Future<Output = Result<(), hyper::Error>> + Send + 'static), hyper::Error> {
     let mut http = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     http.timer(TokioTimer::new())
         .keep_alive_interval(ASKED)
@@ -62,10 +62,10 @@ pub(crate) async fn call(
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW);
     let (sender, connection) = http.handshake(TokioIo::new(io)).await?;
-    Ok((Caller(sender), connection))
+    Ok((GrpcClient(sender), connection))
 }
 
-impl GrpcService<Body> for Caller {
+impl GrpcService<Body> for GrpcClient {
     type ResponseBody = Incoming;
     type Error = hyper::Error;
     type Future = Pin<Box<dyn Future<Output = Result<http::Response<Incoming>, hyper::Error>> + Send>>;
@@ -80,7 +80,7 @@ impl GrpcService<Body> for Caller {
 }
 
 /// How it showed that a link is broken: the innermost reason, which is the kernel's or the other side's.
-pub(crate) fn broke(why: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn root_cause(why: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = why;
     while let Some(source) = innermost.source() {
         innermost = source;
@@ -103,9 +103,9 @@ pub(crate) fn broke(why: &(dyn std::error::Error + 'static)) -> String {
 }
 
 /// The same of a call.
-pub(crate) fn failed(status: &tonic::Status) -> String {
+pub(crate) fn status_cause(status: &tonic::Status) -> String {
     match status.source() {
-        Some(why) => broke(why),
+        Some(why) => root_cause(why),
         None => format!("the link broke: {}", status.message()),
     }
 }

@@ -7,24 +7,24 @@
 //!
 //! It decides nothing: what is told, and what a loss means, is for `fleet` and `runner`. It never starts a process.
 
-mod beat;
 mod codec;
 mod connection;
-mod door;
+mod coordinator_link;
+mod credentials;
+mod duplex;
 mod error;
-mod join;
-mod lane;
-mod member;
-mod office;
-mod pass;
-mod pipe;
-mod pulse;
-mod serve;
-mod thread;
+mod heartbeat;
+mod liveness;
+mod member_handle;
+mod member_link;
+mod registry;
+mod runtime_thread;
+mod send_queue;
+mod tls;
 
+pub use coordinator_link::CoordinatorLink;
+pub use credentials::{Authority, Credentials, JoinFile};
+pub use duplex::Duplex;
 pub use error::Error;
-pub use join::Wire;
-pub use office::News;
-pub use pass::{Authority, JoinFile, Pass};
-pub use pipe::Duplex;
-pub use serve::Post;
+pub use member_link::MemberLink;
+pub use registry::MemberEvent;

@@ -1,6 +1,6 @@
 //! Where measures are pushed to, and how.
 
-use fetch::Whom;
+use fetch::ServerAddress;
 use serde_json::Value;
 use std::fmt;
 use std::path::Path;
@@ -21,11 +21,11 @@ const ANSWER: u64 = 64 * 1024;
 
 /// Where a collector of OpenTelemetry listens: `http://host:4318`, or below a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Collector {
+pub struct CollectorUrl {
     uri: Uri,
 }
 
-impl FromStr for Collector {
+impl FromStr for CollectorUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -64,7 +64,7 @@ impl FromStr for Collector {
     }
 }
 
-impl fmt::Display for Collector {
+impl fmt::Display for CollectorUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.uri.fmt(f)
     }
@@ -72,23 +72,23 @@ impl fmt::Display for Collector {
 
 /// What is said to the collector besides, such as who we are: never printed, never kept.
 #[derive(Clone, Default)]
-pub struct Headers(Vec<(HeaderName, HeaderValue)>);
+pub struct CollectorHeaders(Vec<(HeaderName, HeaderValue)>);
 
-impl fmt::Debug for Headers {
+impl fmt::Debug for CollectorHeaders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Headers(…)")
     }
 }
 
 /// From `name=value,name=value`, the values percent-encoded: as `OTEL_EXPORTER_OTLP_HEADERS` has them.
-impl FromStr for Headers {
+impl FromStr for CollectorHeaders {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let header = |(number, pair): (usize, &str)| {
             let read = pair.split_once('=').and_then(|(name, value)| {
                 let name = HeaderName::from_bytes(name.trim().as_bytes()).ok()?;
-                let mut value = HeaderValue::from_bytes(&decoded(value.trim())?).ok()?;
+                let mut value = HeaderValue::from_bytes(&percent_decode(value.trim())?).ok()?;
                 value.set_sensitive(name == AUTHORIZATION);
                 Some((name, value))
             });
@@ -103,7 +103,7 @@ impl FromStr for Headers {
 }
 
 /// Without its percents; none if one of them is followed by anything but two hexadecimal digits.
-fn decoded(text: &str) -> Option<Vec<u8>> {
+fn percent_decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes();
     let mut out = Vec::new();
     while let Some(byte) = bytes.next() {
@@ -118,19 +118,23 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Sends pushes, over one connection as long as that holds.
-pub(crate) struct Sender {
+pub(crate) struct PushClient {
     agent: Agent,
-    collector: Collector,
-    headers: Headers,
+    collector: CollectorUrl,
+    headers: CollectorHeaders,
 }
 
-impl Sender {
+impl PushClient {
     /// `authorities`: a file of certificates in PEM form, trusted instead of those that torment has.
-    pub fn new(collector: Collector, headers: Headers, authorities: Option<&Path>) -> Result<Self, String> {
+    pub fn new(
+        collector: CollectorUrl,
+        headers: CollectorHeaders,
+        authorities: Option<&Path>,
+    ) -> Result<Self, String> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let roots = authorities.map_or(Ok(RootCerts::WebPki), certificates)?;
+        let roots = authorities.map_or(Ok(RootCerts::WebPki), read_certificates)?;
         let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider).root_certs(roots).build();
-        let agent = fetch::agent(Whom::Named, PATIENCE, Some(tls));
+        let agent = fetch::agent(ServerAddress::Named, PATIENCE, Some(tls));
         Ok(Self { agent, collector, headers })
     }
 
@@ -148,12 +152,12 @@ impl Sender {
         let status = answer.status();
         let said = answer.body_mut().with_config().limit(ANSWER).read_to_string();
         let said: Value = said.ok().and_then(|said| serde_json::from_str(&said).ok()).unwrap_or_default();
-        taken(status, &said)
+        check_response(status, &said)
     }
 }
 
 /// Whether all of it was taken, by what the collector said.
-fn taken(status: StatusCode, said: &Value) -> Result<(), String> {
+fn check_response(status: StatusCode, said: &Value) -> Result<(), String> {
     let because =
         |text: Option<&str>| text.filter(|t| !t.is_empty()).map_or(String::new(), |t| format!(": {t}"));
     if !status.is_success() {
@@ -177,12 +181,12 @@ fn words(error: &Error) -> String {
         Error::Io(why) if why.kind() == std::io::ErrorKind::ConnectionRefused => {
             "nothing listens there (connection refused)".to_owned()
         }
-        other => fetch::why(other, PATIENCE),
+        other => fetch::describe_error(other, PATIENCE),
     }
 }
 
 /// Certificates to be trusted.
-fn certificates(file: &Path) -> Result<RootCerts, String> {
+fn read_certificates(file: &Path) -> Result<RootCerts, String> {
     let wrong = |why: String| format!("SSL_CERT_FILE {}: {why}", file.display());
     let pem = std::fs::read(file).map_err(|why| wrong(why.to_string()))?;
     let found: Vec<_> = parse_pem(&pem)
@@ -211,7 +215,7 @@ mod tests {
             ("http://host/x/v1/metrics", "http://host/x/v1/metrics"),
             ("http://host/v1/metrics/", "http://host/v1/metrics"),
         ] {
-            assert_eq!(text.parse::<Collector>().expect(text).to_string(), expected);
+            assert_eq!(text.parse::<CollectorUrl>().expect(text).to_string(), expected);
         }
         for (text, why) in [
             ("", "is not an address"),
@@ -221,32 +225,33 @@ mod tests {
             ("http://host/?token=1", "has a question mark"),
             ("http://host:99999999/", "names an impossible port"),
         ] {
-            let said = text.parse::<Collector>().expect_err(text);
+            let said = text.parse::<CollectorUrl>().expect_err(text);
             assert!(said.contains(why) && said.contains(&format!("'{text}'")), "{text}: {said}");
         }
-        let said = "http://me:geheim@host/".parse::<Collector>().expect_err("a password");
+        let said = "http://me:geheim@host/".parse::<CollectorUrl>().expect_err("a password");
         assert!(said.contains("OTEL_EXPORTER_OTLP_HEADERS") && !said.contains("geheim"), "{said}");
     }
 
     #[test]
     fn headers_are_read_and_never_said() {
-        let headers: Headers = "api-key=abc%20d, authorization=Basic a2V5PT0=,".parse().expect("two headers");
+        let headers: CollectorHeaders =
+            "api-key=abc%20d, authorization=Basic a2V5PT0=,".parse().expect("two headers");
         let read: Vec<(&str, &[u8])> =
             headers.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         assert_eq!(read, [("api-key", &b"abc d"[..]), ("authorization", &b"Basic a2V5PT0="[..])]);
         assert!(!format!("{headers:?}").contains("abc"));
         for text in ["geheim", "a b=geheim", "a=geheim%2", "a=geheim%zz", "a=geheim%0A", "x=1,geheim"] {
-            let said = text.parse::<Headers>().expect_err(text);
+            let said = text.parse::<CollectorHeaders>().expect_err(text);
             assert!(said.contains("NAME=VALUE") && !said.contains("geheim"), "{said}");
         }
-        assert!("".parse::<Headers>().is_ok_and(|none| none.0.is_empty()));
+        assert!("".parse::<CollectorHeaders>().is_ok_and(|none| none.0.is_empty()));
     }
 
     #[test]
     fn what_a_collector_refuses_is_said() {
         let refused = |rejected: Value| json!({ "partialSuccess": { "rejectedDataPoints": rejected, "errorMessage": "out of order" } });
         for said in [Value::Null, json!({}), json!({ "partialSuccess": {} }), refused(json!("0"))] {
-            assert_eq!(taken(StatusCode::OK, &said), Ok(()), "{said}");
+            assert_eq!(check_response(StatusCode::OK, &said), Ok(()), "{said}");
         }
         for (status, said, why) in [
             (200, refused(json!("7")), "it refused 7 values: out of order"),
@@ -255,7 +260,7 @@ mod tests {
             (400, json!({ "message": "no unit" }), "it answered with status 400 (Bad Request): no unit"),
         ] {
             let status = StatusCode::from_u16(status).expect("a status");
-            assert_eq!(taken(status, &said).as_ref().err().map(String::as_str), Some(why));
+            assert_eq!(check_response(status, &said).as_ref().err().map(String::as_str), Some(why));
         }
     }
 }

@@ -6,11 +6,11 @@
 //! written, is said in [`view::measures`]; nothing here writes a run or prints.
 
 mod collector;
-mod follow;
-mod meter;
-mod push;
+mod follower;
+mod pusher;
+mod reader;
 
-pub use collector::{Collector, Headers};
-pub use follow::Follow;
-pub use meter::Meter;
-pub use push::Push;
+pub use collector::{CollectorHeaders, CollectorUrl};
+pub use follower::RunFollower;
+pub use pusher::MetricsPusher;
+pub use reader::MetricsReader;

@@ -1,13 +1,13 @@
 //! What whole disks did (/proc/diskstats).
 
-use record::watch::Disk;
+use record::watch::DiskActivity;
 use std::collections::HashMap;
 
 /// Bytes of a sector, whatever the disk's own sectors are.
 const SECTOR: u64 = 512;
 
 /// The counters of all disks that `is_whole` says are not parts of others, since the machine started.
-pub(crate) fn parse(diskstats: &str, is_whole: impl Fn(&str) -> bool) -> HashMap<String, Disk> {
+pub(crate) fn parse(diskstats: &str, is_whole: impl Fn(&str) -> bool) -> HashMap<String, DiskActivity> {
     let disk = |line: &str| {
         let mut words = line.split_ascii_whitespace().skip(2);
         let name = words.next()?;
@@ -18,7 +18,7 @@ pub(crate) fn parse(diskstats: &str, is_whole: impl Fn(&str) -> bool) -> HashMap
         let n: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
         // Flushes are there since Linux 5.5.
         let flush = |at: usize| n.get(at).copied().unwrap_or(0);
-        let disk = Disk {
+        let disk = DiskActivity {
             name: name.to_owned(),
             reads: *n.first()?,
             read_bytes: n.get(2)?.checked_mul(SECTOR)?,
@@ -36,15 +36,18 @@ pub(crate) fn parse(diskstats: &str, is_whole: impl Fn(&str) -> bool) -> HashMap
 }
 
 /// What grew, of the disks that did something, by name.
-pub(crate) fn grown(now: &HashMap<String, Disk>, before: &HashMap<String, Disk>) -> Vec<Disk> {
-    let since = |now: &Disk| {
+pub(crate) fn growth(
+    now: &HashMap<String, DiskActivity>,
+    before: &HashMap<String, DiskActivity>,
+) -> Vec<DiskActivity> {
+    let since = |now: &DiskActivity| {
         let old = before.get(&now.name)?;
         let mut now = now.clone();
         less!(now, old: reads read_bytes read_ms writes written_bytes write_ms flushes flush_ms busy_ms);
         Some(now)
     };
-    let did = |disk: &Disk| disk.reads + disk.writes + disk.flushes + disk.busy_ms > 0;
-    let mut disks: Vec<Disk> = now.values().filter_map(since).filter(did).collect();
+    let did = |disk: &DiskActivity| disk.reads + disk.writes + disk.flushes + disk.busy_ms > 0;
+    let mut disks: Vec<DiskActivity> = now.values().filter_map(since).filter(did).collect();
     disks.sort_by(|a, b| a.name.cmp(&b.name));
     disks
 }
@@ -70,8 +73,8 @@ mod tests {
     #[test]
     fn whole_disks_that_did_something() {
         let is_whole = |name: &str| name != "vda1";
-        let disks = grown(&parse(AFTER, is_whole), &parse(BEFORE, is_whole));
-        let vda = Disk {
+        let disks = growth(&parse(AFTER, is_whole), &parse(BEFORE, is_whole));
+        let vda = DiskActivity {
             name: "vda".into(),
             reads: 10,
             read_bytes: 80 * 512,

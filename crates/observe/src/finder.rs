@@ -1,25 +1,25 @@
 //! Looks for who is watched: the service, what it starts, and what it talks to.
 
-mod about;
+mod access_level;
 mod downstream;
 mod holders;
-mod level;
-mod listing;
 mod service;
+mod socket_lister;
+mod subject;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use listing::{Listing, of_process};
+pub(crate) use socket_lister::{SocketLister, lister_for};
 
-use crate::scene::{Cast, Scene};
-use crate::target::Where;
-use about::about;
-use downstream::Downstream;
-use level::level;
-use plan::Watch;
-use record::watch::{Level, Missing, Role};
-use service::{Found, listeners, named};
+use crate::target::TargetLocation;
+use crate::watch_scope::{WatchScope, WatchedTree};
+use access_level::probe_access;
+use downstream::DownstreamFinder;
+use plan::WatchPlan;
+use record::watch::{AccessLevel, MissingMeasure, TreeRole};
+use service::{FoundService, find_named, listeners};
 use std::collections::{BTreeMap, HashSet};
+use subject::describe_subject;
 
 /// The most changes said of one second: of a service that starts a process for each request the rest are counted only.
 const MOST_CHANGES: usize = 10;
@@ -28,15 +28,15 @@ const ALL_OVER: u32 = 5;
 
 /// Looks for whom to watch, at first and then every second.
 pub(crate) struct Finder {
-    asked: Watch,
-    target: Where,
-    scene: Scene,
-    trees: Vec<Tree>,
+    asked: WatchPlan,
+    target: TargetLocation,
+    scene: WatchScope,
+    trees: Vec<ProcessTree>,
     /// Processes known to belong to no tree; a process does not change its parent for one that is watched.
     others: HashSet<u32>,
     /// The sockets at which the service listened when it was found.
     listening: HashSet<u64>,
-    downstream: Downstream,
+    downstream: DownstreamFinder,
     changes: Vec<String>,
     /// The service was found in this look.
     is_new: bool,
@@ -45,15 +45,16 @@ pub(crate) struct Finder {
 
 /// The processes of one tree, by number, with their names.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct ProcessTree {
     pub first: Vec<u32>,
     pub members: BTreeMap<u32, String>,
 }
 
-impl Tree {
+impl ProcessTree {
     /// Of these processes; their children come in at the next look.
     pub fn of(pids: &[u32]) -> Self {
-        let name = |pid: u32| procfs::process(pid).map_or_else(|| "?".to_owned(), |process| process.name);
+        let name =
+            |pid: u32| procfs::running_process(pid).map_or_else(|| "?".to_owned(), |process| process.name);
         Self { first: pids.to_vec(), members: pids.iter().map(|pid| (*pid, name(*pid))).collect() }
     }
 
@@ -65,15 +66,15 @@ impl Tree {
 }
 
 impl Finder {
-    pub fn new(asked: &Watch, target: &Where) -> Self {
+    pub fn new(asked: &WatchPlan, target: &TargetLocation) -> Self {
         let mut finder = Self {
             asked: asked.clone(),
             target: target.clone(),
-            scene: Scene { subjects: vec![Cast::default()], ..Scene::default() },
-            trees: vec![Tree::default()],
+            scene: WatchScope { subjects: vec![WatchedTree::default()], ..WatchScope::default() },
+            trees: vec![ProcessTree::default()],
             others: HashSet::new(),
             listening: HashSet::new(),
-            downstream: Downstream::default(),
+            downstream: DownstreamFinder::default(),
             changes: Vec::new(),
             is_new: false,
             looks: 0,
@@ -83,7 +84,7 @@ impl Finder {
         finder
     }
 
-    pub fn scene(&self) -> &Scene {
+    pub fn scene(&self) -> &WatchScope {
         &self.scene
     }
 
@@ -102,12 +103,12 @@ impl Finder {
             self.describe_service();
         }
         if !self.trees[0].members.is_empty() {
-            let more = self.downstream.look(&mut self.trees);
+            let more = self.downstream.find_new(&mut self.trees);
             for (listens, first) in more {
-                let pids = self.trees.last().map(Tree::pids).unwrap_or_default();
-                let subject = about(Role::Downstream, first, &pids, listens);
+                let pids = self.trees.last().map(ProcessTree::pids).unwrap_or_default();
+                let subject = describe_subject(TreeRole::Downstream, first, &pids, listens);
                 self.change(format!("the service talks to process {first} ({})", subject.name));
-                self.scene.subjects.push(Cast { about: subject, pids });
+                self.scene.subjects.push(WatchedTree { about: subject, pids });
                 self.others.clear();
                 self.follow(&all);
             }
@@ -132,7 +133,7 @@ impl Finder {
             tree.members.retain(|pid, name| {
                 // One of the first may have ended while nobody has waited for it.
                 let is_first = first.contains(pid);
-                let lives = all.contains(pid) && (!is_first || procfs::process(*pid).is_some());
+                let lives = all.contains(pid) && (!is_first || procfs::running_process(*pid).is_some());
                 if !lives && is_first {
                     ended.push(format!("process {pid} ({name}) ended"));
                 }
@@ -151,18 +152,18 @@ impl Finder {
             if !is_gone && (only_pids || !self.looks.is_multiple_of(ALL_OVER)) {
                 return;
             }
-            named(&self.asked)
-        } else if matches!(self.target, Where::Pods(_) | Where::Inside) {
+            find_named(&self.asked)
+        } else if matches!(self.target, TargetLocation::Pods(_) | TargetLocation::Inside) {
             if !is_gone && !self.looks.is_multiple_of(ALL_OVER) {
                 return;
             }
-            service::serving(&self.target, &HashSet::new())
+            service::find_serving(&self.target, &HashSet::new())
         } else {
             let listening = listeners(&self.target);
             if !is_gone && (listening.is_empty() || listening.is_subset(&self.listening)) {
                 return;
             }
-            let found = service::serving(&self.target, &listening);
+            let found = service::find_serving(&self.target, &listening);
             if !found.pids.is_empty() {
                 self.listening = listening;
             }
@@ -171,18 +172,18 @@ impl Finder {
         self.take_service(found, is_gone);
     }
 
-    fn take_service(&mut self, found: Found, is_gone: bool) {
-        let Found { pids, missing } = found;
+    fn take_service(&mut self, found: FoundService, is_gone: bool) {
+        let FoundService { pids, missing } = found;
         let new: Vec<u32> =
             pids.iter().copied().filter(|pid| !self.trees[0].members.contains_key(pid)).collect();
         if new.is_empty() {
             if is_gone {
-                self.scene.level = Level::Outside;
+                self.scene.level = AccessLevel::Outside;
                 self.say(missing);
             }
             return;
         }
-        let tree = Tree::of(&new);
+        let tree = ProcessTree::of(&new);
         for (pid, name) in &tree.members {
             self.change(format!("process {pid} ({name}) is the service now"));
         }
@@ -201,14 +202,14 @@ impl Finder {
     fn describe_service(&mut self) {
         let pids = self.trees[0].pids();
         let Some(first) = pids.first().copied() else { return };
-        let listens = self.downstream.listens_of(&self.trees[0]);
-        self.scene.subjects[0].about = about(Role::Service, first, &pids, listens);
-        let (level, why) = level(first);
+        let listens = self.downstream.listen_addresses(&self.trees[0]);
+        self.scene.subjects[0].about = describe_subject(TreeRole::Service, first, &pids, listens);
+        let (level, why) = probe_access(first);
         self.scene.level = level;
         self.say(why);
     }
 
-    fn say(&mut self, missing: Vec<Missing>) {
+    fn say(&mut self, missing: Vec<MissingMeasure>) {
         for one in missing {
             if !self.scene.missing.contains(&one) {
                 self.scene.missing.push(one);
@@ -219,10 +220,11 @@ impl Finder {
     /// Takes in the children of those that are watched, and theirs.
     fn follow(&mut self, all: &HashSet<u32>) {
         let own = std::process::id();
-        let is_known = |pid: &u32, trees: &[Tree]| trees.iter().any(|tree| tree.members.contains_key(pid));
+        let is_known =
+            |pid: &u32, trees: &[ProcessTree]| trees.iter().any(|tree| tree.members.contains_key(pid));
         let new = all.iter().filter(|pid| **pid != own && !self.others.contains(pid));
         let new = new.filter(|pid| !is_known(pid, &self.trees));
-        let mut new: Vec<procfs::Process> = new.filter_map(|pid| procfs::process(*pid)).collect();
+        let mut new: Vec<procfs::Process> = new.filter_map(|pid| procfs::running_process(*pid)).collect();
         new.sort_by_key(|process| process.stat.start);
         loop {
             let before = new.len();

@@ -1,11 +1,11 @@
 //! What the watched say of themselves, for the fuzzers in `fuzz/`: any bytes, to the very readers that a
 //! watch uses. Nothing here is for anybody else.
 
-use crate::jvm::{dump, perfdata, virtuals};
-use crate::metrics::text;
-use crate::sweep::call;
-use crate::{cgroup, diag, disks, local, network, titles};
-use procfs::groups;
+use crate::jvm::{dump, perfdata, virtual_threads};
+use crate::metrics::prometheus;
+use crate::sweep::syscall;
+use crate::{cgroup, disks, network, sock_diag, titles, unix_sockets};
+use procfs::cgroups;
 use std::path::Path;
 
 /// The file of a Java virtual machine's counters: one cut short holds no others than the whole.
@@ -27,33 +27,42 @@ pub fn dump(bytes: &[u8]) {
     let text = &String::from_utf8_lossy(bytes);
     let places = || dump::parse(text).places.list();
     assert_eq!(places(), places());
-    let _ = virtuals::scheduler(1, text, text);
+    let _ = virtual_threads::parse_scheduler(1, text, text);
 }
 
 /// The body of an endpoint of metrics: what is kept of it, written as it came, is kept again.
 pub fn metrics(bytes: &[u8]) {
-    let Ok(kept) = text::series(bytes) else { return };
-    assert!(kept.len() <= text::MOST);
+    let Ok(kept) = prometheus::parse_series(bytes) else { return };
+    assert!(kept.len() <= prometheus::MOST);
     assert!(kept.iter().all(|series| series.value.is_finite()), "{kept:?}");
     let again: String = kept.iter().map(|series| format!("{} {}\n", series.name, series.value)).collect();
     if !kept.is_empty() {
-        assert_eq!(text::series(again.as_bytes()).as_ref(), Ok(&kept), "{again}");
+        assert_eq!(prometheus::parse_series(again.as_bytes()).as_ref(), Ok(&kept), "{again}");
     }
 }
 
 /// The kernel's files, and its lists of sockets: the same bytes to each of their readers.
 pub fn kernel(bytes: &[u8]) {
-    let _ = (procfs::stat(bytes), procfs::socket_inode(bytes), titles::kind(bytes), local::read(bytes));
-    let _ = (procfs::schedstat(bytes), procfs::loadavg(bytes), call::syscall(bytes));
-    let _ = diag::messages(bytes, &mut |_| {});
+    let _ = (
+        procfs::parse_stat(bytes),
+        procfs::parse_socket_inode(bytes),
+        titles::parse_title(bytes),
+        unix_sockets::parse(bytes),
+    );
+    let _ = (procfs::parse_schedstat(bytes), procfs::parse_loadavg(bytes), syscall::parse_syscall(bytes));
+    let _ = sock_diag::parse_messages(bytes, &mut |_| {});
     let text = &String::from_utf8_lossy(bytes);
-    let _ = (cgroup::limits::stalls(text, text, text), groups::mounts(text, Path::new("/")));
-    let _ = (disks::parse(text, |_| true), procfs::host_stat(text), procfs::kib(text, "MemAvailable"));
-    let _ = (network::named(text, "Tcp", "OutSegs"), network::softnet(text));
-    let _ = (network::interfaces(text), network::tracking(text));
-    let _ = (network::time_wait(text), procfs::limit(text, "Max open files"));
+    let _ = (cgroup::limits::parse_pressure(text, text, text), cgroups::parse_mounts(text, Path::new("/")));
+    let _ = (
+        disks::parse(text, |_| true),
+        procfs::parse_host_stat(text),
+        procfs::kib_field(text, "MemAvailable"),
+    );
+    let _ = (network::parse_named(text, "Tcp", "OutSegs"), network::parse_softnet_drops(text));
+    let _ = (network::parse_interfaces(text), network::parse_conntrack(text));
+    let _ = (network::parse_time_wait(text), procfs::parse_limit(text, "Max open files"));
     for line in text.lines() {
-        let _ = (groups::member(line), procfs::tcp_line(line));
+        let _ = (cgroups::parse_entry(line), procfs::parse_tcp_line(line));
     }
 }
 

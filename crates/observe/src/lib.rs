@@ -11,40 +11,40 @@ macro_rules! less {
     };
 }
 
-mod absent;
 mod cgroup;
-mod diag;
 mod disks;
 mod finder;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod host;
 mod jvm;
-mod local;
+mod machine;
 mod metrics;
+mod missing;
 mod neighbours;
 mod network;
 mod own;
+mod own_workers;
 mod pace;
 mod postgres;
+mod priority;
 mod processes;
-mod real_time;
-mod said;
-mod scene;
+mod sock_diag;
 mod sockets;
 mod source;
 mod sweep;
 mod target;
 mod titles;
-mod waiting;
+mod unavailable;
+mod unix_sockets;
+mod waiting_threads;
 mod watch;
-mod workers;
+mod watch_scope;
 
 pub use cgroup::limits_of;
-pub use target::Where;
-pub use waiting::waiting;
-pub use watch::Watch;
+pub use target::TargetLocation;
+pub use waiting_threads::sample_waiting_threads;
+pub use watch::TargetWatch;
 
 use finder::Finder;
 use source::Source;
@@ -55,45 +55,48 @@ use std::time::Duration;
 /// seen, is the first thing that the watch says.
 ///
 /// Fails if no thread can be started.
-pub fn start(asked: &plan::Watch, target: &Where) -> std::io::Result<Watch> {
+pub fn start(asked: &plan::WatchPlan, target: &TargetLocation) -> std::io::Result<TargetWatch> {
     let finder = Finder::new(asked, target);
     let mut sources: Vec<Box<dyn Source>> = vec![
-        Box::new(cgroup::Cgroups::default()),
-        Box::new(host::Machine::default()),
-        Box::new(pace::Pace::start()?),
-        Box::new(processes::Processes::default()),
-        Box::new(network::Networks::default()),
-        Box::new(sockets::Sockets::new(target.addresses())),
-        Box::new(own::Own::new()),
+        Box::new(cgroup::CgroupSource::default()),
+        Box::new(machine::MachineSource::default()),
+        Box::new(pace::PaceSource::start()?),
+        Box::new(processes::ProcessSource::default()),
+        Box::new(network::NetworkSource::default()),
+        Box::new(sockets::SocketSource::new(target.addresses())),
+        Box::new(own::OwnSource::new()),
         Box::new(jvm::JvmSource::new(asked.attach)),
-        Box::new(waiting::WaitingThreads::new(asked.attach)),
-        Box::new(sweep::Sweeps::start(finder.scene())?),
+        Box::new(waiting_threads::WaitingThreadsSource::new(asked.attach)),
+        Box::new(sweep::SweepSource::start(finder.scene())?),
     ];
-    sources.extend(asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url))));
-    sources.extend(asked.metrics_url().map(|url| or_absent(metrics::Source::open(&url))));
-    Watch::start(|seen| watch::Collector::new(finder, sources, seen))
+    sources
+        .extend(asked.postgres_url().map(|url| boxed_or_unavailable(postgres::PostgresSource::open(&url))));
+    sources.extend(asked.metrics_url().map(|url| boxed_or_unavailable(metrics::MetricsSource::open(&url))));
+    TargetWatch::start(|seen| watch::Collector::new(finder, sources, seen))
 }
 
 /// Asks the database and reads the metrics that are named, and looks for no process: who is loaded is looked at elsewhere.
 ///
 /// Fails if no thread can be started.
-pub fn ask(asked: &plan::Watch) -> std::io::Result<Watch> {
-    let finder = Finder::new(&plan::Watch::default(), &Where::Elsewhere);
-    let database = asked.postgres_url().map(|url| or_absent(postgres::Source::open(&url)));
-    let metrics = asked.metrics_url().map(|url| or_absent(metrics::Source::open(&url)));
+pub fn start_without_processes(asked: &plan::WatchPlan) -> std::io::Result<TargetWatch> {
+    let finder = Finder::new(&plan::WatchPlan::default(), &TargetLocation::Elsewhere);
+    let database = asked.postgres_url().map(|url| boxed_or_unavailable(postgres::PostgresSource::open(&url)));
+    let metrics = asked.metrics_url().map(|url| boxed_or_unavailable(metrics::MetricsSource::open(&url)));
     let sources: Vec<Box<dyn Source>> = database.into_iter().chain(metrics).collect();
-    Watch::start(|seen| watch::Collector::new(finder, sources, seen))
+    TargetWatch::start(|seen| watch::Collector::new(finder, sources, seen))
 }
 
 /// The address of a host that was named beside the target; the reason in words if there is none.
-fn address(host: &str, port: u16) -> Result<SocketAddr, String> {
-    sys::address(host, port, Duration::from_secs(1))
+fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
+    sys::resolve_host(host, port, Duration::from_secs(1))
         .map_err(|why| format!("the name '{host}' does not resolve: {why}"))
 }
 
-fn or_absent(opened: Result<impl Source + 'static, record::watch::Missing>) -> Box<dyn Source> {
+fn boxed_or_unavailable(
+    opened: Result<impl Source + 'static, record::watch::MissingMeasure>,
+) -> Box<dyn Source> {
     match opened {
         Ok(source) => Box::new(source),
-        Err(missing) => Box::new(absent::Absent(missing)),
+        Err(missing) => Box::new(unavailable::UnavailableSource(missing)),
     }
 }

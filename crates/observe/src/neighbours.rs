@@ -1,6 +1,6 @@
 //! The processes that are neither watched nor torment: who else uses the machine.
 
-use crate::workers::workers;
+use crate::own_workers::own_worker_pids;
 use procfs::{Process, tick_ns};
 use record::watch::Neighbour;
 use std::collections::{HashMap, HashSet};
@@ -19,7 +19,7 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// All processes of the machine, as of the last look.
 #[derive(Debug, Default)]
-pub(crate) struct Everyone {
+pub(crate) struct ProcessTable {
     /// Of each, when it started and its processor time, in ticks.
     before: HashMap<u32, (u64, u64)>,
     kernel: HashSet<u32>,
@@ -34,9 +34,9 @@ pub(crate) struct Everyone {
     total: u64,
 }
 
-impl Everyone {
+impl ProcessTable {
     /// Looks, unless the last look cost so much that it has to last for longer.
-    pub fn look(&mut self, watched: &HashSet<u32>) {
+    pub fn refresh(&mut self, watched: &HashSet<u32>) {
         if self.rest > 0 {
             self.rest -= 1;
             return;
@@ -48,7 +48,7 @@ impl Everyone {
         self.looks += 1;
         let all = self.read();
         // What torment has started and is not watched uses the machine as any other does, but for its workers.
-        let (torment, workers) = (std::process::id(), workers());
+        let (torment, workers) = (std::process::id(), own_worker_pids());
         let passed = self.at.replace(began).map(|at| began - at);
         let mut named = Vec::new();
         let mut now = HashMap::with_capacity(all.len());
@@ -97,7 +97,7 @@ impl Everyone {
     }
 
     /// Those with the most processor time, and the time of all, within a window of this length.
-    pub fn within(&self, window: Duration) -> (Vec<Neighbour>, u64) {
+    pub fn busiest(&self, window: Duration) -> (Vec<Neighbour>, u64) {
         let share = |per_second: u64| (per_second as f64 * window.as_secs_f64()) as u64;
         let named = self.named.iter();
         let named = named.map(|n| Neighbour { pid: n.pid, name: n.name.clone(), cpu_ns: share(n.cpu_ns) });
@@ -120,29 +120,29 @@ mod tests {
         let mut busy =
             Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("there is a shell");
         let spend = |pid: u32, ticks: u64| {
-            let cpu = || procfs::Stat::read(pid).map_or(0, |stat| stat.cpu);
+            let cpu = || procfs::TaskStat::read(pid).map_or(0, |stat| stat.cpu);
             let until = cpu() + ticks;
             while cpu() < until {
                 std::thread::sleep(Duration::from_millis(5));
             }
         };
-        let (mut open, mut watching) = (Everyone::default(), Everyone::default());
+        let (mut open, mut watching) = (ProcessTable::default(), ProcessTable::default());
         let watched = HashSet::from([busy.id()]);
-        open.look(&HashSet::new());
-        watching.look(&watched);
-        assert_eq!(open.within(Duration::from_secs(1)), (Vec::new(), 0), "nothing to compare with");
+        open.refresh(&HashSet::new());
+        watching.refresh(&watched);
+        assert_eq!(open.busiest(Duration::from_secs(1)), (Vec::new(), 0), "nothing to compare with");
         spend(busy.id(), 5);
         (open.rest, watching.rest) = (0, 0);
-        open.look(&HashSet::new());
-        watching.look(&watched);
+        open.refresh(&HashSet::new());
+        watching.refresh(&watched);
         busy.kill().expect("it runs");
         busy.wait().expect("it was started here");
-        let (named, total) = open.within(Duration::from_secs(1));
+        let (named, total) = open.busiest(Duration::from_secs(1));
         let found = named.iter().find(|neighbour| neighbour.pid == busy.id());
         // On a busy machine three others may have used more.
         assert!(found.is_some_and(|n| n.name == "sh" && n.cpu_ns > 0) || named.len() == NAMED, "{named:?}");
         assert!(total > 0);
-        let (named, _) = watching.within(Duration::from_secs(1));
+        let (named, _) = watching.busiest(Duration::from_secs(1));
         let ours = [busy.id(), std::process::id()];
         assert!(named.iter().all(|neighbour| !ours.contains(&neighbour.pid)), "{named:?}");
         let uid = rustix::process::getuid().as_raw();

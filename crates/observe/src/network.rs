@@ -1,21 +1,21 @@
 //! The counters of the network namespace that the target is in.
 
-use crate::said::Unobservable;
-use crate::scene::Scene;
+use crate::missing::MissingLog;
 use crate::source::Source;
-use record::watch::{Link, Missing, Network, Usage, Window};
+use crate::watch_scope::WatchScope;
+use record::watch::{InterfaceTraffic, LimitUsage, MissingMeasure, Network, Window};
 use std::{fs, io};
 
 /// Reads /proc/PID/net of the service's first process.
 #[derive(Debug, Default)]
-pub(crate) struct Networks {
+pub(crate) struct NetworkSource {
     /// Of which process, its counters, and those of its interfaces.
     before: Option<(u32, Network, Vec<Interface>)>,
-    said: Unobservable,
+    said: MissingLog,
 }
 
 /// What has the numbers of one name in files of two lines each: names, then numbers.
-pub(crate) fn named(text: &str, table: &str, name: &str) -> Option<u64> {
+pub(crate) fn parse_named(text: &str, table: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.split(':').next() == Some(table));
     let (names, numbers) = (lines.next()?, lines.next()?);
     let at = names.split(' ').position(|word| word == name)?;
@@ -24,7 +24,7 @@ pub(crate) fn named(text: &str, table: &str, name: &str) -> Option<u64> {
 }
 
 /// Packets that processors dropped: the second column, in hexadecimal digits, of each.
-pub(crate) fn softnet(text: &str) -> Option<u64> {
+pub(crate) fn parse_softnet_drops(text: &str) -> Option<u64> {
     let drops = |line: &str| u64::from_str_radix(line.split(' ').nth(1)?, 16).ok();
     text.lines().try_fold(0_u64, |sum, line| sum.checked_add(drops(line)?))
 }
@@ -40,7 +40,7 @@ pub(crate) struct Interface {
 }
 
 /// All interfaces; none if their counters cannot be summed.
-pub(crate) fn interfaces(dev: &str) -> Option<Vec<Interface>> {
+pub(crate) fn parse_interfaces(dev: &str) -> Option<Vec<Interface>> {
     let one = |line: &str| {
         let (name, numbers) = line.split_once(':')?;
         let numbers: Vec<u64> =
@@ -62,7 +62,7 @@ fn sum<'a>(interfaces: impl Iterator<Item = &'a Interface>, of: impl Fn(&Interfa
 
 /// Connections tracked, and packets dropped because one more could not be (/proc/net/stat/nf_conntrack: names, then a line of
 /// hexadecimal digits for each processor).
-pub(crate) fn tracking(stat: &str) -> Option<(u64, u64)> {
+pub(crate) fn parse_conntrack(stat: &str) -> Option<(u64, u64)> {
     let mut lines = stat.lines();
     let names: Vec<&str> = lines.next()?.split_ascii_whitespace().collect();
     let at = |name: &str| names.iter().position(|n| *n == name);
@@ -79,14 +79,14 @@ pub(crate) fn tracking(stat: &str) -> Option<(u64, u64)> {
 }
 
 /// Sockets in TIME_WAIT, of both versions of IP: `TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 143`.
-pub(crate) fn time_wait(sockstat: &str) -> Option<u64> {
+pub(crate) fn parse_time_wait(sockstat: &str) -> Option<u64> {
     let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP: "))?;
     let mut words = line.split(' ').skip_while(|word| *word != "tw");
     words.nth(1)?.parse().ok()
 }
 
 /// The most connections that are tracked; 0 if that is not known.
-fn tracked_most() -> u64 {
+fn conntrack_limit() -> u64 {
     procfs::read_number("/proc/sys/net/netfilter/nf_conntrack_max").unwrap_or(0)
 }
 
@@ -97,16 +97,22 @@ fn speed(name: &str) -> Option<u64> {
 }
 
 /// Of the interfaces whose speed is known that which used most of it.
-fn fullest(now: &[Interface], before: &[Interface], speed: impl Fn(&str) -> Option<u64>) -> Option<Link> {
+fn busiest_link(
+    now: &[Interface],
+    before: &[Interface],
+    speed: impl Fn(&str) -> Option<u64>,
+) -> Option<InterfaceTraffic> {
     let grown = |now: &Interface| {
         let before = before.iter().find(|before| before.name == now.name)?;
-        Some(Link {
+        Some(InterfaceTraffic {
             received_bytes: now.received_bytes.saturating_sub(before.received_bytes),
             sent_bytes: now.sent_bytes.saturating_sub(before.sent_bytes),
             bits_per_second: speed(&now.name)?,
         })
     };
-    let share = |link: &Link| link.received_bytes.max(link.sent_bytes) as f64 / link.bits_per_second as f64;
+    let share = |link: &InterfaceTraffic| {
+        link.received_bytes.max(link.sent_bytes) as f64 / link.bits_per_second as f64
+    };
     now.iter().filter_map(grown).max_by(|a, b| share(a).total_cmp(&share(b)))
 }
 
@@ -115,24 +121,26 @@ fn read(pid: u32) -> io::Result<(Network, Vec<Interface>)> {
     let (netstat, snmp, dev, sockstat) = (read("netstat")?, read("snmp")?, read("dev")?, read("sockstat")?);
     let softnet_stat = read("softnet_stat")?;
     // Readable by root alone, and there only where connections are tracked.
-    let tracked = read("stat/nf_conntrack").ok().and_then(|stat| tracking(&stat));
+    let tracked = read("stat/nf_conntrack").ok().and_then(|stat| parse_conntrack(&stat));
     let unknown = || io::Error::new(io::ErrorKind::InvalidData, "a file in it is in no known format");
-    let interfaces = interfaces(&dev).ok_or_else(unknown)?;
+    let interfaces = parse_interfaces(&dev).ok_or_else(unknown)?;
     let others = || interfaces.iter().filter(|interface| interface.name != "lo");
     let all = || {
-        let extended = |name: &str| named(&netstat, "TcpExt", name);
+        let extended = |name: &str| parse_named(&netstat, "TcpExt", name);
         Some(Network {
             listen_overflows: extended("ListenOverflows")?,
             listen_drops: extended("ListenDrops")?,
-            segments_sent: named(&snmp, "Tcp", "OutSegs")?,
-            segments_retransmitted: named(&snmp, "Tcp", "RetransSegs")?,
+            segments_sent: parse_named(&snmp, "Tcp", "OutSegs")?,
+            segments_retransmitted: parse_named(&snmp, "Tcp", "RetransSegs")?,
             backlog_drops: extended("TCPBacklogDrop")?,
-            softnet_drops: softnet(&softnet_stat)?,
+            softnet_drops: parse_softnet_drops(&softnet_stat)?,
             received_bytes: sum(interfaces.iter(), |i| i.received_bytes)?,
             sent_bytes: sum(interfaces.iter(), |i| i.sent_bytes)?,
-            time_wait: time_wait(&sockstat)?,
+            time_wait: parse_time_wait(&sockstat)?,
             interface_drops: sum(others(), |i| i.drops)?,
-            tracked: tracked.map(|(used, _)| Usage { used, limit: tracked_most() }).filter(|u| u.limit > 0),
+            tracked: tracked
+                .map(|(used, _)| LimitUsage { used, limit: conntrack_limit() })
+                .filter(|u| u.limit > 0),
             tracking_drops: tracked.map_or(0, |(_, drops)| drops),
             // Which is the fuller one is known when they have grown.
             link: None,
@@ -142,14 +150,14 @@ fn read(pid: u32) -> io::Result<(Network, Vec<Interface>)> {
     Ok((network, interfaces))
 }
 
-fn grown(mut now: Network, before: Network) -> Network {
+fn growth(mut now: Network, before: Network) -> Network {
     less!(now, before: listen_overflows listen_drops segments_sent segments_retransmitted backlog_drops softnet_drops
         received_bytes sent_bytes interface_drops tracking_drops);
     now
 }
 
-impl Source for Networks {
-    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+impl Source for NetworkSource {
+    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
         let Some(&pid) = scene.subjects.first().and_then(|cast| cast.pids.first()) else { return };
         match read(pid) {
             Ok((now, interfaces)) => {
@@ -158,8 +166,8 @@ impl Source for Networks {
                 {
                     // Speeds are read where torment is: of another namespace they would be another machine's.
                     let ours = procfs::namespace(pid, "net") == procfs::namespace(std::process::id(), "net");
-                    let link = fullest(&interfaces, them, |name| if ours { speed(name) } else { None });
-                    window.network = Some(Network { link, ..grown(now, *before) });
+                    let link = busiest_link(&interfaces, them, |name| if ours { speed(name) } else { None });
+                    window.network = Some(Network { link, ..growth(now, *before) });
                 }
                 self.before = Some((pid, now, interfaces));
             }
@@ -167,12 +175,12 @@ impl Source for Networks {
             Err(error) if matches!(error.raw_os_error(), Some(2 | 3 | 22)) => self.before = None,
             Err(error) => {
                 let why = format!("/proc/{pid}/net cannot be read: {error}");
-                self.said.say("counters of the network", why);
+                self.said.note("counters of the network", why);
             }
         }
     }
 
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         self.said.list()
     }
 }
@@ -180,60 +188,63 @@ impl Source for Networks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::Cast;
+    use crate::watch_scope::WatchedTree;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
     #[test]
     fn formats() {
         let snmp = "Ip: Forwarding\nIp: 1\nTcp: RtoMin MaxConn OutSegs RetransSegs\nTcp: 200 -1 55 3\n";
-        assert_eq!(named(snmp, "Tcp", "OutSegs"), Some(55));
-        assert_eq!(named(snmp, "Tcp", "MaxConn"), None);
-        assert_eq!(named(snmp, "Udp", "OutSegs"), None);
-        assert_eq!(named("Tcp: OutSegs\n", "Tcp", "OutSegs"), None);
-        assert_eq!(softnet("0a 0000000f 1\n0b 00000001 0\n"), Some(16));
-        assert_eq!(softnet("x\n"), None);
+        assert_eq!(parse_named(snmp, "Tcp", "OutSegs"), Some(55));
+        assert_eq!(parse_named(snmp, "Tcp", "MaxConn"), None);
+        assert_eq!(parse_named(snmp, "Udp", "OutSegs"), None);
+        assert_eq!(parse_named("Tcp: OutSegs\n", "Tcp", "OutSegs"), None);
+        assert_eq!(parse_softnet_drops("0a 0000000f 1\n0b 00000001 0\n"), Some(16));
+        assert_eq!(parse_softnet_drops("x\n"), None);
         let dev = "Inter-| Receive\n face |bytes\n    lo: 10 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0\neth0:7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0\n";
-        let both = interfaces(dev).expect("two interfaces");
+        let both = parse_interfaces(dev).expect("two interfaces");
         assert_eq!(
             (sum(both.iter(), |i| i.received_bytes), sum(both.iter(), |i| i.sent_bytes)),
             (Some(17), Some(19))
         );
-        assert_eq!(time_wait("sockets: used 15\nTCP: inuse 1 orphan 0 tw 27 alloc 1 mem 3\n"), Some(27));
-        assert_eq!(time_wait("sockets: used 15\n"), None);
+        assert_eq!(
+            parse_time_wait("sockets: used 15\nTCP: inuse 1 orphan 0 tw 27 alloc 1 mem 3\n"),
+            Some(27)
+        );
+        assert_eq!(parse_time_wait("sockets: used 15\n"), None);
         // What overflows is none.
         let much = format!("a:{0} 0 0 0 0 0 0 0 {0} 0 0 0\n", u64::MAX);
-        let both = interfaces(&format!("\n\n{much}{much}")).expect("each has its own");
+        let both = parse_interfaces(&format!("\n\n{much}{much}")).expect("each has its own");
         assert_eq!(sum(both.iter(), |i| i.sent_bytes), None);
-        assert_eq!(softnet("0 ffffffffffffffff\n0 1\n"), None);
+        assert_eq!(parse_softnet_drops("0 ffffffffffffffff\n0 1\n"), None);
     }
 
     #[test]
     fn drops_tracking_and_speed() {
         let dev = "\n\n lo: 10 1 0 5 0 0 0 0 10 1 0 6 0 0 0 0\neth0:7 1 0 2 0 0 0 0 9 1 0 3 0 0 0 0\n";
-        let drops: Vec<u64> = interfaces(dev).expect("two").iter().map(|i| i.drops).collect();
+        let drops: Vec<u64> = parse_interfaces(dev).expect("two").iter().map(|i| i.drops).collect();
         assert_eq!(drops, [11, 5]);
-        assert_eq!(interfaces("\n\neth0: 7 x\n"), None);
+        assert_eq!(parse_interfaces("\n\neth0: 7 x\n"), None);
         let stat = "entries  searched drop early_drop\n0000000a  0 00000001 0\n0000000a  0 00000010 0\n";
-        assert_eq!(tracking(stat), Some((10, 17)));
-        assert_eq!(tracking("entries drop\n"), None, "no processor");
-        assert_eq!(tracking("entries found\n1 2\n"), None);
+        assert_eq!(parse_conntrack(stat), Some((10, 17)));
+        assert_eq!(parse_conntrack("entries drop\n"), None, "no processor");
+        assert_eq!(parse_conntrack("entries found\n1 2\n"), None);
         let at =
             |name: &str, sent_bytes| Interface { name: name.to_owned(), sent_bytes, ..Interface::default() };
         let before = [at("eth0", 100), at("eth1", 0), at("tun0", 0)];
         let now = [at("eth0", 1_100), at("eth1", 900), at("tun0", 1_000_000), at("new0", 5)];
         let speed = |name: &str| name.strip_prefix("eth").map(|n| if n == "0" { 10_000 } else { 1_000 });
-        let link = fullest(&now, &before, speed).expect("two have a speed");
+        let link = busiest_link(&now, &before, speed).expect("two have a speed");
         assert_eq!((link.sent_bytes, link.bits_per_second), (900, 1_000));
     }
 
     #[test]
     fn what_this_process_sends_is_counted() {
-        let scene = Scene {
-            subjects: vec![Cast { pids: vec![std::process::id()], ..Cast::default() }],
-            ..Scene::default()
+        let scene = WatchScope {
+            subjects: vec![WatchedTree { pids: vec![std::process::id()], ..WatchedTree::default() }],
+            ..WatchScope::default()
         };
-        let (mut networks, mut window) = (Networks::default(), Window::default());
+        let (mut networks, mut window) = (NetworkSource::default(), Window::default());
         networks.cut(&scene, &mut window);
         assert_eq!(window.network, None, "nothing to compare with");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");

@@ -1,14 +1,14 @@
 //! torment itself, with the workers that it has on this machine: whether the load's loops get the processors they need, and what
 //! the watch costs.
 
-use crate::cgroup::Groups;
-use crate::processes::descriptors;
-use crate::said::Unobservable;
-use crate::scene::Scene;
+use crate::cgroup::CgroupReader;
+use crate::missing::MissingLog;
+use crate::own_workers::own_worker_pids;
+use crate::processes::open_count;
 use crate::source::Source;
-use crate::workers::workers;
-use procfs::{Sched, Stat, schedstat, tick_ns};
-use record::watch::{Missing, Usage, Window};
+use crate::watch_scope::WatchScope;
+use procfs::{SchedStat, TaskStat, parse_schedstat, tick_ns};
+use record::watch::{LimitUsage, MissingMeasure, Window};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
@@ -21,32 +21,32 @@ const WATCH: &str = "watch";
 
 /// Reads this process.
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct OwnSource {
     /// Processor time of the process.
     cpu_ns: Option<u64>,
     /// Of each worker, as of the last look.
     workers: HashMap<u32, u64>,
     /// Of each of its threads, as of the last look.
-    threads: HashMap<u32, Sched>,
-    groups: Groups,
-    said: Unobservable,
+    threads: HashMap<u32, SchedStat>,
+    groups: CgroupReader,
+    said: MissingLog,
 }
 
-impl Own {
+impl OwnSource {
     pub fn new() -> Self {
-        let groups = Groups::of(Path::new("/"), std::process::id());
+        let groups = CgroupReader::of(Path::new("/"), std::process::id());
         Self {
             cpu_ns: None,
             workers: HashMap::new(),
             threads: HashMap::new(),
             groups,
-            said: Unobservable::default(),
+            said: MissingLog::default(),
         }
     }
 
     /// What the workers have used since the last look, in nanoseconds.
-    fn of_workers(&mut self, workers: &[u32]) -> u64 {
-        let cpu = |pid: &u32| Some((*pid, Stat::read(*pid)?.cpu.saturating_mul(tick_ns())));
+    fn worker_cpu_time(&mut self, workers: &[u32]) -> u64 {
+        let cpu = |pid: &u32| Some((*pid, TaskStat::read(*pid)?.cpu.saturating_mul(tick_ns())));
         let now: HashMap<u32, u64> = workers.iter().filter_map(cpu).collect();
         let used = |(pid, cpu): (&u32, &u64)| cpu.saturating_sub(*self.workers.get(pid).unwrap_or(cpu));
         let used = now.iter().map(used).sum();
@@ -54,15 +54,15 @@ impl Own {
         used
     }
 
-    fn threads(&mut self, is_first: bool, workers: &[u32], own: &mut record::watch::Own) {
+    fn threads(&mut self, is_first: bool, workers: &[u32], own: &mut record::watch::TormentUsage) {
         let Some(tasks) =
-            self.said.take("torment's own threads", "/proc/self/task", fs::read_dir("/proc/self/task"))
+            self.said.ok_or_note("torment's own threads", "/proc/self/task", fs::read_dir("/proc/self/task"))
         else {
             return;
         };
         let mut now = HashMap::new();
         let (limit, mut nearest) = (getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), 0);
-        let used = |folder: &str| descriptors(folder).ok().flatten().unwrap_or(0);
+        let used = |folder: &str| open_count(folder).ok().flatten().unwrap_or(0);
         nearest = used("/proc/self/fd").max(nearest);
         let theirs =
             workers.iter().filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten();
@@ -77,13 +77,13 @@ impl Own {
             }
             let Ok(text) = read("schedstat") else {
                 self.said
-                    .say("run-queue delay of torment", "this kernel keeps no /proc/PID/task/TID/schedstat");
+                    .note("run-queue delay of torment", "this kernel keeps no /proc/PID/task/TID/schedstat");
                 continue;
             };
-            let Some(times) = schedstat(text.as_bytes()) else { continue };
+            let Some(times) = parse_schedstat(text.as_bytes()) else { continue };
             now.insert(tid, times);
             // One that has come since the last look has done all it did since then.
-            let new = if is_first { times } else { Sched::default() };
+            let new = if is_first { times } else { SchedStat::default() };
             let before = self.threads.get(&tid).copied().unwrap_or(new);
             let cpu = times.on_cpu_ns.saturating_sub(before.on_cpu_ns);
             if is_loop {
@@ -97,17 +97,18 @@ impl Own {
         }
         self.threads = now;
         // The table nearest to the limit, which is one of each.
-        own.descriptors = Usage { used: nearest, limit };
+        own.descriptors = LimitUsage { used: nearest, limit };
     }
 }
 
-impl Source for Own {
-    fn cut(&mut self, _: &Scene, window: &mut Window) {
+impl Source for OwnSource {
+    fn cut(&mut self, _: &WatchScope, window: &mut Window) {
         let cpu = clock_gettime(ClockId::ProcessCPUTime);
         let cpu = cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64;
         let before = self.cpu_ns.replace(cpu);
-        let workers = workers();
-        window.own.cpu_ns = before.map_or(0, |before| cpu.saturating_sub(before)) + self.of_workers(&workers);
+        let workers = own_worker_pids();
+        window.own.cpu_ns =
+            before.map_or(0, |before| cpu.saturating_sub(before)) + self.worker_cpu_time(&workers);
         self.threads(before.is_none(), &workers, &mut window.own);
         // Without a group, or a quota, nothing holds it back.
         let quota = self.groups.read().ok().flatten().and_then(|groups| groups.cpu);
@@ -116,7 +117,7 @@ impl Source for Own {
         }
     }
 
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         self.said.list()
     }
 }
@@ -127,9 +128,9 @@ mod tests {
     use std::process::Command;
     use std::sync::mpsc::channel;
 
-    fn cut(own: &mut Own) -> record::watch::Own {
+    fn cut(own: &mut OwnSource) -> record::watch::TormentUsage {
         let mut window = Window::default();
-        own.cut(&Scene::default(), &mut window);
+        own.cut(&WatchScope::default(), &mut window);
         window.own
     }
 
@@ -140,27 +141,27 @@ mod tests {
             |name| Command::new("sh").args(["-c", "while :; do :; done", name]).spawn().expect("a shell");
         let (mut worker, mut other) = (called("worker"), called("another"));
         let pid = worker.id();
-        while !workers().contains(&pid) {
+        while !own_worker_pids().contains(&pid) {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        assert_eq!(workers(), [pid]);
-        let mut own = Own::new();
-        assert_eq!(own.of_workers(&[pid]), 0, "nothing to compare with");
+        assert_eq!(own_worker_pids(), [pid]);
+        let mut own = OwnSource::new();
+        assert_eq!(own.worker_cpu_time(&[pid]), 0, "nothing to compare with");
         let mut used = 0;
         while used == 0 {
-            used += own.of_workers(&[pid]);
+            used += own.worker_cpu_time(&[pid]);
         }
         for process in [&mut worker, &mut other] {
             process.kill().expect("it runs");
             process.wait().expect("it was started here");
         }
-        assert!(workers().is_empty());
-        assert_eq!(own.of_workers(&[pid]), 0, "it is gone");
+        assert!(own_worker_pids().is_empty());
+        assert_eq!(own.worker_cpu_time(&[pid]), 0, "it is gone");
     }
 
     #[test]
     fn the_loops_time_is_told_from_others() {
-        let mut own = Own::new();
+        let mut own = OwnSource::new();
         let first = cut(&mut own);
         assert_eq!((first.cpu_ns, first.loops_cpu_ns), (0, 0), "nothing to compare with");
         assert!(first.descriptors.used >= 3 && first.descriptors.limit > first.descriptors.used);

@@ -1,9 +1,9 @@
 //! The pace of the target's processors: how long the same piece of arithmetic takes on them, again and again. Where a hypervisor runs others on
 //! the other half of a core, or the clock is lowered, a program gets less done in the same processor time, and no counter of the kernel shows it.
 
-use crate::real_time;
-use crate::scene::Scene;
+use crate::priority;
 use crate::source::Source;
+use crate::watch_scope::WatchScope;
 use record::watch::Window;
 use std::hint::black_box;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -21,15 +21,15 @@ const LANES: usize = 6;
 const ROW: usize = 3;
 
 /// Times a piece of arithmetic on the processors on which the subjects may run, from a thread of its own, which moves from one to the next.
-pub(crate) struct Pace {
-    shared: Arc<Mutex<Timed>>,
+pub(crate) struct PaceSource {
+    shared: Arc<Mutex<PaceTimings>>,
     /// The thread ends with it.
     loaded: Option<Sender<bool>>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Timed {
+struct PaceTimings {
     /// Where; on all of them if it names none.
     processors: Vec<u32>,
     /// What the pieces took since the last cut, and how many there were.
@@ -37,15 +37,15 @@ struct Timed {
     count: u64,
 }
 
-impl Pace {
+impl PaceSource {
     /// Fails if there can be no thread.
     pub fn start() -> std::io::Result<Self> {
-        let shared = Arc::new(Mutex::new(Timed::default()));
+        let shared = Arc::new(Mutex::new(PaceTimings::default()));
         let (loaded, commands) = channel();
         let timed = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("watch-pace".to_owned())
-            .spawn(move || time(&timed, &commands))?;
+            .spawn(move || run_timer(&timed, &commands))?;
         Ok(Self { shared, loaded: Some(loaded), thread: Some(thread) })
     }
 
@@ -55,12 +55,15 @@ impl Pace {
     }
 }
 
-impl Source for Pace {
+impl Source for PaceSource {
     /// It comes after the machine, into whose part the pace goes.
-    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
         let timed = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *shared, Timed { processors: processors(scene), ..Timed::default() })
+            std::mem::replace(
+                &mut *shared,
+                PaceTimings { processors: processors(scene), ..PaceTimings::default() },
+            )
         };
         if let Some(host) = window.host.as_mut().filter(|_| timed.count > 0) {
             host.pace_ns = Some(timed.sum_ns as f64 / timed.count as f64);
@@ -76,7 +79,7 @@ impl Source for Pace {
     }
 }
 
-impl Drop for Pace {
+impl Drop for PaceSource {
     fn drop(&mut self) {
         self.loaded = None;
         if let Some(thread) = self.thread.take() {
@@ -86,7 +89,7 @@ impl Drop for Pace {
 }
 
 /// Those on which any subject may run; none if one may run anywhere.
-fn processors(scene: &Scene) -> Vec<u32> {
+fn processors(scene: &WatchScope) -> Vec<u32> {
     let each = || scene.subjects.iter().map(|cast| &cast.about.processors);
     if each().any(Vec::is_empty) {
         return Vec::new();
@@ -98,10 +101,10 @@ fn processors(scene: &Scene) -> Vec<u32> {
 }
 
 /// Times one processor after the other while there is a load.
-fn time(timed: &Mutex<Timed>, commands: &Receiver<bool>) {
+fn run_timer(timed: &Mutex<PaceTimings>, commands: &Receiver<bool>) {
     // On a full processor it would wait for its turn at each.
-    real_time::take();
-    let everywhere = sys::Allowed::everywhere();
+    priority::raise_priority();
+    let everywhere = sys::CpuAffinity::all_processors();
     let (mut loaded, mut turn) = (false, 0);
     loop {
         match if loaded { commands.recv_timeout(EVERY) } else { commands.recv().map_err(Into::into) } {
@@ -138,18 +141,21 @@ fn piece() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::Cast;
-    use record::watch::{Host, Subject};
+    use crate::watch_scope::WatchedTree;
+    use record::watch::{Host, WatchedProcesses};
 
-    fn subject(processors: &[u32]) -> Cast {
-        Cast { about: Subject { processors: processors.to_vec(), ..Subject::default() }, pids: vec![1] }
+    fn subject(processors: &[u32]) -> WatchedTree {
+        WatchedTree {
+            about: WatchedProcesses { processors: processors.to_vec(), ..WatchedProcesses::default() },
+            pids: vec![1],
+        }
     }
 
     #[test]
     fn where_the_subjects_run() {
-        let scene = |subjects: &[&[u32]]| Scene {
+        let scene = |subjects: &[&[u32]]| WatchScope {
             subjects: subjects.iter().map(|processors| subject(processors)).collect(),
-            ..Scene::default()
+            ..WatchScope::default()
         };
         assert_eq!(processors(&scene(&[&[3, 1], &[1, 2]])), [1, 2, 3]);
         assert_eq!(processors(&scene(&[&[3, 1], &[]])), [] as [u32; 0], "one may run anywhere");
@@ -157,9 +163,9 @@ mod tests {
 
     #[test]
     fn the_same_piece_again_and_again_while_there_is_a_load() {
-        let mut pace = Pace::start().expect("there can be a thread");
-        let first = sys::Allowed::everywhere()[0];
-        let scene = Scene { subjects: vec![subject(&[first])], ..Scene::default() };
+        let mut pace = PaceSource::start().expect("there can be a thread");
+        let first = sys::CpuAffinity::all_processors()[0];
+        let scene = WatchScope { subjects: vec![subject(&[first])], ..WatchScope::default() };
         let mut window = Window { host: Some(Host::default()), ..Window::default() };
         std::thread::sleep(EVERY * 2);
         pace.cut(&scene, &mut window);

@@ -1,43 +1,43 @@
 //! The processes of each subject by their own account, and the neighbours.
 
 mod descriptors;
+mod subject;
 #[cfg(test)]
 mod tests;
-mod tree;
 
-pub(crate) use descriptors::descriptors;
+pub(crate) use descriptors::open_count;
 
-use crate::neighbours::Everyone;
-use crate::said::Unobservable;
-use crate::scene::Scene;
+use crate::missing::MissingLog;
+use crate::neighbours::ProcessTable;
 use crate::source::Source;
-use record::watch::{Missing, Window};
+use crate::watch_scope::WatchScope;
+use record::watch::{MissingMeasure, Window};
 use std::collections::HashSet;
-use tree::Tree;
+use subject::SubjectProcesses;
 
 /// Reads each subject's processes. It comes after the machine, into whose part the neighbours go.
 #[derive(Debug, Default)]
-pub(crate) struct Processes {
-    trees: Vec<Tree>,
-    everyone: Everyone,
-    said: Unobservable,
+pub(crate) struct ProcessSource {
+    trees: Vec<SubjectProcesses>,
+    everyone: ProcessTable,
+    said: MissingLog,
 }
 
-impl Source for Processes {
-    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+impl Source for ProcessSource {
+    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
         let watched: HashSet<u32> = scene.subjects.iter().flat_map(|cast| &cast.pids).copied().collect();
-        self.everyone.look(&watched);
-        self.trees.resize_with(scene.subjects.len(), Tree::default);
+        self.everyone.refresh(&watched);
+        self.trees.resize_with(scene.subjects.len(), SubjectProcesses::default);
         for ((cast, part), tree) in scene.subjects.iter().zip(&mut window.subjects).zip(&mut self.trees) {
             tree.read(&cast.pids, part, &self.everyone, &mut self.said);
         }
         let length = window.length().to_duration();
         if let Some(host) = &mut window.host {
-            (host.neighbours, host.neighbours_cpu_ns) = self.everyone.within(length);
+            (host.neighbours, host.neighbours_cpu_ns) = self.everyone.busiest(length);
         }
     }
 
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         self.said.list()
     }
 }

@@ -5,15 +5,15 @@ mod owners;
 #[cfg(test)]
 mod tests;
 
-use crate::diag::tcp;
-use crate::finder::{Listing, of_process};
-use crate::local::{LOCAL, Local, locals};
-use crate::said::Unobservable;
-use crate::scene::{Cast, Scene};
+use crate::finder::{SocketLister, lister_for};
+use crate::missing::MissingLog;
+use crate::sock_diag::list_tcp;
 use crate::source::Source;
-use owners::Owners;
-use procfs::{Socket, State};
-use record::watch::{Listener, Missing, Peer, Usage, Window};
+use crate::unix_sockets::{LOCAL, UnixSocket, list_unix_sockets};
+use crate::watch_scope::{WatchScope, WatchedTree};
+use owners::SocketOwners;
+use procfs::{TcpSocket, TcpState};
+use record::watch::{LimitUsage, ListenSocket, MissingMeasure, PeerConnections, Window};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -25,32 +25,32 @@ const EVERY: Duration = Duration::from_millis(500);
 const PEERS: usize = 20;
 
 /// All states of connections that have a local port.
-const CONNECTED: [State; 8] = [
-    State::ESTABLISHED,
-    State::SYN_SENT,
-    State(4), // FIN_WAIT1
-    State(5), // FIN_WAIT2
-    State::TIME_WAIT,
-    State::CLOSE_WAIT,
-    State(9),  // LAST_ACK
-    State(11), // CLOSING
+const CONNECTED: [TcpState; 8] = [
+    TcpState::ESTABLISHED,
+    TcpState::SYN_SENT,
+    TcpState(4), // FIN_WAIT1
+    TcpState(5), // FIN_WAIT2
+    TcpState::TIME_WAIT,
+    TcpState::CLOSE_WAIT,
+    TcpState(9),  // LAST_ACK
+    TcpState(11), // CLOSING
 ];
 
 /// Lists the sockets.
 #[derive(Debug, Default)]
-pub(crate) struct Sockets {
+pub(crate) struct SocketSource {
     /// Where the load goes.
     targets: Vec<SocketAddr>,
-    subjects: Vec<Subject>,
-    owners: Owners,
-    said: Unobservable,
+    subjects: Vec<SubjectSockets>,
+    owners: SocketOwners,
+    said: MissingLog,
 }
 
 /// What was seen of a subject since the last cut.
 #[derive(Debug, Default)]
-struct Subject {
+struct SubjectSockets {
     /// The process by which its network namespace was found, and how sockets are listed there.
-    place: Option<(u32, Listing)>,
+    place: Option<(u32, SocketLister)>,
     looks: u32,
     clients: u32,
     /// By address the connections not yet accepted, and how many may be.
@@ -72,28 +72,28 @@ struct ConnectionCounts {
     time_wait: u32,
 }
 
-impl Sockets {
+impl SocketSource {
     /// Also counts the ports that torment has in use to these addresses.
     pub fn new(targets: Vec<SocketAddr>) -> Self {
         Self { targets, ..Self::default() }
     }
 
     /// Lists the sockets in these states once in each namespace, and counts.
-    fn look(&mut self, scene: &Scene, states: &[State]) {
-        self.subjects.resize_with(scene.subjects.len(), Subject::default);
+    fn look(&mut self, scene: &WatchScope, states: &[TcpState]) {
+        self.subjects.resize_with(scene.subjects.len(), SubjectSockets::default);
         let listens = listens(scene);
         let mut own = None;
         for (at, cast) in scene.subjects.iter().enumerate() {
             let Some(&pid) = cast.pids.first() else { continue };
             let subject = &mut self.subjects[at];
             if subject.place.as_ref().is_none_or(|(known, _)| *known != pid) {
-                subject.place = Some((pid, of_process(pid)));
+                subject.place = Some((pid, lister_for(pid)));
             }
             let Some((_, listing)) = &mut subject.place else { continue };
             let other;
-            let sockets: &[Socket] = match listing {
+            let sockets: &[TcpSocket] = match listing {
                 // All in torment's own namespace share one list.
-                Listing::Own => own.get_or_insert_with(|| listing.sockets(states)),
+                SocketLister::Own => own.get_or_insert_with(|| listing.sockets(states)),
                 _ => {
                     other = listing.sockets(states);
                     &other
@@ -101,29 +101,29 @@ impl Sockets {
             };
             if sockets.is_empty() && listens.iter().any(|(_, of)| *of == at) {
                 let why = format!("the kernel lists none in the network namespace of process {pid}");
-                self.said.say("sockets of the target", why);
+                self.said.note("sockets of the target", why);
                 // Asked anew the next time: a listing that took too long is of no more use.
                 subject.place = None;
                 continue;
             }
-            if matches!(listing, Listing::Files(_)) {
-                self.said.say(
+            if matches!(listing, SocketLister::Files(_)) {
+                self.said.note(
                     "listen queues of the target",
                     format!(
                         "process {pid} is in another network namespace; run torment as root, or within it"
                     ),
                 );
             }
-            let has_backlog = !matches!(listing, Listing::Files(_));
-            self.owners.learn(sockets, &listens, scene, &mut self.said);
+            let has_backlog = !matches!(listing, SocketLister::Files(_));
+            self.owners.resolve(sockets, &listens, scene, &mut self.said);
             self.subjects[at].count(at, sockets, &listens, &self.owners, has_backlog);
         }
         self.look_at_local(scene, states);
     }
 
     /// The same of subjects that listen at local sockets.
-    fn look_at_local(&mut self, scene: &Scene, states: &[State]) {
-        let named = |cast: &Cast| -> Vec<String> {
+    fn look_at_local(&mut self, scene: &WatchScope, states: &[TcpState]) {
+        let named = |cast: &WatchedTree| -> Vec<String> {
             let names = cast.about.listens.iter().filter_map(|listen| listen.strip_prefix(LOCAL));
             names.map(str::to_owned).collect()
         };
@@ -131,19 +131,20 @@ impl Sockets {
         if names.iter().all(Vec::is_empty) {
             return;
         }
-        let Some(sockets) = self.said.take("local sockets", "the list of local sockets", locals(states))
+        let Some(sockets) =
+            self.said.ok_or_note("local sockets", "the list of local sockets", list_unix_sockets(states))
         else {
             return;
         };
         for (subject, names) in self.subjects.iter_mut().zip(&names) {
-            let at = |socket: &&Local| socket.name.as_ref().is_some_and(|name| names.contains(name));
+            let at = |socket: &&UnixSocket| socket.name.as_ref().is_some_and(|name| names.contains(name));
             sockets.iter().filter(at).for_each(|socket| subject.count_local(socket));
         }
     }
 }
 
 /// Where each subject listens.
-fn listens(scene: &Scene) -> Vec<(SocketAddr, usize)> {
+fn listens(scene: &WatchScope) -> Vec<(SocketAddr, usize)> {
     let all = scene.subjects.iter().enumerate();
     let all = all.flat_map(|(at, cast)| cast.about.listens.iter().map(move |listen| (listen, at)));
     all.filter_map(|(listen, at)| Some((listen.parse().ok()?, at))).collect()
@@ -156,36 +157,36 @@ fn listener(listens: &[(SocketAddr, usize)], address: SocketAddr) -> Option<usiz
     listens.iter().find(|(at, _)| is_there(*at)).map(|(_, of)| *of)
 }
 
-impl Subject {
+impl SubjectSockets {
     fn count(
         &mut self,
         at: usize,
-        sockets: &[Socket],
+        sockets: &[TcpSocket],
         listens: &[(SocketAddr, usize)],
-        owners: &Owners,
+        owners: &SocketOwners,
         has_backlog: bool,
     ) {
         self.looks += 1;
         self.clients = 0;
         self.peers.values_mut().for_each(|peer| (peer.now, peer.time_wait) = (0, 0));
         for socket in sockets {
-            if socket.state == State::LISTEN {
+            if socket.state == TcpState::LISTEN {
                 if has_backlog && listens.contains(&(socket.local, at)) {
                     self.waiting(socket.local.to_string(), (socket.receive_queue, socket.send_queue));
                 }
                 continue;
             }
             if let Some(of) = listener(listens, socket.local) {
-                self.clients += u32::from(of == at && socket.state == State::ESTABLISHED);
+                self.clients += u32::from(of == at && socket.state == TcpState::ESTABLISHED);
                 continue;
             }
-            if owners.of(socket, listens) != Some(at) {
+            if owners.owner_of(socket, listens) != Some(at) {
                 continue;
             }
             let peer = self.peers.entry(socket.remote).or_default();
             match socket.state {
-                State::ESTABLISHED => peer.now += 1,
-                State::TIME_WAIT => peer.time_wait += 1,
+                TcpState::ESTABLISHED => peer.now += 1,
+                TcpState::TIME_WAIT => peer.time_wait += 1,
                 _ => {}
             }
         }
@@ -197,14 +198,14 @@ impl Subject {
         }
     }
 
-    fn count_local(&mut self, socket: &Local) {
+    fn count_local(&mut self, socket: &UnixSocket) {
         match (&socket.name, socket.state) {
-            (Some(name), State::LISTEN) => {
+            (Some(name), TcpState::LISTEN) => {
                 // Those are connections, too, and listed nowhere else.
                 self.clients += socket.queue.0;
                 self.waiting(format!("{LOCAL}{name}"), socket.queue);
             }
-            (_, State::ESTABLISHED) => self.clients += 1,
+            (_, TcpState::ESTABLISHED) => self.clients += 1,
             _ => {}
         }
     }
@@ -217,68 +218,72 @@ impl Subject {
         }
     }
 
-    fn peers(&self) -> Vec<Peer> {
-        let peer = |(address, seen): (&SocketAddr, &ConnectionCounts)| Peer {
+    fn peers(&self) -> Vec<PeerConnections> {
+        let peer = |(address, seen): (&SocketAddr, &ConnectionCounts)| PeerConnections {
             address: address.to_string(),
             established: f64::from(seen.sum) / f64::from(self.looks),
             least: if seen.looks == self.looks { seen.least } else { 0 },
             most: seen.most,
             time_wait: seen.time_wait,
         };
-        let mut peers: Vec<Peer> = self.peers.iter().map(peer).collect();
-        let rank = |peer: &Peer| peer.established + f64::from(peer.time_wait);
+        let mut peers: Vec<PeerConnections> = self.peers.iter().map(peer).collect();
+        let rank = |peer: &PeerConnections| peer.established + f64::from(peer.time_wait);
         peers.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| a.address.cmp(&b.address)));
         peers.truncate(PEERS);
         peers
     }
 
-    fn listeners(&self) -> Vec<Listener> {
+    fn listeners(&self) -> Vec<ListenSocket> {
         let all = self.listeners.iter();
-        let all = all.map(|(at, &(queued, backlog))| Listener { address: at.clone(), queued, backlog });
-        let mut all: Vec<Listener> = all.collect();
+        let all = all.map(|(at, &(queued, backlog))| ListenSocket { address: at.clone(), queued, backlog });
+        let mut all: Vec<ListenSocket> = all.collect();
         all.sort_by(|a, b| a.address.cmp(&b.address));
         all
     }
 }
 
 /// Local ports in use to where the load goes: of each pair of addresses the most, against the range that there is.
-fn ports(targets: &[SocketAddr], sockets: &[Socket]) -> Usage {
+fn ports(targets: &[SocketAddr], sockets: &[TcpSocket]) -> LimitUsage {
     let mut pairs: HashMap<(IpAddr, SocketAddr), u64> = HashMap::new();
-    for socket in sockets.iter().filter(|s| s.state != State::LISTEN && targets.contains(&s.remote)) {
+    for socket in sockets.iter().filter(|s| s.state != TcpState::LISTEN && targets.contains(&s.remote)) {
         *pairs.entry((socket.local.ip(), socket.remote)).or_default() += 1;
     }
-    Usage { used: pairs.into_values().max().unwrap_or(0), limit: sys::local_ports().unwrap_or(0) }
+    LimitUsage {
+        used: pairs.into_values().max().unwrap_or(0),
+        limit: sys::ephemeral_port_count().unwrap_or(0),
+    }
 }
 
-impl Source for Sockets {
+impl Source for SocketSource {
     fn every(&self) -> Duration {
         EVERY
     }
 
-    fn read(&mut self, scene: &Scene) {
+    fn read(&mut self, scene: &WatchScope) {
         if !scene.subjects.is_empty() {
-            self.look(scene, &[State::LISTEN, State::ESTABLISHED]);
+            self.look(scene, &[TcpState::LISTEN, TcpState::ESTABLISHED]);
         }
     }
 
-    fn cut(&mut self, scene: &Scene, window: &mut Window) {
-        self.look(scene, &[State::LISTEN, State::ESTABLISHED, State::TIME_WAIT]);
+    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
+        self.look(scene, &[TcpState::LISTEN, TcpState::ESTABLISHED, TcpState::TIME_WAIT]);
         for (subject, part) in self.subjects.iter_mut().zip(&mut window.subjects) {
             if subject.looks > 0 {
                 part.listeners = subject.listeners();
                 part.peers = subject.peers();
                 part.clients = subject.clients;
             }
-            *subject = Subject { place: subject.place.take(), ..Subject::default() };
+            *subject = SubjectSockets { place: subject.place.take(), ..SubjectSockets::default() };
         }
         if !self.targets.is_empty()
-            && let Some(sockets) = self.said.take("ports in use", "the list of sockets", tcp(&CONNECTED))
+            && let Some(sockets) =
+                self.said.ok_or_note("ports in use", "the list of sockets", list_tcp(&CONNECTED))
         {
             window.own.ports = ports(&self.targets, &sockets);
         }
     }
 
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         self.said.list()
     }
 }

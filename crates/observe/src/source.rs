@@ -1,5 +1,5 @@
-use crate::scene::Scene;
-use record::watch::{Look, Missing, Watched, Window};
+use crate::watch_scope::WatchScope;
+use record::watch::{CloserLook, MissingMeasure, WatchCoverage, Window};
 use std::time::Duration;
 
 /// Something that is read again and again, and gives its part of each window.
@@ -13,12 +13,12 @@ pub(crate) trait Source: Send {
     ///
     /// It must not wait for anything but the kernel: what may wait for others has a thread of its own and
     /// leaves here what it last heard.
-    fn read(&mut self, _scene: &Scene) {}
+    fn read(&mut self, _scene: &WatchScope) {}
 
     /// Puts what was read since the last cut into the window, whose [`Window::subjects`] are there
     /// already, one for each of [`Scene::subjects`] and in their order; and begins anew. Counters that
     /// have to be exact are read once more.
-    fn cut(&mut self, scene: &Scene, window: &mut Window);
+    fn cut(&mut self, scene: &WatchScope, window: &mut Window);
 
     /// A trial begins: a cut into no window, and this, come before its first window.
     fn begin(&mut self) {}
@@ -28,18 +28,18 @@ pub(crate) trait Source: Send {
 
     /// Somebody wants a closer look, while the target is as it is now: take it on a thread of its own, and
     /// leave it in [`Source::looks`].
-    fn look(&mut self, _scene: &Scene) {}
+    fn look(&mut self, _scene: &WatchScope) {}
 
     /// Closer looks taken since it was last asked; they belong to the trial that goes on, or went on last.
-    fn looks(&mut self) -> Vec<Look> {
+    fn looks(&mut self) -> Vec<CloserLook> {
         Vec::new()
     }
 
     /// What it found that it cannot see, so far; each is said once, however often it is found.
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         Vec::new()
     }
 
     /// Puts what it knows of the watch as a whole into what is said of it; asked every second.
-    fn describe(&self, _watched: &mut Watched) {}
+    fn describe(&self, _watched: &mut WatchCoverage) {}
 }

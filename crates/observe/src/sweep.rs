@@ -1,53 +1,53 @@
 //! The sweep: looks at the threads of all who are watched, many times a second, from a thread of its own that runs
 //! before others where that is allowed.
 
-mod account;
-pub(crate) mod call;
-mod classify;
-mod crowd;
-mod ends;
-mod files;
-mod look;
-mod stolen;
+mod group_tally;
+mod inspector;
+mod proc_files;
+mod scanner;
+mod socket_table;
+mod steal_time;
 mod sweeper;
+pub(crate) mod syscall;
 #[cfg(test)]
 mod tests;
-mod waits;
+mod thread_table;
+mod wait_table;
 
-use crate::real_time::Priority;
-use crate::scene::Scene;
+use crate::priority::Priority;
 use crate::source::Source;
-use record::watch::{Group, Missing, Sweep, Watched, Window};
+use crate::watch_scope::WatchScope;
+use record::watch::{MissingMeasure, ThreadGroup, ThreadSampling, WatchCoverage, Window};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use sweeper::{Command, Crew, Sweeper};
+use sweeper::{Command, SweepTargets, Sweeper};
 
 /// How long a cut waits for the thread that sweeps: it answers within a sweep, unless it starves.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The threads of all subjects.
-pub(crate) struct Sweeps {
+pub(crate) struct SweepSource {
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
     /// Whom it was last told to watch.
-    crew: Crew,
+    crew: SweepTargets,
     /// Sweeps a second, as `f64` bits: it changes with the number of threads.
     rate: Arc<AtomicU64>,
     priority: Priority,
-    missing: Vec<Missing>,
+    missing: Vec<MissingMeasure>,
 }
 
-impl Sweeps {
+impl SweepSource {
     /// Fails if there can be no thread.
-    pub fn start(scene: &Scene) -> io::Result<Self> {
+    pub fn start(scene: &WatchScope) -> io::Result<Self> {
         let (commands, inbox) = channel();
         let (say, said) = channel();
         let rate = Arc::new(AtomicU64::new(0));
-        let crew = Crew::of(scene);
+        let crew = SweepTargets::of(scene);
         let (told, shown) = (crew.clone(), Arc::clone(&rate));
         let thread = std::thread::Builder::new().name("watch-sweep".to_owned()).spawn(move || {
             if let Some(sweeper) = Sweeper::start(told, shown, &say) {
@@ -66,28 +66,28 @@ impl Sweeps {
         }
     }
 
-    fn ask(&self) -> Option<Vec<(Sweep, Vec<Group>)>> {
+    fn request_cut(&self) -> Option<Vec<(ThreadSampling, Vec<ThreadGroup>)>> {
         let (reply, answer): (_, Receiver<_>) = channel();
         self.tell(Command::Cut(reply));
         answer.recv_timeout(PATIENCE).ok()
     }
 }
 
-impl Source for Sweeps {
+impl Source for SweepSource {
     fn every(&self) -> Duration {
         Duration::from_millis(500)
     }
 
-    fn read(&mut self, scene: &Scene) {
-        let crew = Crew::of(scene);
+    fn read(&mut self, scene: &WatchScope) {
+        let crew = SweepTargets::of(scene);
         if crew != self.crew {
             self.crew = crew.clone();
             self.tell(Command::Watch(crew));
         }
     }
 
-    fn cut(&mut self, scene: &Scene, window: &mut Window) {
-        let parts = self.ask().unwrap_or_default();
+    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
+        let parts = self.request_cut().unwrap_or_default();
         for ((part, (sweep, groups)), cast) in window.subjects.iter_mut().zip(parts).zip(&scene.subjects) {
             if sweep.threads > 0.0 || !cast.pids.is_empty() {
                 (part.sweep, part.groups) = (Some(sweep), groups);
@@ -103,17 +103,17 @@ impl Source for Sweeps {
         self.tell(Command::Loaded(false));
     }
 
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         self.missing.clone()
     }
 
-    fn describe(&self, watched: &mut Watched) {
+    fn describe(&self, watched: &mut WatchCoverage) {
         watched.sweeps_per_second = f64::from_bits(self.rate.load(Ordering::Relaxed));
         watched.real_time = self.priority.is_raised();
     }
 }
 
-impl Drop for Sweeps {
+impl Drop for SweepSource {
     fn drop(&mut self) {
         self.commands = None;
         if let Some(thread) = self.thread.take() {
@@ -124,7 +124,7 @@ impl Drop for Sweeps {
 }
 
 /// Whether this kernel says what a sleeping thread of torment itself waits for.
-fn self_test() -> Option<Missing> {
+fn self_test() -> Option<MissingMeasure> {
     let (wake, asleep) = channel::<()>();
     let (tell, told) = channel();
     let sleeper = std::thread::Builder::new().name("watch-test".to_owned()).spawn(move || {
@@ -145,7 +145,7 @@ fn self_test() -> Option<Missing> {
     drop(wake);
     let _ = sleeper.ok()?.join();
     (!is_shown).then(|| {
-        Missing::new(
+        MissingMeasure::new(
             "functions of the kernel",
             "this kernel does not say in which function a thread sleeps (wchan)",
         )

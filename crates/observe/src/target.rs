@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 /// Where the target listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Where {
+pub enum TargetLocation {
     /// At these addresses, which a name stood for.
     Tcp(Vec<SocketAddr>),
     /// At this local socket.
@@ -18,7 +18,7 @@ pub enum Where {
     Elsewhere,
 }
 
-impl Where {
+impl TargetLocation {
     /// On this machine, of a target that others reach at these addresses: there, if they are its own, or else wherever somebody listens at
     /// this port, for whoever answers for it may hand connections on.
     pub fn behind(addresses: &[SocketAddr], listening: Vec<SocketAddr>) -> Self {
@@ -70,8 +70,8 @@ mod tests {
             // Reserved for documentation: a balancer's.
             ("192.0.2.1:80", "127.0.0.1:80", "127.0.0.1:80"),
         ] {
-            let found = Where::behind(&[at(reached)], vec![at(listening)]);
-            assert_eq!(found, Where::Tcp(vec![at(expected)]), "{reached} {listening}");
+            let found = TargetLocation::behind(&[at(reached)], vec![at(listening)]);
+            assert_eq!(found, TargetLocation::Tcp(vec![at(expected)]), "{reached} {listening}");
         }
     }
 

@@ -7,7 +7,7 @@ const LONGEST: usize = 60;
 
 /// The title in a /proc/PID/cmdline. Of a command line that is one only the program is taken: arguments are
 /// the same for all processes of a kind, and may hold secrets.
-pub(crate) fn kind(cmdline: &[u8]) -> Option<String> {
+pub(crate) fn parse_title(cmdline: &[u8]) -> Option<String> {
     let first = cmdline.split(|byte| *byte == 0).next()?;
     let first = String::from_utf8_lossy(first);
     let first = first.trim();
@@ -70,10 +70,10 @@ mod tests {
             ("php-fpm: pool www2", "php-fpm: pool wwwN"),
             ("/usr/bin/python3\0app.py\0--password=x\0", "pythonN"),
         ] {
-            assert_eq!(kind(cmdline.as_bytes()).as_deref(), Some(expected), "{cmdline:?}");
+            assert_eq!(parse_title(cmdline.as_bytes()).as_deref(), Some(expected), "{cmdline:?}");
         }
-        assert_eq!(kind(b""), None);
-        assert_eq!(kind(b"\0\0"), None);
-        assert_eq!(kind(&[0xff; 500]).map(|title| title.chars().count()), Some(LONGEST));
+        assert_eq!(parse_title(b""), None);
+        assert_eq!(parse_title(b"\0\0"), None);
+        assert_eq!(parse_title(&[0xff; 500]).map(|title| title.chars().count()), Some(LONGEST));
     }
 }

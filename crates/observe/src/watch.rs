@@ -1,10 +1,10 @@
 //! The watch: one thread that reads its sources when they want to be read, and cuts windows.
 
 use crate::finder::Finder;
-use crate::real_time;
-use crate::scene::Scene;
+use crate::priority;
 use crate::source::Source;
-use record::watch::{Look, Missing, Sighting, SubjectWindow, Watched, Window};
+use crate::watch_scope::WatchScope;
+use record::watch::{CloserLook, MissingMeasure, TreeWindow, WatchCoverage, WatchEvent, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -43,9 +43,9 @@ pub(crate) struct Collector {
     /// When it looks again who is watched.
     look: Instant,
     /// What was last said of what is watched.
-    watched: Watched,
+    watched: WatchCoverage,
     sources: Vec<(Box<dyn Source>, Instant)>,
-    seen: SyncSender<Sighting>,
+    seen: SyncSender<WatchEvent>,
     /// Something found no room there.
     unheard: bool,
     /// The trial that goes on, when it began, and where its current window did.
@@ -55,10 +55,10 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, seen: SyncSender<Sighting>) -> Self {
+    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, seen: SyncSender<WatchEvent>) -> Self {
         let now = Instant::now();
         let sources = sources.into_iter().map(|source| (source, now)).collect();
-        let watched = Watched::default();
+        let watched = WatchCoverage::default();
         let mut desk = Self {
             finder,
             look: now + LOOK,
@@ -69,7 +69,7 @@ impl Collector {
             trial: None,
             looked_in: 0,
         };
-        desk.say_watched();
+        desk.send_watched();
         desk
     }
 
@@ -78,7 +78,7 @@ impl Collector {
             let now = Instant::now();
             if self.look <= now {
                 self.finder.look();
-                self.say_watched();
+                self.send_watched();
                 self.look = now + LOOK;
             }
             for (source, due) in &mut self.sources {
@@ -92,9 +92,10 @@ impl Collector {
             {
                 self.cut(now);
             }
-            let looks: Vec<Look> = self.sources.iter_mut().flat_map(|(source, _)| source.looks()).collect();
+            let looks: Vec<CloserLook> =
+                self.sources.iter_mut().flat_map(|(source, _)| source.looks()).collect();
             for look in looks {
-                self.say(Sighting::Look(self.looked_in, look));
+                self.send_sighting(WatchEvent::Look(self.looked_in, look));
             }
             let next = self.sources.iter().map(|(_, due)| *due);
             let next = next.chain(self.trial.map(|(_, _, from)| from + WINDOW)).fold(self.look, Instant::min);
@@ -138,11 +139,11 @@ impl Collector {
         };
         self.fill(&mut window);
         self.trial = Some((trial, began, now));
-        self.say(Sighting::Window(trial, Box::new(window)));
+        self.send_sighting(WatchEvent::Window(trial, Box::new(window)));
     }
 
     /// Whether it will be heard. Whoever listened may have gone; then the thread ends at its next command.
-    fn say(&mut self, seen: Sighting) -> bool {
+    fn send_sighting(&mut self, seen: WatchEvent) -> bool {
         let full = matches!(self.seen.try_send(seen), Err(TrySendError::Full(_)));
         self.unheard |= full;
         !full
@@ -150,7 +151,7 @@ impl Collector {
 
     fn fill(&mut self, window: &mut Window) {
         let scene = self.finder.scene();
-        window.subjects = vec![SubjectWindow::default(); scene.subjects.len()];
+        window.subjects = vec![TreeWindow::default(); scene.subjects.len()];
         for (source, _) in &mut self.sources {
             source.cut(scene, window);
         }
@@ -158,13 +159,13 @@ impl Collector {
     }
 
     /// Says what is watched, if that is not what was last said.
-    fn say_watched(&mut self) {
-        let Scene { subjects, missing, level } = self.finder.scene();
-        let mut watched = Watched {
+    fn send_watched(&mut self) {
+        let WatchScope { subjects, missing, level } = self.finder.scene();
+        let mut watched = WatchCoverage {
             level: *level,
             subjects: subjects.iter().map(|cast| cast.about.clone()).collect(),
             missing: missing.clone(),
-            ..Watched::default()
+            ..WatchCoverage::default()
         };
         for (source, _) in &self.sources {
             source.describe(&mut watched);
@@ -172,7 +173,7 @@ impl Collector {
         }
         if self.unheard {
             let text = "some seconds: the thread that stores them was held up for minutes";
-            watched.missing.push(Missing::new("what was seen", text));
+            watched.missing.push(MissingMeasure::new("what was seen", text));
         }
         let mut said = Vec::new();
         watched.missing.retain(|missing| {
@@ -180,26 +181,26 @@ impl Collector {
             said.push(missing.clone());
             is_new
         });
-        if watched != self.watched && self.say(Sighting::Watched(Box::new(watched.clone()))) {
+        if watched != self.watched && self.send_sighting(WatchEvent::Watched(Box::new(watched.clone()))) {
             self.watched = watched;
         }
     }
 }
 
 /// The running watch; it ends when dropped.
-pub struct Watch {
+pub struct TargetWatch {
     commands: Option<Sender<Command>>,
-    seen: Receiver<Sighting>,
+    seen: Receiver<WatchEvent>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watch {
-    pub(crate) fn start(make: impl FnOnce(SyncSender<Sighting>) -> Collector) -> std::io::Result<Self> {
+impl TargetWatch {
+    pub(crate) fn start(make: impl FnOnce(SyncSender<WatchEvent>) -> Collector) -> std::io::Result<Self> {
         let (send, seen) = sync_channel(SEEN);
         let (commands, inbox) = channel();
         let desk = make(send);
         let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
-            real_time::more_weight();
+            priority::raise_weight();
             desk.work(&inbox);
         })?;
         Ok(Self { commands: Some(commands), seen, thread: Some(thread) })
@@ -242,12 +243,12 @@ impl Watch {
     }
 
     /// What it has to say since it was last asked. Never waits.
-    pub fn seen(&self) -> impl Iterator<Item = Sighting> + '_ {
+    pub fn drain(&self) -> impl Iterator<Item = WatchEvent> + '_ {
         self.seen.try_iter()
     }
 
     /// Ends it, and gives what it still had to say: the last window may have been cut only now.
-    pub fn finish(mut self) -> Vec<Sighting> {
+    pub fn finish(mut self) -> Vec<WatchEvent> {
         self.stop();
         self.seen.try_iter().collect()
     }
@@ -261,7 +262,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for TargetWatch {
     fn drop(&mut self) {
         self.stop();
     }

@@ -22,7 +22,7 @@ impl Address {
 
     /// The same, at a port that is free.
     #[must_use]
-    pub fn anywhere(self) -> Self {
+    pub fn with_free_port(self) -> Self {
         Self(SocketAddr::new(self.0.ip(), 0))
     }
 }
@@ -81,7 +81,7 @@ impl Token {
     }
 
     /// Whether this is the word. How long it takes says nothing about how much of it is right.
-    pub(crate) fn is(&self, given: &str) -> bool {
+    pub(crate) fn matches(&self, given: &str) -> bool {
         constant_time::verify_slices_are_equal(self.0.as_bytes(), given.as_bytes()).is_ok()
     }
 
@@ -154,9 +154,9 @@ mod tests {
         let (one, other) = (Token::random(), Token::random());
         assert_eq!((one.text().len(), one == other), (32, false));
         assert!(one.text().parse::<Token>().is_ok_and(|again| again == one));
-        assert!(one.is(one.text()));
+        assert!(one.matches(one.text()));
         for wrong in ["", "x", other.text(), &one.text()[1..], &format!("{}0", one.text())] {
-            assert!(!one.is(wrong), "{wrong}");
+            assert!(!one.matches(wrong), "{wrong}");
         }
         for text in ["", "short", "with space", "wort-mit-ä", "a&b=cdefgh"] {
             assert!(text.parse::<Token>().is_err(), "{text}");

@@ -3,56 +3,61 @@
 mod curves;
 mod differences;
 
-use crate::refusal::Refusal;
+use crate::http_error::HttpError;
 use crate::run_cache::{RunCache, lock};
 use record::RunId;
-use store::{RunSummary, State, Store};
+use store::{RunState, RunSummary, Store};
 use units::Share;
-use view::document::{Document, Doubt, Front, Head, Piece, SCHEMA, Section, Table, Timeline};
-use view::{MOST_COMPARED, NOISE, RunComparison, RunView, Spread, Tone, compare_runs, differing_ends};
+use view::document::{
+    Document, PageCaveat, PageFront, PageHeader, SCHEMA, Section, TextSpan, TextTable, Timeline,
+};
+use view::{
+    LoadSamples, MOST_COMPARED, NOISE, RunComparison, RunView, Tone, compare_runs, strip_common_prefix,
+};
 
 /// One of them.
-struct Run {
+struct ComparedDocument {
     line: RunSummary,
     document: Document,
 }
 
 /// The runs named, with commas between; each against the first.
-pub(crate) fn compare(desk: &RunCache, asked: &str) -> Result<Document, Refusal> {
+pub(crate) fn compare(desk: &RunCache, asked: &str) -> Result<Document, HttpError> {
     let names: Vec<&str> = asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if !(2..=MOST_COMPARED).contains(&names.len()) {
-        return Err(Refusal::asked(format!(
+        return Err(HttpError::bad_request(format!(
             "runs: expected 2 to {MOST_COMPARED} names of runs, such as ?runs=last~1,last; found {}",
             names.len()
         )));
     }
     let store = desk.store()?;
-    let (mut runs, mut measured): (Vec<Run>, Vec<(RunView, Spread)>) = (Vec::new(), Vec::new());
+    let (mut runs, mut measured): (Vec<ComparedDocument>, Vec<(RunView, LoadSamples)>) =
+        (Vec::new(), Vec::new());
     for name in names {
         let run = desk.run(name)?;
         let mut run = lock(&run);
         run.catch_up(false)?;
         let line = run.summary()?;
         if runs.iter().any(|other| other.line.id == line.id) {
-            return Err(Refusal::asked(format!(
+            return Err(HttpError::bad_request(format!(
                 "'{name}' is run {}, which is already in the list: name another",
                 line.id
             )));
         }
         let view = run.pages.run.clone();
-        measured.push((view, Spread::default()));
-        runs.push(Run { line, document: run.document() });
+        measured.push((view, LoadSamples::default()));
+        runs.push(ComparedDocument { line, document: run.document() });
     }
     for (run, (view, spread)) in runs.iter().zip(&mut measured) {
         *spread = seconds(&store, &run.line.id, view)?;
     }
-    let of: Vec<(&RunView, &Spread)> = measured.iter().map(|(view, spread)| (view, spread)).collect();
-    Ok(beside(&runs, compare_runs(&of, NOISE)))
+    let of: Vec<(&RunView, &LoadSamples)> = measured.iter().map(|(view, spread)| (view, spread)).collect();
+    Ok(side_by_side(&runs, compare_runs(&of, NOISE)))
 }
 
 /// How a run's seconds differ: what an interval comes from.
-fn seconds(store: &Store, id: &RunId, view: &RunView) -> Result<Spread, Refusal> {
-    let mut spread = Spread::new(view);
+fn seconds(store: &Store, id: &RunId, view: &RunView) -> Result<LoadSamples, HttpError> {
+    let mut spread = LoadSamples::new(view);
     for event in store.events(id)? {
         spread.fold(view, &event?);
     }
@@ -60,8 +65,8 @@ fn seconds(store: &Store, id: &RunId, view: &RunView) -> Result<Spread, Refusal>
 }
 
 /// All of them on one page. Where they cannot be compared in figures that is a doubt: they stand side by side all the same.
-fn beside(runs: &[Run], compared: Result<RunComparison, String>) -> Document {
-    let mut front = Front { head: head(runs), ..Front::default() };
+fn side_by_side(runs: &[ComparedDocument], compared: Result<RunComparison, String>) -> Document {
+    let mut front = PageFront { head: head(runs), ..PageFront::default() };
     let mut section = Section {
         id: "compared".to_owned(),
         title: "Side by side".to_owned(),
@@ -75,12 +80,12 @@ fn beside(runs: &[Run], compared: Result<RunComparison, String>) -> Document {
             front.verdict = differences::verdict(&compared);
             front.head.name = compared.titles().collect::<Vec<_>>().join(" · ");
             front.doubts = differences::doubts(&compared);
-            front.pictures = compared.pictures();
+            front.pictures = compared.charts();
             section.tables.push(differences::table(&compared));
             code = compared.code_sections();
         }
         Err(why) => {
-            front.doubts.push(Doubt { text: format!("no figures are compared: {why}"), section: None })
+            front.doubts.push(PageCaveat { text: format!("no figures are compared: {why}"), section: None })
         }
     }
     front.sections.push(section);
@@ -88,19 +93,19 @@ fn beside(runs: &[Run], compared: Result<RunComparison, String>) -> Document {
     Document { schema: SCHEMA, front, timeline: Timeline::default() }
 }
 
-fn head(runs: &[Run]) -> Head {
-    let goes_on = runs.iter().any(|run| run.line.state == State::Running);
+fn head(runs: &[ComparedDocument]) -> PageHeader {
+    let goes_on = runs.iter().any(|run| run.line.state == RunState::Running);
     let mut targets: Vec<String> = Vec::new();
     for run in runs {
         let target = match targets.first() {
-            Some(first) if *first != run.line.target => differing_ends(first, &run.line.target).1,
+            Some(first) if *first != run.line.target => strip_common_prefix(first, &run.line.target).1,
             _ => run.line.target.clone(),
         };
         if !targets.contains(&target) {
             targets.push(target);
         }
     }
-    Head {
+    PageHeader {
         id: runs.iter().map(|run| run.line.id.0.as_str()).collect::<Vec<_>>().join(","),
         command: "compare".to_owned(),
         target: targets.join(" · "),
@@ -109,34 +114,34 @@ fn head(runs: &[Run]) -> Head {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms: runs.iter().map(|run| run.line.started_unix_ms).min().unwrap_or_default(),
         ended_unix_ms: runs.iter().filter_map(|run| run.line.ended_unix_ms).max().filter(|_| !goes_on),
-        state: if goes_on { view::document::State::Running } else { view::document::State::Ended },
-        ..Head::default()
+        state: if goes_on { view::document::PageState::Running } else { view::document::PageState::Ended },
+        ..PageHeader::default()
     }
 }
 
 /// What is the same of all of them, nothing if they differ.
-fn common(runs: &[Run], of: fn(&Head) -> &String) -> String {
+fn common(runs: &[ComparedDocument], of: fn(&PageHeader) -> &String) -> String {
     let mut all = runs.iter().map(|run| of(&run.document.front.head));
     let first = all.next().cloned().unwrap_or_default();
     if all.all(|other| *other == first) { first } else { String::new() }
 }
 
 /// What each came to by itself.
-fn verdicts(runs: &[Run]) -> Table {
+fn verdicts(runs: &[ComparedDocument]) -> TextTable {
     let head = ["run", "name", "target", "goal", "verdict", "lost"];
-    let row = |run: &Run| {
+    let row = |run: &ComparedDocument| {
         let line = &run.line;
-        let (verdict, tone) = view::outcome(line);
+        let (verdict, tone) = view::result_words(line);
         vec![
-            Piece { text: line.id.0.clone(), tone: Tone::Strong },
+            TextSpan { text: line.id.0.clone(), tone: Tone::Strong },
             plain(line.label.name.clone().unwrap_or_default()),
             plain(line.target.clone()),
             plain(line.goal.clone()),
-            Piece { text: verdict, tone },
+            TextSpan { text: verdict, tone },
             plain(line.loss.map_or_else(String::new, |lost| Share(lost).to_string())),
         ]
     };
-    Table {
+    TextTable {
         title: String::new(),
         head: head.map(str::to_owned).to_vec(),
         rows: runs.iter().map(row).collect(),
@@ -145,8 +150,8 @@ fn verdicts(runs: &[Run]) -> Table {
     }
 }
 
-fn plain(text: String) -> Piece {
-    Piece { text, tone: Tone::Plain }
+fn plain(text: String) -> TextSpan {
+    TextSpan { text, tone: Tone::Plain }
 }
 
 #[cfg(test)]
@@ -156,7 +161,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_a_table_that_leads_to_the_runs() {
-        let run = |id: &str, target: &str| Run {
+        let run = |id: &str, target: &str| ComparedDocument {
             line: RunSummary {
                 id: RunId(id.to_owned()),
                 target: target.to_owned(),
@@ -164,14 +169,14 @@ mod tests {
                 lower: Some(1983.4),
                 upper: Some(2025.0),
                 loss: Some(0.25),
-                state: State::Ended,
+                state: RunState::Ended,
                 search_ended: Some("converged".to_owned()),
                 ..line()
             },
-            document: Document { schema: SCHEMA, front: Front::default(), timeline: Timeline::default() },
+            document: Document { schema: SCHEMA, front: PageFront::default(), timeline: Timeline::default() },
         };
         let runs = [run("a", "http://a/"), run("b", "http://b/"), run("c", "http://a/")];
-        let front = beside(&runs, Err("they are apples and pears".to_owned())).front;
+        let front = side_by_side(&runs, Err("they are apples and pears".to_owned())).front;
         assert_eq!(
             (front.head.command.as_str(), front.head.target.as_str()),
             ("compare", "http://a/ · http://b/")

@@ -1,9 +1,9 @@
 //! The runs that are kept, a line each.
 
-use crate::refusal::Refusal;
+use crate::http_error::HttpError;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use store::{Filter, RunSummary, State, Store};
+use store::{Filter, RunState, RunSummary, Store};
 use units::Moment;
 
 /// Lines if nothing is said: more than anybody reads, and read in a moment.
@@ -11,21 +11,22 @@ const LINES: u32 = 1_000;
 
 /// The runs that were asked for, the newest first: `target` and `machine` (a part of it), `command`, `name`, `tag`,
 /// `verdict`, `since`, `until`, `limit`.
-pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<Value, Refusal> {
+pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<Value, HttpError> {
     let word = |name: &str| asked.get(name).filter(|text| !text.is_empty()).cloned();
     let limit = match word("limit") {
         None => LINES,
         Some(text) => text.parse().map_err(|_| {
-            Refusal::asked(format!("limit: '{text}' is not a number of runs, a whole number from 0"))
+            HttpError::bad_request(format!("limit: '{text}' is not a number of runs, a whole number from 0"))
         })?,
     };
     let moment = |name: &str| {
         let read = |text: String| {
-            Moment::parse(&text, sys::now()).map_err(|why| Refusal::asked(format!("{name}: {why}")))
+            Moment::parse(&text, sys::now()).map_err(|why| HttpError::bad_request(format!("{name}: {why}")))
         };
         word(name).map(read).transpose().map(|moment| moment.map(Moment::unix_ms))
     };
-    let verdict = |text: String| text.parse().map_err(|why| Refusal::asked(format!("verdict: {why}")));
+    let verdict =
+        |text: String| text.parse().map_err(|why| HttpError::bad_request(format!("verdict: {why}")));
     let filter = Filter {
         command: word("command"),
         target: word("target"),
@@ -47,7 +48,7 @@ pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<
 }
 
 fn line(run: &RunSummary) -> Value {
-    let (verdict, tone) = view::outcome(run);
+    let (verdict, tone) = view::result_words(run);
     json!({
         "id": run.id,
         "name": run.label.name,
@@ -80,7 +81,7 @@ fn limit(run: &RunSummary) -> Value {
 
 /// The run before, and how this one differs from it; null if there is none.
 fn before(run: &RunSummary) -> Value {
-    let Some((before, (text, tone))) = run.before.as_ref().zip(view::against(run)) else {
+    let Some((before, (text, tone))) = run.before.as_ref().zip(view::limit_change(run)) else {
         return Value::Null;
     };
     json!({ "id": before.id, "text": text, "tone": tone })
@@ -94,11 +95,11 @@ fn machine(run: &RunSummary) -> String {
 }
 
 /// As [`view::document::State`] is written.
-pub(crate) fn state(state: State) -> view::document::State {
+pub(crate) fn state(state: RunState) -> view::document::PageState {
     match state {
-        State::Ended => view::document::State::Ended,
-        State::Running => view::document::State::Running,
-        State::CutShort => view::document::State::CutShort,
+        RunState::Ended => view::document::PageState::Ended,
+        RunState::Running => view::document::PageState::Running,
+        RunState::CutShort => view::document::PageState::CutShort,
     }
 }
 
@@ -106,7 +107,7 @@ pub(crate) fn state(state: State) -> view::document::State {
 pub(crate) mod tests {
     use super::*;
     use record::Event;
-    use store::{Before, StoodStill};
+    use store::{FreezeSummary, PreviousLimit};
     use units::Nanos;
 
     fn begun(id: &str, command: &str, target: &str) -> Event {
@@ -138,7 +139,7 @@ pub(crate) mod tests {
             let asked = asked.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             let found = history(&store, &asked)?;
             let runs = found["runs"].as_array().expect("a list");
-            Ok::<_, Refusal>(
+            Ok::<_, HttpError>(
                 runs.iter().map(|run| run["id"].as_str().expect("a text").to_owned()).collect::<Vec<_>>(),
             )
         };
@@ -189,8 +190,12 @@ pub(crate) mod tests {
 
     #[test]
     fn a_limit_is_told_with_its_interval_and_against_the_run_before() {
-        let before =
-            Before { id: record::RunId("z".to_owned()), held: Some(2212.0), lower: 2150.0, upper: 2250.0 };
+        let before = PreviousLimit {
+            id: record::RunId("z".to_owned()),
+            held: Some(2212.0),
+            lower: 2150.0,
+            upper: 2250.0,
+        };
         let run = RunSummary {
             held: Some(1991.0),
             lower: Some(1980.0),
@@ -205,7 +210,7 @@ pub(crate) mod tests {
             json!({ "held": 1991.0, "lower": 1980.0, "upper": 2010.0, "unit": "requests/s" })
         );
         let ended = Some("generator_limit".to_owned());
-        let ours = RunSummary { state: State::Ended, search_ended: ended, ..run.clone() };
+        let ours = RunSummary { state: RunState::Ended, search_ended: ended, ..run.clone() };
         assert_eq!(super::line(&ours)["limit"]["upper"], Value::Null, "that is no limit of the target's");
         assert_eq!(
             super::line(&ours)["verdict"],
@@ -218,7 +223,7 @@ pub(crate) mod tests {
             "at least 1,991 requests/s: torment was the limit, and the target's is not known"
         );
         // Whether it was the freezes that made torment late is known to the page of the run alone.
-        let stood_still = Some(StoodStill { times: 2, longest: Nanos::from_millis(900) });
+        let stood_still = Some(FreezeSummary { times: 2, longest: Nanos::from_millis(900) });
         let froze = RunSummary { stood_still, ..open };
         assert_eq!(
             said(&froze),

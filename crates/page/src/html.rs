@@ -1,8 +1,8 @@
 //! The page itself, and a document put into it.
 
 use serde::Serialize;
-use view::document::{Document, Front};
-use view::{Text, xml};
+use view::document::{Document, PageFront};
+use view::{Text, escape_xml};
 
 /// What `make page` has built, or `fallback.html`.
 pub(crate) const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
@@ -25,13 +25,13 @@ pub fn is_built() -> bool {
 /// Its size follows the rows of the document's timeline: [`crate::ROWS`] are meant.
 pub fn freeze(document: &Document) -> Option<String> {
     let picture = json(&view::svg(document));
-    frozen(PAGE, &about(&document.front), &json(document), &picture)
+    insert_document(PAGE, &about(&document.front), &json(document), &picture)
 }
 
 /// Which run it is, and what it came to.
-fn about(front: &Front) -> String {
-    let verdict = front.verdict.first().map_or("nothing is known yet".to_owned(), Text::words);
-    let (run, verdict) = (xml(&front.head.title()), xml(&verdict));
+fn about(front: &PageFront) -> String {
+    let verdict = front.verdict.first().map_or("nothing is known yet".to_owned(), Text::to_plain);
+    let (run, verdict) = (escape_xml(&front.head.title()), escape_xml(&verdict));
     format!(
         "<meta property=\"og:title\" content=\"{run}\" />\n\
          <meta property=\"og:description\" content=\"{verdict}\" />\n\
@@ -45,28 +45,28 @@ pub(crate) fn json(value: &impl Serialize) -> String {
 }
 
 /// JSON of the document and of the picture where their places are, and what it is about before the title.
-fn frozen(page: &str, about: &str, json: &str, picture: &str) -> Option<String> {
-    let (before, after) = around(page, PLACE)?;
+fn insert_document(page: &str, about: &str, json: &str, picture: &str) -> Option<String> {
+    let (before, after) = split_at_place(page, PLACE)?;
     let (head, before) = before.split_at(before.find(TITLE)?);
-    let (between, after) = around(after, PICTURE)?;
+    let (between, after) = split_at_place(after, PICTURE)?;
     let mut whole = String::with_capacity(page.len() + about.len() + json.len() + picture.len());
     [head, about, before].into_iter().for_each(|part| whole.push_str(part));
-    harmless(json, &mut whole);
+    escape_script(json, &mut whole);
     whole.push_str(between);
-    harmless(picture, &mut whole);
+    escape_script(picture, &mut whole);
     whole.push_str(after);
     Some(whole)
 }
 
 /// What stands before the `null` of a place, and what behind it.
-fn around<'p>(page: &'p str, place: &str) -> Option<(&'p str, &'p str)> {
+fn split_at_place<'p>(page: &'p str, place: &str) -> Option<(&'p str, &'p str)> {
     let (before, rest) = page.split_at(page.find(place)? + place.find("null").expect("it stands there"));
     Some((before, rest.strip_prefix("null").expect("it was found there")))
 }
 
 /// JSON as it may stand inside a script element: no text in it can end the element or begin a comment, and no line ends
 /// that a script does not know. All three stand only in strings, where an escape means the same.
-fn harmless(json: &str, to: &mut String) {
+fn escape_script(json: &str, to: &mut String) {
     for c in json.chars() {
         match c {
             '<' => to.push_str("\\u003c"),
@@ -81,17 +81,17 @@ fn harmless(json: &str, to: &mut String) {
 mod tests {
     use super::*;
     use serde_json::Value;
-    use view::document::{Head, Timeline};
+    use view::document::{PageHeader, Timeline};
 
     const SMALL: &str = "<html><title>t</title>\
         <script type=\"application/json\" id=\"document\">null</script>\
         <script type=\"application/json\" id=\"picture\">null</script><p>null</p></html>";
 
     fn with(target: &str) -> Document {
-        let head = Head { target: target.to_owned(), ..Head::default() };
+        let head = PageHeader { target: target.to_owned(), ..PageHeader::default() };
         Document {
             schema: view::document::SCHEMA,
-            front: Front { head, ..Front::default() },
+            front: PageFront { head, ..PageFront::default() },
             timeline: Timeline { at: vec![0.5, 1.5], columns: Vec::new() },
         }
     }
@@ -115,7 +115,8 @@ mod tests {
             "null</script>",
         ] {
             let document = with(target);
-            let page = frozen(SMALL, "", &json(&document), &json(&Some(target))).expect("there is a place");
+            let page =
+                insert_document(SMALL, "", &json(&document), &json(&Some(target))).expect("there is a place");
             assert_eq!(page.matches("<script").count(), 2, "{page}");
             assert!(!page.contains(['\u{2028}', '\u{2029}']), "{page}");
             let json: Value = serde_json::from_str(inside(&page, "document")).expect("JSON");
@@ -131,8 +132,8 @@ mod tests {
     fn a_link_to_it_is_shown_with_its_verdict() {
         let mut document = with("http://h/?a=<b>&c=\"");
         document.front.verdict =
-            vec![Text::plain("holds 9/s").then("   (between 8 & 10)"), Text::plain("then")];
-        let page = frozen(SMALL, &about(&document.front), "{}", "null").expect("there is a place");
+            vec![Text::plain("holds 9/s").with_plain("   (between 8 & 10)"), Text::plain("then")];
+        let page = insert_document(SMALL, &about(&document.front), "{}", "null").expect("there is a place");
         for said in [
             "<html><meta property=\"og:title\" content=\"torment http://h/?a=&lt;b&gt;&amp;c=&quot;\" />\n",
             "<meta property=\"og:description\" content=\"holds 9/s (between 8 &amp; 10)\" />\n",
@@ -140,14 +141,14 @@ mod tests {
         ] {
             assert!(page.contains(said), "no {said} in {page}");
         }
-        assert!(about(&Front::default()).contains("nothing is known yet"));
+        assert!(about(&PageFront::default()).contains("nothing is known yet"));
     }
 
     #[test]
     fn a_page_without_a_place_is_none() {
-        assert_eq!(frozen("<html></html>", "", "{}", "null"), None);
+        assert_eq!(insert_document("<html></html>", "", "{}", "null"), None);
         let fallback = include_str!("fallback.html");
-        assert_eq!(frozen(fallback, "", "{}", "null"), None);
+        assert_eq!(insert_document(fallback, "", "{}", "null"), None);
         assert!(fallback.contains("make page build"));
     }
 

@@ -7,22 +7,22 @@
 //! nowhere any longer. Whoever makes a run tells this crate nothing but its id and its end, and never waits for it: a
 //! browser that stands still holds up its own connection and nothing else. Nothing here writes.
 
+mod access;
 mod address;
 mod compare;
-mod door;
 mod history;
 mod html;
-mod limited;
-mod refusal;
+mod http_error;
+mod limited_listener;
 mod routes;
 mod run_cache;
-mod serve;
+mod server;
 mod stream;
 
 pub use address::{Address, Token};
 pub use html::{freeze, is_built};
 pub use run_cache::document;
-pub use serve::{Page, Serving};
+pub use server::{PageServer, ServeOptions};
 
 /// Rows of the timeline in a document: as many as a chart has points from left to right, and a report of half an hour
 /// stays below 1.5 MB.

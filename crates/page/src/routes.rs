@@ -1,9 +1,9 @@
 //! What can be asked for. Everything is read, nothing can be changed.
 
-use crate::door::{self, Door};
+use crate::access::{self, AccessPolicy};
 use crate::html::{PAGE, json};
-use crate::refusal::Refusal;
-use crate::run_cache::{RunCache, lock, reading};
+use crate::http_error::HttpError;
+use crate::run_cache::{RunCache, lock, run_blocking};
 use crate::stream::{self, ClientPosition};
 use crate::{compare, history};
 use axum::extract::{Path, Query, State};
@@ -16,27 +16,27 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
-use view::measures::Form;
+use view::metrics::ExpositionFormat;
 
 /// Browsers that may be told of runs that go on, at once: each has a task that looks twice a second.
 const STREAMS: usize = 64;
 
 /// What the answers are made of.
 #[derive(Debug, Clone)]
-pub(crate) struct House {
+pub(crate) struct AppState {
     cache: Arc<RunCache>,
     /// Whether the service ends.
     over: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
 }
 
-impl House {
+impl AppState {
     pub fn new(cache: Arc<RunCache>, over: watch::Receiver<bool>) -> Self {
         Self { cache, over, streams: Arc::new(Semaphore::new(STREAMS)) }
     }
 
     /// Says when the service ends.
-    pub fn over(&self) -> watch::Receiver<bool> {
+    pub fn end_signal(&self) -> watch::Receiver<bool> {
         self.over.clone()
     }
 
@@ -47,7 +47,7 @@ impl House {
 }
 
 /// The page and all that it asks for.
-pub(crate) fn routes(house: House, door: Door) -> Router {
+pub(crate) fn routes(house: AppState, door: AccessPolicy) -> Router {
     Router::new()
         .route("/", get(|| async { Html(PAGE) }))
         .route("/api/home", get(home))
@@ -58,26 +58,26 @@ pub(crate) fn routes(house: House, door: Door) -> Router {
         .route("/api/compare", get(compared))
         .route("/metrics", get(metrics))
         .fallback(nothing)
-        .method_not_allowed_fallback(no_way)
+        .method_not_allowed_fallback(method_not_allowed)
         .with_state(house)
-        .layer(middleware::from_fn_with_state(Arc::new(door), door::enter))
+        .layer(middleware::from_fn_with_state(Arc::new(door), access::check_access))
 }
 
-async fn home(State(house): State<House>) -> Response {
+async fn home(State(house): State<AppState>) -> Response {
     let home = house.cache.home().map_or_else(|| "#/".to_owned(), |id| format!("#/runs/{id}"));
     Json(json!({ "home": home })).into_response()
 }
 
 async fn list(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Query(asked): Query<HashMap<String, String>>,
-) -> Result<Response, Refusal> {
-    let found = reading(move || history::history(&house.cache.store()?, &asked)).await?;
+) -> Result<Response, HttpError> {
+    let found = run_blocking(move || history::history(&house.cache.store()?, &asked)).await?;
     Ok(Json(found).into_response())
 }
 
-async fn document(State(house): State<House>, Path(asked): Path<String>) -> Result<Response, Refusal> {
-    let found = reading(move || {
+async fn document(State(house): State<AppState>, Path(asked): Path<String>) -> Result<Response, HttpError> {
+    let found = run_blocking(move || {
         let run = house.cache.run(&asked)?;
         let mut run = lock(&run);
         run.catch_up(false)?;
@@ -88,8 +88,8 @@ async fn document(State(house): State<House>, Path(asked): Path<String>) -> Resu
 
 /// What a run came to, drawn: as `torment report -o FILE.svg` writes it. Of several runs, with commas between, how they
 /// differ.
-async fn picture(State(house): State<House>, Path(asked): Path<String>) -> Result<Response, Refusal> {
-    let found = reading(move || {
+async fn picture(State(house): State<AppState>, Path(asked): Path<String>) -> Result<Response, HttpError> {
+    let found = run_blocking(move || {
         let document = if asked.contains(',') {
             compare::compare(&house.cache, &asked)?
         } else {
@@ -98,7 +98,7 @@ async fn picture(State(house): State<House>, Path(asked): Path<String>) -> Resul
             run.catch_up(false)?;
             run.document()
         };
-        view::svg(&document).ok_or_else(|| Refusal {
+        view::svg(&document).ok_or_else(|| HttpError {
             status: StatusCode::NOT_FOUND,
             why: "this run has no picture: nothing was measured yet".to_owned(),
         })
@@ -107,12 +107,12 @@ async fn picture(State(house): State<House>, Path(asked): Path<String>) -> Resul
 }
 
 async fn events(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Path(asked): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpError> {
     let Ok(room) = Arc::clone(&house.streams).try_acquire_owned() else {
-        return Err(Refusal {
+        return Err(HttpError {
             status: StatusCode::SERVICE_UNAVAILABLE,
             why: format!(
                 "{STREAMS} browsers are already watching; close one, or reload the page to see the run as \
@@ -120,31 +120,31 @@ async fn events(
             ),
         });
     };
-    let run = reading(move || house.cache.run(&asked)).await?;
+    let run = run_blocking(move || house.cache.run(&asked)).await?;
     let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(ClientPosition::parse);
     Ok(stream::events(run, seen, house.over, room))
 }
 
 async fn compared(
-    State(house): State<House>,
+    State(house): State<AppState>,
     Query(asked): Query<HashMap<String, String>>,
-) -> Result<Response, Refusal> {
-    let found = reading(move || {
+) -> Result<Response, HttpError> {
+    let found = run_blocking(move || {
         let runs = asked.get("runs").map(String::as_str).unwrap_or_default();
         Ok(json(&compare::compare(&house.cache, runs)?))
     });
     Ok(as_json(found.await?))
 }
 
-async fn metrics(State(house): State<House>, headers: HeaderMap) -> Result<Response, Refusal> {
+async fn metrics(State(house): State<AppState>, headers: HeaderMap) -> Result<Response, HttpError> {
     let accepted = headers.get_all(ACCEPT).iter().filter_map(|kind| kind.to_str().ok());
-    let form = Form::wanted(&accepted.collect::<Vec<_>>().join(","));
-    let found = reading(move || house.cache.metrics(form)).await?;
+    let form = ExpositionFormat::from_accept(&accepted.collect::<Vec<_>>().join(","));
+    let found = run_blocking(move || house.cache.metrics(form)).await?;
     Ok(([(CONTENT_TYPE, form.content_type())], found).into_response())
 }
 
-async fn nothing() -> Refusal {
-    Refusal {
+async fn nothing() -> HttpError {
+    HttpError {
         status: StatusCode::NOT_FOUND,
         why: "there is nothing at this address; the page is at /, its data at /api/history, /api/runs/ID, \
               /api/runs/ID/events, /api/runs/ID/picture.svg and /api/compare?runs=A,B, metrics at /metrics"
@@ -152,8 +152,8 @@ async fn nothing() -> Refusal {
     }
 }
 
-async fn no_way() -> Refusal {
-    Refusal { status: StatusCode::METHOD_NOT_ALLOWED, why: "only GET is answered here".to_owned() }
+async fn method_not_allowed() -> HttpError {
+    HttpError { status: StatusCode::METHOD_NOT_ALLOWED, why: "only GET is answered here".to_owned() }
 }
 
 fn as_json(text: String) -> Response {

@@ -2,16 +2,16 @@
 
 use crate::ROWS;
 use crate::html::json;
-use crate::refusal::Refusal;
-use meter::{Follow, Meter};
+use crate::http_error::HttpError;
+use meter::{MetricsReader, RunFollower};
 use record::RunId;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use store::{Error, RunSummary, State, Store};
+use store::{Error, RunState, RunSummary, Store};
 use view::document::Document;
-use view::measures::{Form, text};
-use view::page::Pages;
+use view::metrics::{ExpositionFormat, text};
+use view::page::PageBuilder;
 
 /// Runs kept folded, as many as can be compared: folding half an hour again takes a second.
 const KEPT: usize = view::MOST_COMPARED;
@@ -22,7 +22,7 @@ const FRESH: Duration = Duration::from_millis(200);
 const LINGERS: Duration = Duration::from_secs(75);
 
 /// A run that several may look at.
-pub(crate) type Shared = Arc<Mutex<Followed>>;
+pub(crate) type SharedRun = Arc<Mutex<FollowedRun>>;
 
 /// Finds runs, and keeps the last ones at hand. Everything here waits for the disk.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub(crate) struct RunCache {
     store: PathBuf,
     home: OnceLock<RunId>,
     /// The last one used stands last.
-    kept: Mutex<Vec<(RunId, Shared)>>,
-    meter: Mutex<Meter>,
+    kept: Mutex<Vec<(RunId, SharedRun)>>,
+    meter: Mutex<MetricsReader>,
 }
 
 impl RunCache {
@@ -40,12 +40,12 @@ impl RunCache {
             store: store.to_owned(),
             home: OnceLock::new(),
             kept: Mutex::default(),
-            meter: Mutex::new(Meter::new(store, LINGERS)),
+            meter: Mutex::new(MetricsReader::new(store, LINGERS)),
         }
     }
 
     /// The page begins with this run from now on.
-    pub fn shows(&self, id: &RunId) {
+    pub fn set_home(&self, id: &RunId) {
         // Only the first run of a process is its own; what else it makes is part of that.
         let _ = self.home.set(id.clone());
     }
@@ -56,23 +56,23 @@ impl RunCache {
     }
 
     /// The store, to be read once.
-    pub fn store(&self) -> Result<Store, Refusal> {
+    pub fn store(&self) -> Result<Store, HttpError> {
         Ok(Store::open(&self.store)?)
     }
 
     /// The measures of all runs that go on, and of those that ended just now, as text.
-    pub fn metrics(&self, form: Form) -> Result<String, Refusal> {
+    pub fn metrics(&self, form: ExpositionFormat) -> Result<String, HttpError> {
         Ok(text(&lock(&self.meter).snapshots()?, form))
     }
 
     /// The run meant by an id, the beginning of one, or `last`.
-    pub fn run(&self, asked: &str) -> Result<Shared, Refusal> {
+    pub fn run(&self, asked: &str) -> Result<SharedRun, HttpError> {
         let store = self.store()?;
         let id = store.find(asked)?;
         let mut kept = lock(&self.kept);
         let run = match kept.iter().position(|(of, _)| *of == id) {
             Some(at) => kept.remove(at).1,
-            None => Arc::new(Mutex::new(Followed::new(store, id.clone()))),
+            None => Arc::new(Mutex::new(FollowedRun::new(store, id.clone()))),
         };
         if kept.len() == KEPT {
             kept.remove(0);
@@ -88,15 +88,15 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Does what waits for the disk where nobody else waits for it.
-pub(crate) async fn reading<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, HttpError> + Send + 'static,
+) -> Result<T, HttpError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(why) if why.is_panic() => Err(Refusal::ours(
+        Err(why) if why.is_panic() => Err(HttpError::internal(
             "the run could not be read; this is a bug in torment, which has printed where it is",
         )),
-        Err(_) => Err(Refusal::ours("torment ends")),
+        Err(_) => Err(HttpError::internal("torment ends")),
     }
 }
 
@@ -105,28 +105,28 @@ pub(crate) async fn reading<T: Send + 'static>(
 /// # Errors
 /// If there is no such run, or it cannot be read.
 pub fn document(store: Store, id: &RunId) -> Result<Document, Error> {
-    let mut run = Followed::new(store, id.clone());
+    let mut run = FollowedRun::new(store, id.clone());
     run.catch_up(true)?;
     Ok(run.document())
 }
 
 /// A run, folded as far as it was read.
-pub(crate) struct Followed {
-    follow: Follow,
-    pub pages: Pages,
+pub(crate) struct FollowedRun {
+    follow: RunFollower,
+    pub pages: PageBuilder,
     read: Option<Instant>,
     front: Option<Arc<str>>,
 }
 
-impl std::fmt::Debug for Followed {
+impl std::fmt::Debug for FollowedRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Followed").field("follow", &self.follow).finish_non_exhaustive()
     }
 }
 
-impl Followed {
+impl FollowedRun {
     fn new(store: Store, id: RunId) -> Self {
-        Self { follow: Follow::new(store, id), pages: Pages::default(), read: None, front: None }
+        Self { follow: RunFollower::new(store, id), pages: PageBuilder::default(), read: None, front: None }
     }
 
     /// Reads what was added since; `now` even if the last look was a moment ago.
@@ -138,7 +138,7 @@ impl Followed {
         // Also after a failure: what was folded is not folded again.
         self.pages.run.skipped = self.follow.skipped();
         let is_new = read?;
-        self.pages.run.running = self.state() == State::Running;
+        self.pages.run.running = self.state() == RunState::Running;
         self.read = Some(Instant::now());
         if is_new {
             self.front = None;
@@ -147,7 +147,7 @@ impl Followed {
     }
 
     /// How it stood when it was last read.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> RunState {
         self.follow.state()
     }
 

@@ -5,8 +5,8 @@
 
 use crate::history;
 use crate::html::json;
-use crate::refusal::Refusal;
-use crate::run_cache::{Followed, Shared, lock, reading};
+use crate::http_error::HttpError;
+use crate::run_cache::{FollowedRun, SharedRun, lock, run_blocking};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use store::State;
+use store::RunState;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::timeout;
 use view::document::Timeline;
@@ -56,12 +56,12 @@ impl ClientPosition {
 
 /// What is new at a look.
 #[derive(Debug)]
-struct Step {
+struct RunUpdate {
     front: Arc<str>,
     rows: Option<(ClientPosition, String)>,
     /// There are more rows already.
     more: bool,
-    state: State,
+    state: RunState,
 }
 
 /// Rows as a browser gets them.
@@ -74,7 +74,7 @@ struct Rows {
 
 /// The answer that lasts as long as the run.
 pub(crate) fn events(
-    run: Shared,
+    run: SharedRun,
     seen: Option<ClientPosition>,
     over: watch::Receiver<bool>,
     room: OwnedSemaphorePermit,
@@ -83,7 +83,7 @@ pub(crate) fn events(
     let (to, told) = mpsc::channel(1);
     tokio::spawn(async move {
         // No more can be done for a browser that has left.
-        let _ = Telling { run, seen, front: None, over, to }.tell().await;
+        let _ = EventSender { run, seen, front: None, over, to }.tell().await;
         // One that was told the end asks for all of it once more: until then it counts as one that looks.
         tokio::time::sleep(PARTING).await;
         drop(room);
@@ -103,11 +103,11 @@ impl Stream for EventStream {
 }
 
 /// The browser has left.
-struct Left;
+struct ClientGone;
 
 /// One browser that is told of one run.
-struct Telling {
-    run: Shared,
+struct EventSender {
+    run: SharedRun,
     seen: Option<ClientPosition>,
     /// What was said last, and when.
     front: Option<(Arc<str>, Instant)>,
@@ -115,8 +115,8 @@ struct Telling {
     to: mpsc::Sender<Event>,
 }
 
-impl Telling {
-    async fn tell(mut self) -> Result<(), Left> {
+impl EventSender {
+    async fn tell(mut self) -> Result<(), ClientGone> {
         let mut last = *self.over.borrow();
         loop {
             let step = match self.look(last).await {
@@ -126,7 +126,7 @@ impl Telling {
                     return self.send(Event::default().event("end").data(why.to_string())).await;
                 }
             };
-            let ended = step.state != State::Running;
+            let ended = step.state != RunState::Running;
             self.say_front(step.front, ended && !step.more).await?;
             if let Some((seen, rows)) = step.rows {
                 self.send(Event::default().event("rows").id(seen.id()).data(rows)).await?;
@@ -147,9 +147,9 @@ impl Telling {
         }
     }
 
-    async fn look(&self, now: bool) -> Result<Step, Refusal> {
+    async fn look(&self, now: bool) -> Result<RunUpdate, HttpError> {
         let (run, seen) = (Arc::clone(&self.run), self.seen);
-        reading(move || {
+        run_blocking(move || {
             let mut run = lock(&run);
             run.catch_up(now)?;
             Ok(step(&mut run, seen))
@@ -158,7 +158,7 @@ impl Telling {
     }
 
     /// Says what is said of the run, if it is another thing than before and not too soon; the last is said whenever it comes.
-    async fn say_front(&mut self, front: Arc<str>, last: bool) -> Result<(), Left> {
+    async fn say_front(&mut self, front: Arc<str>, last: bool) -> Result<(), ClientGone> {
         let is_due = match &self.front {
             None => true,
             Some((said, at)) => **said != *front && (last || at.elapsed() >= FRONT),
@@ -175,12 +175,12 @@ impl Telling {
     }
 
     /// Waits until the browser has taken what came before.
-    async fn send(&self, event: Event) -> Result<(), Left> {
-        self.to.send(event).await.map_err(|_| Left)
+    async fn send(&self, event: Event) -> Result<(), ClientGone> {
+        self.to.send(event).await.map_err(|_| ClientGone)
     }
 }
 
-fn step(run: &mut Followed, seen: Option<ClientPosition>) -> Step {
+fn step(run: &mut FollowedRun, seen: Option<ClientPosition>) -> RunUpdate {
     let (generation, rows) = (run.pages.generation(), run.pages.rows());
     let known = seen.filter(|seen| seen.generation == generation && seen.rows <= rows);
     let from = known.map_or(0, |seen| seen.rows);
@@ -192,7 +192,7 @@ fn step(run: &mut Followed, seen: Option<ClientPosition>) -> Step {
         let seen = ClientPosition { generation, rows: to };
         (seen, json(&Rows { generation, from, timeline }))
     });
-    Step { front: run.front(), rows: told, more: to < rows, state: run.state() }
+    RunUpdate { front: run.front(), rows: told, more: to < rows, state: run.state() }
 }
 
 /// Its first rows.

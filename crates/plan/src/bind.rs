@@ -1,13 +1,14 @@
-use crate::error::{Error, GivenAt};
+use crate::error::{Error, SourceLocation};
 use crate::{
-    Arrivals, Data, Fit, Load, Order, Piece, Plan, Rows, SecretFrom, Stage, Task, data, secret::Hidden,
+    Arrivals, DataSet, Escaping, Load, Plan, RowOrder, RowSource, SecretSource, Stage, Task, TemplatePiece,
+    data_set, secret::SecretValue,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::grouped;
 
 /// Gives the text of a file or the value of a variable, or says why not.
-type Ask<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
+type ReadText<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 impl Plan {
     /// Fills in every value that is not in the plan itself: of data files, of files that hold a secret
@@ -25,7 +26,7 @@ impl Plan {
         mut env: impl FnMut(&str) -> Result<String, String>,
     ) -> Result<(), Error> {
         let sets = std::mem::take(&mut self.data);
-        let mut tables = Tables { sets: &sets, texts: BTreeMap::new(), columns: BTreeMap::new() };
+        let mut tables = ColumnCache { sets: &sets, texts: BTreeMap::new(), columns: BTreeMap::new() };
         let mut result = Ok(());
         for template in self.templates_mut() {
             template.visit_mut(&mut |piece| {
@@ -42,14 +43,16 @@ impl Plan {
     /// How many arrivals there is data for, if a data set is used up: rows with `order = "once"`.
     /// Known after [`Plan::bind`].
     pub fn arrivals_limit(&self) -> Option<u64> {
-        self.scarcest().map(|(_, rows)| rows)
+        self.smallest_data_set().map(|(_, rows)| rows)
     }
 
     /// The data set that is used up first, and its rows.
-    fn scarcest(&self) -> Option<(String, u64)> {
+    fn smallest_data_set(&self) -> Option<(String, u64)> {
         let mut least: Option<(String, u64)> = None;
         self.visit(|piece| {
-            if let Piece::Field { of: Rows::Data(name), order: Order::Once, values, .. } = piece {
+            if let TemplatePiece::Field { of: RowSource::Data(name), order: RowOrder::Once, values, .. } =
+                piece
+            {
                 let rows = values.len() as u64;
                 if least.as_ref().is_none_or(|(_, least)| rows < *least) {
                     least = Some((name.clone(), rows));
@@ -60,11 +63,13 @@ impl Plan {
     }
 
     fn check_rows(&self) -> Result<(), Error> {
-        let (Some((name, rows)), Some(arrivals)) = (self.scarcest(), self.arrivals()) else { return Ok(()) };
+        let (Some((name, rows)), Some(arrivals)) = (self.smallest_data_set(), self.arrivals()) else {
+            return Ok(());
+        };
         if arrivals <= rows {
             return Ok(());
         }
-        Err(Error::whole(format!(
+        Err(Error::new(format!(
             "the load has {} arrivals, and the data set '{name}' {} rows, each for one of them: shorten the load, \
              or let it start again with order = \"cycle\"",
             grouped(arrivals),
@@ -76,7 +81,7 @@ impl Plan {
     fn arrivals(&self) -> Option<u64> {
         match &self.task {
             Task::Run(Load::Open { stages, arrivals: Arrivals::Even }) => {
-                Some(planned(stages).round() as u64)
+                Some(planned_arrivals(stages).round() as u64)
             }
             Task::Run(Load::Closed { requests, .. }) => *requests,
             _ => None,
@@ -85,26 +90,31 @@ impl Plan {
 }
 
 /// Arrivals that stages offer.
-pub(crate) fn planned(stages: &[Stage]) -> f64 {
+pub(crate) fn planned_arrivals(stages: &[Stage]) -> f64 {
     stages.iter().map(|s| (s.from.0 + s.to.0) / 2.0 * s.duration.as_secs_f64()).sum()
 }
 
 /// What was read so far: each file once, and one copy of each column for each way it is written.
-struct Tables<'a> {
-    sets: &'a [Data],
+struct ColumnCache<'a> {
+    sets: &'a [DataSet],
     texts: BTreeMap<String, String>,
-    columns: BTreeMap<(String, String, Fit), Arc<[String]>>,
+    columns: BTreeMap<(String, String, Escaping), Arc<[String]>>,
 }
 
-impl Tables<'_> {
-    fn fill(&mut self, piece: &mut Piece, read: Ask<'_>, env: Ask<'_>) -> Result<(), Error> {
+impl ColumnCache<'_> {
+    fn fill(
+        &mut self,
+        piece: &mut TemplatePiece,
+        read: ReadText<'_>,
+        env: ReadText<'_>,
+    ) -> Result<(), Error> {
         let shown = piece.to_string();
-        let failed = |why: String| Error::whole(format!("{shown}: {why}"));
+        let failed = |why: String| Error::new(format!("{shown}: {why}"));
         match piece {
-            Piece::Field { of, column, fit, values, .. } => {
+            TemplatePiece::Field { of, column, fit, values, .. } => {
                 let file = match of {
-                    Rows::File(file) => file.as_str(),
-                    Rows::Data(name) => {
+                    RowSource::File(file) => file.as_str(),
+                    RowSource::Data(name) => {
                         let set = self.sets.iter().find(|set| set.name == *name);
                         &set.expect("a placeholder names a data set that is declared").file
                     }
@@ -114,29 +124,29 @@ impl Tables<'_> {
                     if !self.texts.contains_key(file) {
                         self.texts.insert(file.to_owned(), read(file).map_err(failed)?);
                     }
-                    let found = fitted(file, &self.texts[file], column, *fit)?;
+                    let found = escaped_column(file, &self.texts[file], column, *fit)?;
                     self.columns.insert(key.clone(), found);
                 }
                 *values = Arc::clone(&self.columns[&key]);
             }
-            Piece::Secret { from, fit, value } => {
+            TemplatePiece::Secret { from, fit, value } => {
                 let text = match from {
-                    SecretFrom::Given => return Ok(()),
-                    SecretFrom::Env(name) => env(name).map_err(failed)?,
-                    SecretFrom::File(file) => {
+                    SecretSource::Given => return Ok(()),
+                    SecretSource::Env(name) => env(name).map_err(failed)?,
+                    SecretSource::File(file) => {
                         let text = read(file).map_err(failed)?;
                         let line =
                             text.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text));
                         line.unwrap_or(&text).to_owned()
                     }
                 };
-                if *fit == Fit::Header && text.bytes().any(is_forbidden) {
+                if *fit == Escaping::Header && text.bytes().any(is_forbidden_in_header) {
                     return Err(failed(
                         "it is used in a header and holds a line break or another control character"
                             .to_owned(),
                     ));
                 }
-                *value = Hidden::new(text);
+                *value = SecretValue::new(text);
             }
             _ => {}
         }
@@ -145,22 +155,22 @@ impl Tables<'_> {
 }
 
 /// What no header can hold.
-fn is_forbidden(b: u8) -> bool {
+fn is_forbidden_in_header(b: u8) -> bool {
     b.is_ascii_control() && b != b'\t'
 }
 
 /// A column as it is written where it stands.
-fn fitted(file: &str, text: &str, column: &str, fit: Fit) -> Result<Arc<[String]>, Error> {
-    let found = data::column(file, text, column)?;
-    if fit == Fit::Header && found.iter().any(|value| value.bytes().any(is_forbidden)) {
-        let place = GivenAt::File { name: file.into(), text: text.into(), span: 0..0 };
+fn escaped_column(file: &str, text: &str, column: &str, fit: Escaping) -> Result<Arc<[String]>, Error> {
+    let found = data_set::read_column(file, text, column)?;
+    if fit == Escaping::Header && found.iter().any(|value| value.bytes().any(is_forbidden_in_header)) {
+        let place = SourceLocation::File { name: file.into(), text: text.into(), span: 0..0 };
         let message = format!(
             "column '{column}' is used in a header and holds a line break or another control character"
         );
         return Err(Error::at(&place, message));
     }
     let write = |value: String| {
-        if matches!(fit, Fit::Raw | Fit::Header) {
+        if matches!(fit, Escaping::Raw | Escaping::Header) {
             return value;
         }
         let mut written = Vec::with_capacity(value.len());

@@ -6,7 +6,7 @@ mod fleet;
 mod flow;
 mod hypothesis;
 mod load;
-mod probes;
+mod measurements;
 mod request;
 mod service;
 mod variant;
@@ -15,12 +15,15 @@ mod watch;
 pub use answer::is_token;
 pub(crate) use flow::default_name;
 
-use crate::draft::{Draft, Given};
+use crate::draft::{Draft, SourceText};
 use crate::error::{Error, advice};
-use crate::placeholder::{Names, is_name};
-use crate::url::Address;
-use crate::{Command, Data, Database, Generator, HttpVersion, Key, Load, Objective, Order, Origin, Plan};
-use crate::{Target, Task, data};
+use crate::placeholder::{NameScope, is_name};
+use crate::url::TargetUrl;
+use crate::{
+    DataSet, DatabaseAddress, Generator, HttpVersion, Key, Load, Objective, Origin, Plan, PlanCommand,
+    RowOrder,
+};
+use crate::{Target, Task, data_set};
 use load::MAX_CONNECTIONS;
 use units::Nanos;
 
@@ -41,26 +44,26 @@ impl Draft {
     ///
     /// # Errors
     /// With the first value that cannot be meant, where it was given, and what was expected.
-    pub fn check(&self, command: Command, read: ReadFile<'_>) -> Result<Plan, Error> {
+    pub fn check(&self, command: PlanCommand, read: ReadFile<'_>) -> Result<Plan, Error> {
         let data = self.data_sets()?;
-        let address = self.address(&Names { data: &data, ..Names::default() })?;
+        let address = self.address(&NameScope { data: &data, ..NameScope::default() })?;
         let flows = self.flows(&address, &data, read)?;
         let objective: Objective = self.top.parsed(Key::Goal)?.unwrap_or_default();
         if objective.deadline == Some(Nanos::ZERO) {
             return Err(self
                 .top
-                .complain(Key::Goal, "expected a deadline above 0: every answer takes some time"));
+                .error_at(Key::Goal, "expected a deadline above 0: every answer takes some time"));
         }
         let pool = self.pool(&address.target)?;
         let setup = self.setup(&address.target)?;
         // Whoever runs it is told now what would be wrong when it is tried.
-        if command != Command::Try && !self.variants.is_empty() {
+        if command != PlanCommand::Try && !self.variants.is_empty() {
             self.experiment(&flows, setup.as_ref())?;
         }
         let task = match command {
-            Command::Run => Task::Run(self.top.load(pool)?),
-            Command::Find => Task::Find(self.top.find()?),
-            Command::Try => Task::Try(Box::new(self.experiment(&flows, setup.as_ref())?)),
+            PlanCommand::Run => Task::Run(self.top.load(pool)?),
+            PlanCommand::Find => Task::Find(self.top.find()?),
+            PlanCommand::Try => Task::Try(Box::new(self.experiment(&flows, setup.as_ref())?)),
         };
         let generator = self.generator(pool, &task)?;
         let watch = self.watch(&address.target)?;
@@ -68,7 +71,7 @@ impl Draft {
         Ok(Plan { target: address.target, data, flows, objective, task, generator, fleet, watch, setup })
     }
 
-    fn data_sets(&self) -> Result<Vec<Data>, Error> {
+    fn data_sets(&self) -> Result<Vec<DataSet>, Error> {
         let mut sets = Vec::new();
         for (name, section) in &self.data {
             if !is_name(&name.text) {
@@ -82,25 +85,29 @@ impl Draft {
                 name.error(format!("no file for '{}'; expected file = \"{0}.csv\"", name.text))
             })?;
             let order = match section.one(Key::Order) {
-                None => Order::default(),
-                Some(given) => known(given, &Order::ALL, Order::name)?,
+                None => RowOrder::default(),
+                Some(given) => parse_choice(given, &RowOrder::ALL, RowOrder::name)?,
             };
-            sets.push(Data { name: name.text.clone(), file: data::rooted(&file.text, &file.place), order });
+            sets.push(DataSet {
+                name: name.text.clone(),
+                file: data_set::resolve_path(&file.text, &file.place),
+                order,
+            });
         }
         Ok(sets)
     }
 
-    fn address(&self, names: &Names<'_>) -> Result<Address, Error> {
+    fn address(&self, names: &NameScope<'_>) -> Result<TargetUrl, Error> {
         let url = self.top.one(Key::Url).ok_or_else(|| {
-            Error::whole(
+            Error::new(
                 "no target; expected [target] url = \"http://host:port/path\", \"postgres://user@host/name\", \
                  \"demo\" or \"null\"",
             )
         })?;
-        let mut address = Address::parse(&url.text, names).map_err(|e| url.error(e))?;
-        address.path.rooted(&url.place);
+        let mut address = TargetUrl::parse(&url.text, names).map_err(|e| url.error(e))?;
+        address.path.resolve_paths(&url.place);
         if let Some(basic) = &mut address.basic {
-            basic.rooted(&url.place);
+            basic.resolve_paths(&url.place);
         }
         match &mut address.target {
             Target::Http(origin) => self.origin(origin)?,
@@ -115,7 +122,7 @@ impl Draft {
                 if self.http()? == HttpVersion::Two {
                     let message =
                         "only an http:// or https:// target speaks HTTP/2; the built-in service does not";
-                    return Err(self.top.complain(Key::Http, message));
+                    return Err(self.top.error_at(Key::Http, message));
                 }
             }
         }
@@ -134,7 +141,7 @@ impl Draft {
             if origin.http == HttpVersion::One {
                 return Err(given.error("HTTP/1.1 has no streams: leave them out, or say --http2"));
             }
-            origin.streams = given.count(MAX_STREAMS, "a number of streams")?;
+            origin.streams = given.parse_count(MAX_STREAMS, "a number of streams")?;
         }
         Ok(())
     }
@@ -150,9 +157,9 @@ impl Draft {
         }
     }
 
-    fn database(&self, database: &mut Database, place: &crate::GivenAt) -> Result<(), Error> {
+    fn database(&self, database: &mut DatabaseAddress, place: &crate::SourceLocation) -> Result<(), Error> {
         if let Some(password) = &mut database.password {
-            password.rooted(place);
+            password.resolve_paths(place);
         }
         for key in [Key::Http, Key::Streams, Key::Basic, Key::Bearer, Key::Headers] {
             if let Some(given) = self.top.one(key) {
@@ -173,7 +180,7 @@ impl Draft {
     /// How many connections a database gets.
     fn pool(&self, target: &Target) -> Result<Option<u32>, Error> {
         let (pool, most) = (self.top.one(Key::Pool), self.top.one(Key::MaxConnections));
-        let count = |given: &Given| given.count(MAX_CONNECTIONS, "a number of connections");
+        let count = |given: &SourceText| given.parse_count(MAX_CONNECTIONS, "a number of connections");
         match (target, pool, most) {
             (Target::Sql(_), Some(pool), Some(_)) => {
                 Err(pool.error("the pool is the number of connections: leave out the most connections"))
@@ -195,13 +202,16 @@ impl Draft {
             // A closed loop has the connections it names.
             (Some(pool), _, Task::Run(Load::Closed { connections, .. })) => pool.max(*connections),
             (Some(pool), ..) => pool,
-            (None, Some(given), _) => given.count(MAX_CONNECTIONS, "a number of connections")?,
+            (None, Some(given), _) => given.parse_count(MAX_CONNECTIONS, "a number of connections")?,
             (None, None, _) => base.connections,
         };
-        let outstanding = top.one(Key::MaxOutstanding).map(|g| g.count(u32::MAX, "a number of arrivals"));
+        let outstanding =
+            top.one(Key::MaxOutstanding).map(|g| g.parse_count(u32::MAX, "a number of arrivals"));
         let lateness = top.parsed(Key::Lateness)?.unwrap_or(base.lateness);
         if lateness > MAX_LATENESS {
-            return Err(top.refuse(Key::Lateness, &format!("too long; expected at most {MAX_LATENESS}")));
+            return Err(
+                top.invalid_value(Key::Lateness, &format!("too long; expected at most {MAX_LATENESS}"))
+            );
         }
         Ok(Generator {
             connections,
@@ -209,13 +219,17 @@ impl Draft {
             cores: top.cores()?,
             lateness,
             resend: top.flag(Key::Resend)?.unwrap_or(base.resend),
-            seed: top.one(Key::Seed).map(|g| g.whole(0, "a seed")).transpose()?.unwrap_or(base.seed),
+            seed: top.one(Key::Seed).map(|g| g.parse_whole(0, "a seed")).transpose()?.unwrap_or(base.seed),
         })
     }
 }
 
 /// One of a few words.
-fn known<T: Copy>(given: &Given, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T, Error> {
+fn parse_choice<T: Copy>(
+    given: &SourceText,
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+) -> Result<T, Error> {
     if let Some(found) = all.iter().find(|one| name(**one) == given.text) {
         return Ok(*found);
     }

@@ -1,22 +1,22 @@
-use crate::error::{Error, GivenAt};
+use crate::error::{Error, SourceLocation};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The values of one column of a CSV file (RFC 4180): a header line, then a row on each line; a
 /// field in quotes may hold commas, line ends, and quotes written twice. Empty lines are skipped.
-pub(crate) fn column(name: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
+pub(crate) fn read_column(name: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let offset = text.len() - body.len();
     let shared: (Arc<str>, Arc<str>) = (name.into(), text.into());
     let error = |span: Range<usize>, message: String| {
-        let place = GivenAt::File {
+        let place = SourceLocation::File {
             name: Arc::clone(&shared.0),
             text: Arc::clone(&shared.1),
             span: span.start + offset..span.end + offset,
         };
         Error::at(&place, message)
     };
-    let mut rows = Rows { text: body, at: 0 };
+    let mut rows = RowReader { text: body, at: 0 };
     let bad_quote = |at: usize| error(at..at + 1, "a quote that is never closed properly".to_owned());
     let header = match rows.next_row().map_err(bad_quote)? {
         Some(row) => row,
@@ -44,7 +44,7 @@ pub(crate) fn column(name: &str, text: &str, column: &str) -> Result<Vec<String>
     Ok(values)
 }
 
-struct Rows<'a> {
+struct RowReader<'a> {
     text: &'a str,
     at: usize,
 }
@@ -54,7 +54,7 @@ struct Row {
     span: Range<usize>,
 }
 
-impl Rows<'_> {
+impl RowReader<'_> {
     /// The next row that is not empty, or the place of the quote that is wrong.
     fn next_row(&mut self) -> Result<Option<Row>, usize> {
         while self.text[self.at..].starts_with(['\n', '\r']) {
@@ -117,7 +117,7 @@ mod tests {
             (hard, "id", vec!["1", "2", "3"]),
             ("one\nx", "one", vec!["x"]),
         ] {
-            assert_eq!(column("f.csv", text, name).expect(name), expected);
+            assert_eq!(read_column("f.csv", text, name).expect(name), expected);
         }
     }
 
@@ -131,7 +131,7 @@ mod tests {
             ("a,b\n1,\"2\n", "f.csv:2:3: a quote that is never closed"),
             ("a,b\n1,\"2\"x\n", "f.csv:2:3: a quote that is never closed"),
         ] {
-            let error = column("f.csv", text, "b").expect_err(text).to_string();
+            let error = read_column("f.csv", text, "b").expect_err(text).to_string();
             assert!(error.starts_with(expected), "{error}");
         }
     }

@@ -2,21 +2,21 @@
 
 use crate::error::advice;
 use crate::form::{encoded, percent_decoded};
-use crate::placeholder::Names;
+use crate::placeholder::NameScope;
 use crate::secret::hide;
-use crate::url::{Parts, host_and_port, parse_port};
-use crate::{Database, Piece, Template};
+use crate::url::{UrlParts, host_and_port, parse_port};
+use crate::{DatabaseAddress, Template, TemplatePiece};
 use std::fmt::Write as _;
 
 const PORT: u16 = 5432;
 const SSL_MODES: [&str; 4] = ["disable", "prefer", "require", "verify-full"];
 const PARAMETERS: [&str; 7] = ["host", "port", "user", "password", "dbname", "sslmode", "application_name"];
 
-impl Database {
+impl DatabaseAddress {
     /// Of a URL whose scheme is already known.
     ///
     /// The message is what was expected, or what else is wrong; it never holds the password.
-    pub(crate) fn parse(url: &Parts<'_>) -> Result<Self, String> {
+    pub(crate) fn parse(url: &UrlParts<'_>) -> Result<Self, String> {
         let (name, query) = url.path.split_once('?').unwrap_or((url.path, ""));
         let user = url.user.unwrap_or("");
         let (user, password) = user.split_once(':').map_or((user, None), |(user, rest)| (user, Some(rest)));
@@ -120,11 +120,12 @@ impl Database {
 
 /// A password: its placeholders keep working, everything else is a secret.
 fn secret(text: &str) -> Result<Template, String> {
-    let mut template = Template::parse_with(text.as_bytes(), &Names::default()).map_err(|e| e.expected)?;
+    let mut template =
+        Template::parse_with(text.as_bytes(), &NameScope::default()).map_err(|e| e.expected)?;
     for piece in &mut template.pieces {
         match piece {
-            Piece::Literal(text) => *text = percent_decoded(text)?,
-            Piece::Secret { .. } => {}
+            TemplatePiece::Literal(text) => *text = percent_decoded(text)?,
+            TemplatePiece::Secret { .. } => {}
             _ => return Err("a URL whose password is the same for every connection".to_owned()),
         }
     }
@@ -144,8 +145,8 @@ fn decoded(text: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn parse(rest: &str) -> Result<Database, String> {
-        Database::parse(&Parts::of(&format!("postgres://{rest}")))
+    fn parse(rest: &str) -> Result<DatabaseAddress, String> {
+        DatabaseAddress::parse(&UrlParts::parse(&format!("postgres://{rest}")))
     }
 
     #[test]

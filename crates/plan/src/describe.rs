@@ -1,11 +1,11 @@
 mod experiment;
 
-use crate::bind::planned;
+use crate::bind::planned_arrivals;
 use crate::{
-    Arrivals, At, Data, Find, FleetPlace, FleetPlan, Flow, HttpVersion, Load, Objective, Order, Payload,
-    Plan, Request, Stage, StatusRange,
+    Arrivals, DataSet, FleetPlace, FleetPlan, Flow, HttpVersion, Load, LoadLevel, Objective, Payload, Plan,
+    Request, RowOrder, SearchPlan, Stage, StatusRange,
 };
-use crate::{Origin, Step, Target, Task, Watch};
+use crate::{Origin, Step, Target, Task, WatchPlan};
 use experiment::{describe_experiment, describe_held, describe_setup};
 use units::{Bytes, Nanos, Share, grouped};
 
@@ -18,7 +18,9 @@ impl Plan {
         let mut lines = vec![format!("target   {}", self.describe_target())];
         lines.extend(self.setup.iter().flat_map(describe_setup));
         match self.single() {
-            Some(step) => lines.push(format!("request  {}{}", describe_ask(step), describe_answered(step))),
+            Some(step) => {
+                lines.push(format!("request  {}{}", describe_payload(step), describe_answered(step)))
+            }
             None => lines.extend(self.describe_flows()),
         }
         lines.extend(self.data.iter().map(|data| format!("data     {}", describe_data(data))));
@@ -26,10 +28,10 @@ impl Plan {
             Task::Run(load) => lines.push(format!("load     {}", describe_load(load, self.streams()))),
             Task::Try(experiment) => {
                 lines.extend(describe_experiment(experiment));
-                if experiment.probes.iter().any(|probe| probe.at == At::Limit) {
+                if experiment.probes.iter().any(|probe| probe.at == LoadLevel::Limit) {
                     lines.push(format!("search   {}", self.describe_find(&experiment.find)));
                 }
-                if experiment.probes.iter().any(|probe| probe.at != At::Limit) {
+                if experiment.probes.iter().any(|probe| probe.at != LoadLevel::Limit) {
                     lines.push(format!("load     {}", describe_held(experiment)));
                 }
             }
@@ -54,7 +56,7 @@ impl Plan {
         }
     }
 
-    fn describe_find(&self, find: &Find) -> String {
+    fn describe_find(&self, find: &SearchPlan) -> String {
         let budget =
             find.budget.map_or_else(String::new, |budget| format!(", done after {budget} at the latest"));
         let least = self.least_trial();
@@ -115,7 +117,7 @@ impl Plan {
             let share = Share(flow.weight / sum).to_string();
             format!("{share:>6}  {}", describe_flow(flow))
         };
-        listed("requests", self.flows.iter().map(text).collect())
+        labelled_lines("requests", self.flows.iter().map(text).collect())
     }
 
     fn describe_limits(&self) -> String {
@@ -163,7 +165,7 @@ fn describe_workers(on: &FleetPlace, fleet: &FleetPlan) -> String {
 }
 
 /// What is not as by default.
-fn describe_watch(watch: &Watch, target: &Target) -> Option<String> {
+fn describe_watch(watch: &WatchPlan, target: &Target) -> Option<String> {
     if !watch.on {
         return Some("nothing".to_owned());
     }
@@ -187,12 +189,12 @@ fn describe_watch(watch: &Watch, target: &Target) -> Option<String> {
 }
 
 /// `1 step`, `2 steps`.
-fn counted(n: usize, what: &str) -> String {
+fn pluralized(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// As many lines as are read, the first of them with a label.
-fn listed(label: &str, texts: Vec<String>) -> Vec<String> {
+fn labelled_lines(label: &str, texts: Vec<String>) -> Vec<String> {
     let more = texts.len().saturating_sub(MOST_LINES);
     let mut lines: Vec<String> = Vec::new();
     for text in texts.into_iter().take(MOST_LINES) {
@@ -210,17 +212,17 @@ fn describe_flow(flow: &Flow) -> String {
         if what.starts_with(name) { what.to_owned() } else { format!("{name}: {what}") }
     };
     if flow.is_request() {
-        return named(&flow.name, &describe_ask(&flow.steps[0]));
+        return named(&flow.name, &describe_payload(&flow.steps[0]));
     }
     let names: Vec<&str> = flow.steps.iter().take(MOST_LINES).map(|step| step.name.as_str()).collect();
     let more = flow.steps.len().saturating_sub(MOST_LINES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let cookies = if flow.cookies { ", with cookies" } else { "" };
-    let count = counted(flow.steps.len(), "step");
+    let count = pluralized(flow.steps.len(), "step");
     format!("{}: {count}{cookies}: {}{more}", flow.name, names.join(" ▸ "))
 }
 
-fn describe_ask(step: &Step) -> String {
+fn describe_payload(step: &Step) -> String {
     match &step.ask {
         Payload::Http(request) => describe_request(request),
         Payload::Sql(statement) => {
@@ -233,7 +235,7 @@ fn describe_ask(step: &Step) -> String {
 fn describe_request(request: &Request) -> String {
     let mut text = format!("{} {}", request.method, request.path);
     if !request.headers.is_empty() {
-        text += &format!(", {}", counted(request.headers.len(), "header"));
+        text += &format!(", {}", pluralized(request.headers.len(), "header"));
     }
     if !request.body.is_empty() {
         let about = if request.body.is_constant() { "" } else { "about " };
@@ -249,16 +251,16 @@ fn describe_answered(step: &Step) -> String {
     let expect: Vec<String> = request.expect.iter().map(StatusRange::to_string).collect();
     let checks = match request.checks.len() {
         0 => String::new(),
-        n => format!(" and {}", counted(n, "check")),
+        n => format!(" and {}", pluralized(n, "check")),
     };
     format!("; answered means status {}{checks} within {}", expect.join(", "), step.timeout)
 }
 
-fn describe_data(data: &Data) -> String {
+fn describe_data(data: &DataSet) -> String {
     let order = match data.order {
-        Order::Cycle => "one row after the other, again and again",
-        Order::Random => "rows at random",
-        Order::Once => "each row once",
+        RowOrder::Cycle => "one row after the other, again and again",
+        RowOrder::Random => "rows at random",
+        RowOrder::Once => "each row once",
     };
     format!("{} from {}, {order}", data.name, data.file)
 }
@@ -266,7 +268,7 @@ fn describe_data(data: &Data) -> String {
 fn describe_load(load: &Load, streams: u32) -> String {
     match load {
         Load::Open { stages, arrivals } => {
-            let count = planned(stages);
+            let count = planned_arrivals(stages);
             let about = if *arrivals == Arrivals::Even { "" } else { "about " };
             let count = format!("{about}{} arrivals {}", grouped(count.round() as u64), spacing(*arrivals));
             match stages.as_slice() {

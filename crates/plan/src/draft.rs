@@ -1,16 +1,16 @@
 use crate::Key;
-use crate::error::{Error, GivenAt};
+use crate::error::{Error, SourceLocation};
 use std::collections::BTreeMap;
 use units::{Nanos, ParseError, Rate};
 
 /// A text that somebody gave, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Given {
+pub(crate) struct SourceText {
     pub(crate) text: String,
-    pub(crate) place: GivenAt,
+    pub(crate) place: SourceLocation,
 }
 
-impl Given {
+impl SourceText {
     pub(crate) fn error(&self, message: impl Into<String>) -> Error {
         Error::at(&self.place, message)
     }
@@ -20,7 +20,7 @@ impl Given {
     }
 
     /// A whole number from `least` on.
-    pub(crate) fn whole<T: TryFrom<u64>>(&self, least: u64, what: &str) -> Result<T, Error> {
+    pub(crate) fn parse_whole<T: TryFrom<u64>>(&self, least: u64, what: &str) -> Result<T, Error> {
         let digits = self.text.trim().replace(['_', ','], "");
         let number = digits.parse::<u64>().ok().filter(|&n| n >= least);
         number
@@ -29,8 +29,8 @@ impl Given {
     }
 
     /// A whole number from 1 to `most`.
-    pub(crate) fn count(&self, most: u32, what: &str) -> Result<u32, Error> {
-        match self.whole(1, what)? {
+    pub(crate) fn parse_count(&self, most: u32, what: &str) -> Result<u32, Error> {
+        match self.parse_whole(1, what)? {
             number if number > most => {
                 Err(self.error(format!("'{}' is too large; expected at most {most}", self.text)))
             }
@@ -38,18 +38,18 @@ impl Given {
         }
     }
 
-    pub(crate) fn flag(&self) -> Result<bool, Error> {
+    pub(crate) fn parse_flag(&self) -> Result<bool, Error> {
         self.text.parse().map_err(|_| self.error(format!("'{}' is neither true nor false", self.text)))
     }
 
     /// The text without blanks around it, or that there is none.
-    pub(crate) fn said(&self, expected: &str) -> Result<&str, Error> {
+    pub(crate) fn non_empty(&self, expected: &str) -> Result<&str, Error> {
         Some(self.text.trim()).filter(|text| !text.is_empty()).ok_or_else(|| self.error(expected))
     }
 
     /// Whether it comes from the command line.
     pub(crate) fn is_option(&self) -> bool {
-        matches!(self.place, GivenAt::Option(_))
+        matches!(self.place, SourceLocation::Option(_))
     }
 
     /// The name before a header's colon.
@@ -62,22 +62,22 @@ impl Given {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Section {
     /// Its beginning, if it is one of several.
-    pub(crate) place: Option<GivenAt>,
-    pub(crate) values: BTreeMap<Key, Vec<Given>>,
+    pub(crate) place: Option<SourceLocation>,
+    pub(crate) values: BTreeMap<Key, Vec<SourceText>>,
 }
 
 const BODIES: [Key; 4] = [Key::Body, Key::BodyFile, Key::BodyBase64, Key::Form];
 
 impl Section {
-    pub(crate) fn push(&mut self, key: Key, given: Given) {
+    pub(crate) fn push(&mut self, key: Key, given: SourceText) {
         self.values.entry(key).or_default().push(given);
     }
 
-    pub(crate) fn all(&self, key: Key) -> &[Given] {
+    pub(crate) fn all(&self, key: Key) -> &[SourceText] {
         self.values.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn one(&self, key: Key) -> Option<&Given> {
+    pub(crate) fn one(&self, key: Key) -> Option<&SourceText> {
         self.all(key).last()
     }
 
@@ -95,18 +95,22 @@ impl Section {
         &self,
         key: Key,
     ) -> Result<Option<T>, Error> {
-        self.one(key).map(Given::parse).transpose()
+        self.one(key).map(SourceText::parse).transpose()
     }
 
     pub(crate) fn flag(&self, key: Key) -> Result<Option<bool>, Error> {
-        self.one(key).map(Given::flag).transpose()
+        self.one(key).map(SourceText::parse_flag).transpose()
     }
 
     /// A time above zero.
     pub(crate) fn time(&self, key: Key) -> Result<Option<Nanos>, Error> {
         match self.parsed(key)? {
-            Some(Nanos::ZERO) => Err(self.refuse(key, "too short; expected a time above 0, such as 30s")),
-            Some(time) if time > MAX_DURATION => Err(self.refuse(key, "too long; expected at most a month")),
+            Some(Nanos::ZERO) => {
+                Err(self.invalid_value(key, "too short; expected a time above 0, such as 30s"))
+            }
+            Some(time) if time > MAX_DURATION => {
+                Err(self.invalid_value(key, "too long; expected at most a month"))
+            }
             time => Ok(time),
         }
     }
@@ -114,30 +118,32 @@ impl Section {
     /// A rate above zero.
     pub(crate) fn rate(&self, key: Key) -> Result<Option<Rate>, Error> {
         match self.parsed(key)? {
-            Some(Rate::ZERO) => Err(self.refuse(key, "too low; expected a rate above 0, such as 1000")),
+            Some(Rate::ZERO) => {
+                Err(self.invalid_value(key, "too low; expected a rate above 0, such as 1000"))
+            }
             Some(rate) if rate > MAX_RATE => {
-                Err(self.refuse(key, &format!("too high; expected at most {MAX_RATE}")))
+                Err(self.invalid_value(key, &format!("too high; expected at most {MAX_RATE}")))
             }
             rate => Ok(rate),
         }
     }
 
     /// What a value is that cannot be taken.
-    pub(crate) fn refuse(&self, key: Key, what: &str) -> Error {
+    pub(crate) fn invalid_value(&self, key: Key, what: &str) -> Error {
         let text = self.one(key).map_or("", |given| given.text.as_str());
-        self.complain(key, format!("'{text}' is {what}"))
+        self.error_at(key, format!("'{text}' is {what}"))
     }
 
     /// Where in its file it begins.
     pub(crate) fn start(&self) -> usize {
         match &self.place {
-            Some(GivenAt::File { span, .. }) => span.start,
+            Some(SourceLocation::File { span, .. }) => span.start,
             _ => 0,
         }
     }
 
     /// About the value of a key; about the section, if it has none.
-    pub(crate) fn complain(&self, key: Key, message: impl Into<String>) -> Error {
+    pub(crate) fn error_at(&self, key: Key, message: impl Into<String>) -> Error {
         let place = self.one(key).map(|given| &given.place).or(self.place.as_ref());
         Error { place: place.cloned(), message: message.into() }
     }
@@ -145,11 +151,11 @@ impl Section {
     /// What the command line says of requests goes before what a request says: a body replaces the
     /// other kind of body, credentials the other kind of credentials, headers are replaced by name.
     pub(crate) fn overlaid_by(&mut self, over: &Self) {
-        let is_said = |key| over.one(key).is_some_and(Given::is_option);
+        let is_said = |key| over.one(key).is_some_and(SourceText::is_option);
         if BODIES.into_iter().any(is_said) {
             self.remove(&BODIES);
         }
-        let names: Vec<String> = over.all(Key::Headers).iter().map(Given::header_name).collect();
+        let names: Vec<String> = over.all(Key::Headers).iter().map(SourceText::header_name).collect();
         let says_credentials = [Key::Basic, Key::Bearer].into_iter().any(is_said);
         if says_credentials || names.iter().any(|name| name == "authorization") {
             self.remove(&[Key::Basic, Key::Bearer]);
@@ -210,14 +216,14 @@ impl FlowDraft {
 
 /// Something that is started before the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NeedDraft {
+pub(crate) enum DependencyDraft {
     /// `[postgres]`.
     Postgres(Section),
     /// `[need.NAME]`: the name, and what is said of it.
-    Program(Given, Section),
+    Program(SourceText, Section),
 }
 
-impl NeedDraft {
+impl DependencyDraft {
     pub(crate) fn section(&self) -> &Section {
         let (Self::Postgres(section) | Self::Program(_, section)) = self;
         section
@@ -233,9 +239,9 @@ pub struct Draft {
     /// In the order given.
     pub(crate) flows: Vec<FlowDraft>,
     /// `[data.NAME]`: the name, and what is said of it.
-    pub(crate) data: Vec<(Given, Section)>,
+    pub(crate) data: Vec<(SourceText, Section)>,
     /// `[postgres]` and `[need.NAME]`, in the order given.
-    pub(crate) needs: Vec<NeedDraft>,
+    pub(crate) needs: Vec<DependencyDraft>,
     /// `[service]`.
     pub(crate) service: Option<Section>,
     /// `[[variant]]`.
@@ -253,11 +259,11 @@ impl Draft {
     /// or cores adds one more; headers are `Name: value`, form fields `name=value`. Each statement of
     /// a database is a request of its own, with its weight before it if that is not 1: `3: select …`.
     pub fn set(&mut self, key: Key, option: &'static str, text: impl Into<String>) {
-        let place = GivenAt::Option(option);
-        let given = |text: String| Given { text, place: place.clone() };
+        let place = SourceLocation::Option(option);
+        let given = |text: String| SourceText { text, place: place.clone() };
         let text = text.into();
         if key != Key::Sql {
-            let into = if key.is_of("try") { &mut self.experiment } else { &mut self.top };
+            let into = if key.is_in_section("try") { &mut self.experiment } else { &mut self.top };
             return into.push(key, given(text));
         }
         let mut section = Section { place: Some(place.clone()), ..Section::default() };
@@ -329,16 +335,16 @@ impl Draft {
     ///
     /// # Errors
     /// If the plan has no such section.
-    pub fn quick(&mut self) -> Result<(), Error> {
+    pub fn apply_quick(&mut self) -> Result<(), Error> {
         let quick = self.quick.take().ok_or_else(|| {
-            Error::whole(
+            Error::new(
                 "this plan has no [quick]: expected that section, with the keys of [try] and [find] that \
                  it replaces, such as most = 4 or trial = \"2s\"",
             )
         })?;
         for (key, given) in quick.values {
-            let into = if key.is_of("try") { &mut self.experiment } else { &mut self.top };
-            if !into.one(key).is_some_and(Given::is_option) {
+            let into = if key.is_in_section("try") { &mut self.experiment } else { &mut self.top };
+            if !into.one(key).is_some_and(SourceText::is_option) {
                 into.values.insert(key, given);
             }
         }
@@ -349,10 +355,10 @@ impl Draft {
     ///
     /// # Errors
     /// If it says what only one request can mean, and there are several.
-    pub(crate) fn settled_flows(&self) -> Result<Vec<FlowDraft>, Error> {
+    pub(crate) fn resolved_flows(&self) -> Result<Vec<FlowDraft>, Error> {
         let mut said = Section::default();
-        for (key, given) in self.top.values.iter().filter(|(key, _)| key.is_of_request()) {
-            let options: Vec<Given> = given.iter().filter(|given| given.is_option()).cloned().collect();
+        for (key, given) in self.top.values.iter().filter(|(key, _)| key.is_request_key()) {
+            let options: Vec<SourceText> = given.iter().filter(|given| given.is_option()).cloned().collect();
             if !options.is_empty() {
                 said.values.insert(*key, options);
             }
@@ -371,7 +377,7 @@ impl Draft {
                  file, as {} of the one that is meant",
                 key.name()
             );
-            return Err(said.complain(key, message));
+            return Err(said.error_at(key, message));
         }
         flows.iter_mut().flat_map(FlowDraft::steps_mut).for_each(|step| step.overlaid_by(&said));
         Ok(flows)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Where a value was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GivenAt {
+pub enum SourceLocation {
     /// On the command line, by this option.
     Option(&'static str),
     /// In a file.
@@ -24,17 +24,17 @@ pub enum GivenAt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// Where, if it is in one place.
-    pub place: Option<GivenAt>,
+    pub place: Option<SourceLocation>,
     /// What was found and what was expected.
     pub message: String,
 }
 
 impl Error {
-    pub(crate) fn at(place: &GivenAt, message: impl Into<String>) -> Self {
+    pub(crate) fn at(place: &SourceLocation, message: impl Into<String>) -> Self {
         Self { place: Some(place.clone()), message: message.into() }
     }
 
-    pub(crate) fn whole(message: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { place: None, message: message.into() }
     }
 }
@@ -45,9 +45,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             None => f.write_str(&self.message),
-            Some(GivenAt::Option(option)) => write!(f, "{option}: {}", self.message),
-            Some(GivenAt::File { name, text, span }) => {
-                let quote = Quote::new(text, span);
+            Some(SourceLocation::Option(option)) => write!(f, "{option}: {}", self.message),
+            Some(SourceLocation::File { name, text, span }) => {
+                let quote = Snippet::new(text, span);
                 let (line, column) = (quote.line, quote.column);
                 writeln!(f, "{name}:{line}:{column}: {}", self.message)?;
                 let margin = " ".repeat(line.to_string().len());
@@ -59,7 +59,7 @@ impl fmt::Display for Error {
 }
 
 /// One line of a file with a part of it marked.
-struct Quote<'a> {
+struct Snippet<'a> {
     /// From 1.
     line: usize,
     /// From 1, in characters.
@@ -70,7 +70,7 @@ struct Quote<'a> {
     length: usize,
 }
 
-impl<'a> Quote<'a> {
+impl<'a> Snippet<'a> {
     /// A mark of several lines is cut at the end of the first; a long line is shown around its mark.
     fn new(text: &'a str, span: &Range<usize>) -> Self {
         const BEFORE: usize = 60;
@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn quotes_the_line_with_a_caret() {
-        let place = |text: &str, span| GivenAt::File { name: "p.toml".into(), text: text.into(), span };
+        let place =
+            |text: &str, span| SourceLocation::File { name: "p.toml".into(), text: text.into(), span };
         for (text, span, expected) in [
             ("a = 1\nb = \"é\" # x\n", 10..14, "p.toml:2:5: wrong\n 2 | b = \"é\" # x\n   |     ^^^"),
             ("a = '''\nx\n'''", 4..13, "p.toml:1:5: wrong\n 1 | a = '''\n   |     ^^^"),

@@ -4,14 +4,14 @@ use units::{Bytes, Nanos, Rate, Share};
 
 /// What `torment try` does: arms, what is measured of each, and what is asked of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Experiment {
+pub struct ExperimentPlan {
     /// The first is the plan as it stands, `baseline`.
     pub arms: Vec<Arm>,
     /// Loads that are measured one by one, each with some of the plan's flows.
     pub workloads: Vec<Workload>,
     /// What is measured at one start of an arm, in this order; an arm is only measured where a hypothesis or the
     /// table needs it ([`Probe::arms`]).
-    pub probes: Vec<Probe>,
+    pub probes: Vec<Measurement>,
     /// What is asked.
     pub hypotheses: Vec<Hypothesis>,
     /// Starts of the baseline before the first block: they give the rates and the noise.
@@ -29,7 +29,7 @@ pub struct Experiment {
     /// How long a rate or a number of connections is held.
     pub hold: Nanos,
     /// How capacities are searched for.
-    pub find: crate::Find,
+    pub find: crate::SearchPlan,
     /// What of this the plan's file says, before it is worked out: for whoever prints it.
     pub said: ExperimentSettings,
 }
@@ -42,13 +42,13 @@ pub struct ExperimentSettings {
     /// Factors whose levels are combined.
     pub cross: Vec<String>,
     /// What is asked of them.
-    pub measure: Measure,
+    pub measure: ArmMeasure,
     /// As of [`Hypothesis`].
     pub effect: Share,
     /// Closed loops measured of every arm, for the table.
     pub connections: Vec<u32>,
     /// Rates and shares measured of every arm.
-    pub at: Vec<At>,
+    pub at: Vec<LoadLevel>,
     /// Whether the capacity is measured of every arm.
     pub capacity: bool,
     /// The hypotheses that stand in the file.
@@ -67,9 +67,9 @@ pub struct HypothesisText {
     /// The workload; each if it is not said.
     pub on: Option<String>,
     /// What is compared.
-    pub measure: Measure,
+    pub measure: ArmMeasure,
     /// At what load.
-    pub at: At,
+    pub at: LoadLevel,
     /// The smallest effect worth having.
     pub effect: Share,
 }
@@ -80,12 +80,12 @@ pub struct Arm {
     /// Name of the variant, or those of the crossed ones joined by ` + `.
     pub name: String,
     /// What is different from the plan as it stands.
-    pub changes: Vec<Change>,
+    pub changes: Vec<Variant>,
     /// All that is started, changes included.
     pub setup: Setup,
 }
 
-impl Change {
+impl Variant {
     /// Texts that may hold a secret.
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let command = self.command.iter_mut().flatten().chain(&mut self.args);
@@ -110,7 +110,7 @@ impl Change {
             }
         }
         for need in &mut setup.needs {
-            if let crate::Need::Postgres(postgres) = need {
+            if let crate::Dependency::Postgres(postgres) = need {
                 replace(&mut postgres.settings, &self.settings);
                 postgres.data = self.data.clone().or(postgres.data.take());
             }
@@ -130,7 +130,7 @@ fn replace<T: Clone>(old: &mut Vec<(String, T)>, new: &[(String, T)]) {
 }
 
 /// As people say it: `50 % of the capacity`, `200/s`, `1,000 connections`.
-impl std::fmt::Display for At {
+impl std::fmt::Display for LoadLevel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Limit => f.write_str("the capacity"),
@@ -146,7 +146,7 @@ impl crate::Plan {
     /// The plan with only these flows and this task, for a service that is started already: one measurement of an
     /// experiment.
     #[must_use]
-    pub fn part(&self, workload: &Workload, task: crate::Task) -> Self {
+    pub fn for_workload(&self, workload: &Workload, task: crate::Task) -> Self {
         let mut generator = self.generator.clone();
         // The connections of a closed loop are all that a database gets.
         if let (crate::Target::Sql(_), crate::Task::Run(crate::Load::Closed { connections, .. })) =
@@ -168,11 +168,11 @@ impl crate::Plan {
     }
 }
 
-impl Experiment {
+impl ExperimentPlan {
     /// Texts that may hold a secret.
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         self.arms.iter_mut().flat_map(|arm| {
-            let changes = arm.changes.iter_mut().flat_map(Change::templates_mut);
+            let changes = arm.changes.iter_mut().flat_map(Variant::templates_mut);
             arm.setup.templates_mut().chain(changes)
         })
     }
@@ -180,7 +180,7 @@ impl Experiment {
 
 /// A `[[variant]]`: what is different.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Change {
+pub struct Variant {
     /// Its name.
     pub name: String,
     /// The factor it is a level of, for `cross`.
@@ -220,11 +220,11 @@ pub struct Workload {
 
 /// One thing that is measured of a started service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Probe {
+pub struct Measurement {
     /// Place of the workload.
     pub workload: usize,
     /// What load.
-    pub at: At,
+    pub at: LoadLevel,
     /// Places of the arms it is measured of.
     pub arms: Vec<usize>,
 }
@@ -232,7 +232,7 @@ pub struct Probe {
 /// What load a measure is taken at.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum At {
+pub enum LoadLevel {
     /// The search for the capacity.
     Limit,
     /// This rate.
@@ -247,7 +247,7 @@ units::named! {
     /// What is compared.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    pub enum Measure {
+    pub enum ArmMeasure {
         /// Highest rate that meets the objective, requests per second. Only at [`At::Limit`].
         Capacity = "capacity",
         /// Answers a second.
@@ -267,7 +267,7 @@ units::named! {
     }
 }
 
-impl Measure {
+impl ArmMeasure {
     /// Whether more of it is better.
     pub fn more_is_better(self) -> bool {
         matches!(self, Self::Capacity | Self::Throughput)
@@ -285,7 +285,7 @@ pub struct Hypothesis {
     /// Place of the probe.
     pub probe: usize,
     /// What is compared.
-    pub measure: Measure,
+    pub measure: ArmMeasure,
     /// The smallest effect worth having: 0.1 is a tenth more or, what is as far, a ratio of 1/1.1.
     pub effect: Share,
     /// Causes that the change is said to relieve.

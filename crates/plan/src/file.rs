@@ -1,10 +1,10 @@
 mod masking;
 
-use crate::draft::{Draft, FlowDraft, Given, NeedDraft, Section};
-use crate::error::{Error, GivenAt, nearest};
-use crate::key::{Key, Kind, bracketed};
+use crate::draft::{DependencyDraft, Draft, FlowDraft, Section, SourceText};
+use crate::error::{Error, SourceLocation, nearest};
+use crate::key::{Key, ValueKind, bracketed};
 use crate::secret;
-use crate::words::words;
+use crate::shell_words::split_words;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -18,20 +18,23 @@ impl Draft {
     pub fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
         let table = DeTable::parse(text).map_err(|e| {
             let message = e.message().lines().next().unwrap_or("this is not TOML").to_owned();
-            let file =
-                File { name: name.into(), shown: secret::masked_lines(text).into(), draft: Self::default() };
+            let file = FileParser {
+                name: name.into(),
+                shown: secret::masked_lines(text).into(),
+                draft: Self::default(),
+            };
             file.error(e.span().unwrap_or(0..0), message)
         })?;
         let mut spans = Vec::new();
         masking::secrets(table.get_ref(), text, &mut spans);
         let shown = secret::masked(text, &spans).into();
-        let mut file = File { name: name.into(), shown, draft: Self::default() };
+        let mut file = FileParser { name: name.into(), shown, draft: Self::default() };
         file.top(table.into_inner())?;
         Ok(file.draft)
     }
 }
 
-struct File {
+struct FileParser {
     name: Arc<str>,
     /// What messages quote: the text with its secrets masked, of the same length.
     shown: Arc<str>,
@@ -39,7 +42,7 @@ struct File {
 }
 
 /// What is said, and where it stands.
-type Text = (String, Range<usize>);
+type SpannedText = (String, Range<usize>);
 type Entry<'a> = (Spanned<std::borrow::Cow<'a, str>>, Spanned<DeValue<'a>>);
 
 /// In the order of the file, which the parser does not keep.
@@ -49,9 +52,9 @@ fn entries(table: DeTable<'_>) -> Vec<Entry<'_>> {
     entries
 }
 
-impl File {
-    fn place(&self, span: Range<usize>) -> GivenAt {
-        GivenAt::File { name: Arc::clone(&self.name), text: Arc::clone(&self.shown), span }
+impl FileParser {
+    fn place(&self, span: Range<usize>) -> SourceLocation {
+        SourceLocation::File { name: Arc::clone(&self.name), text: Arc::clone(&self.shown), span }
     }
 
     fn error(&self, span: Range<usize>, message: String) -> Error {
@@ -62,7 +65,7 @@ impl File {
         let mut top = Section::default();
         for (key, value) in entries(table) {
             let (name, at) = (key.get_ref().as_ref(), key.span());
-            match (Key::of("", name), name) {
+            match (Key::find("", name), name) {
                 (Some((key, kind)), _) => self.add(&mut top, key, name, kind, value)?,
                 (None, "request" | "flow" | "variant" | "hypothesis") => {
                     for (span, mut table) in self.tables(name, value)? {
@@ -80,10 +83,11 @@ impl File {
                     let title = format!("{name}.NAME");
                     for (key, value) in entries(self.one_table(&title, value)?) {
                         let section = self.section(name, key.span(), self.one_table(&title, value)?)?;
-                        let given = Given { text: key.get_ref().to_string(), place: self.place(key.span()) };
+                        let given =
+                            SourceText { text: key.get_ref().to_string(), place: self.place(key.span()) };
                         match name {
                             "data" => self.draft.data.push((given, section)),
-                            _ => self.draft.needs.push(NeedDraft::Program(given, section)),
+                            _ => self.draft.needs.push(DependencyDraft::Program(given, section)),
                         }
                     }
                 }
@@ -91,7 +95,7 @@ impl File {
                     let section = self.section(name, at, self.one_table(name, value)?)?;
                     match name {
                         "service" => self.draft.service = Some(section),
-                        "postgres" => self.draft.needs.push(NeedDraft::Postgres(section)),
+                        "postgres" => self.draft.needs.push(DependencyDraft::Postgres(section)),
                         "try" => self.draft.experiment = section,
                         "quick" => self.draft.quick = Some(section),
                         _ => top.values.extend(section.values),
@@ -148,7 +152,7 @@ impl File {
         for (key, value) in entries(table) {
             let name: &str = key.get_ref();
             let (known, kind) =
-                Key::of(section, name).ok_or_else(|| self.error(key.span(), unknown(section, name)))?;
+                Key::find(section, name).ok_or_else(|| self.error(key.span(), unknown(section, name)))?;
             self.add(&mut into, known, name, kind, value)?;
         }
         Ok(into)
@@ -160,29 +164,34 @@ impl File {
         into: &mut Section,
         key: Key,
         name: &str,
-        kind: Kind,
+        kind: ValueKind,
         value: Spanned<DeValue<'_>>,
     ) -> Result<(), Error> {
         let texts = self.texts(name, kind, value)?.into_iter();
-        let given = texts.map(|(text, span)| Given { text, place: self.place(span) });
+        let given = texts.map(|(text, span)| SourceText { text, place: self.place(span) });
         into.values.entry(key).or_default().extend(given);
         Ok(())
     }
 
-    fn texts(&self, name: &str, kind: Kind, value: Spanned<DeValue<'_>>) -> Result<Vec<Text>, Error> {
+    fn texts(
+        &self,
+        name: &str,
+        kind: ValueKind,
+        value: Spanned<DeValue<'_>>,
+    ) -> Result<Vec<SpannedText>, Error> {
         let span = value.span();
         let found = kind_of(value.get_ref());
         let wrong =
             |expected: &str| self.error(span.clone(), format!("'{name}' is {found}; expected {expected}"));
         let texts = match (kind, value.into_inner()) {
-            (Kind::Flag, DeValue::Boolean(flag)) => vec![flag.to_string()],
-            (Kind::Flag, _) => return Err(wrong("true or false")),
-            (Kind::Text, DeValue::String(text)) => vec![text.into_owned()],
-            (Kind::Text, _) => return Err(wrong("text in quotes")),
-            (Kind::Words, DeValue::String(text)) => {
-                words(&text).map_err(|e| self.error(span.clone(), e.to_owned()))?
+            (ValueKind::Flag, DeValue::Boolean(flag)) => vec![flag.to_string()],
+            (ValueKind::Flag, _) => return Err(wrong("true or false")),
+            (ValueKind::Text, DeValue::String(text)) => vec![text.into_owned()],
+            (ValueKind::Text, _) => return Err(wrong("text in quotes")),
+            (ValueKind::Words, DeValue::String(text)) => {
+                split_words(&text).map_err(|e| self.error(span.clone(), e.to_owned()))?
             }
-            (Kind::List | Kind::Words, DeValue::Array(items)) => {
+            (ValueKind::List | ValueKind::Words, DeValue::Array(items)) => {
                 let text = |item: Spanned<DeValue<'_>>| {
                     let found = kind_of(item.get_ref());
                     let wrong = || format!("'{name}' holds {found}; expected text or numbers");
@@ -191,19 +200,19 @@ impl File {
                 };
                 return items.into_iter().map(text).collect();
             }
-            (Kind::Words, _) => return Err(wrong("a list of words, or text in quotes")),
-            (Kind::List, value) => {
+            (ValueKind::Words, _) => return Err(wrong("a list of words, or text in quotes")),
+            (ValueKind::List, value) => {
                 vec![scalar(&value).ok_or_else(|| wrong("text, a number, or a list of them"))?]
             }
-            (Kind::Quantity(_), value) => {
+            (ValueKind::Quantity(_), value) => {
                 vec![scalar(&value).ok_or_else(|| wrong("a number, or text in quotes"))?]
             }
-            (Kind::Pairs(separator), DeValue::Table(table)) => {
+            (ValueKind::Pairs(separator), DeValue::Table(table)) => {
                 return self.pairs(name, separator, false, table);
             }
-            (Kind::Values, DeValue::Table(table)) => return self.pairs(name, '=', true, table),
-            (Kind::Pairs(_) | Kind::Values, DeValue::Array(items)) => {
-                let separator = if let Kind::Pairs(separator) = kind { separator } else { '=' };
+            (ValueKind::Values, DeValue::Table(table)) => return self.pairs(name, '=', true, table),
+            (ValueKind::Pairs(_) | ValueKind::Values, DeValue::Array(items)) => {
+                let separator = if let ValueKind::Pairs(separator) = kind { separator } else { '=' };
                 let pair = |item: Spanned<DeValue<'_>>| match item.get_ref() {
                     DeValue::String(text) if text.contains(separator) => Ok((text.to_string(), item.span())),
                     _ => {
@@ -213,7 +222,7 @@ impl File {
                 };
                 return items.into_iter().map(pair).collect();
             }
-            (Kind::Pairs(_) | Kind::Values, _) => {
+            (ValueKind::Pairs(_) | ValueKind::Values, _) => {
                 return Err(wrong("a table such as { name = \"value\" }"));
             }
         };
@@ -227,7 +236,7 @@ impl File {
         separator: char,
         flags: bool,
         table: DeTable<'_>,
-    ) -> Result<Vec<Text>, Error> {
+    ) -> Result<Vec<SpannedText>, Error> {
         let mut pairs = Vec::new();
         for (entry, value) in entries(table) {
             if entry.get_ref().contains(separator) {

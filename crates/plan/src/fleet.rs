@@ -51,7 +51,7 @@ impl FleetPlan {
     pub const WAIT: Nanos = Nanos::from_secs(120);
 
     /// How long they are waited for.
-    pub fn waits(&self) -> Nanos {
+    pub fn wait_time(&self) -> Nanos {
         self.wait.unwrap_or(Self::WAIT)
     }
 }
@@ -74,13 +74,13 @@ impl fmt::Display for FleetPlace {
 
 impl FleetPlace {
     /// What is meant, for workers; else what was expected.
-    pub(crate) fn of_workers(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse_workers(text: &str) -> Result<Self, String> {
         let expected = "expected here, for processes on this machine, ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, or k8s:CONTEXT/NAMESPACE";
         Self::parse(text, FleetPlan::WORKERS_MOST, expected)
     }
 
     /// The same for watchers.
-    pub(crate) fn of_watchers(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse_watchers(text: &str) -> Result<Self, String> {
         let expected = "expected ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, k8s:CONTEXT/NAMESPACE, inside, or inside:CONTEXT";
         match text.strip_prefix("inside") {
             Some("") => return Ok(Self::Inside(None)),

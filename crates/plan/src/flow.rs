@@ -1,4 +1,4 @@
-use crate::{Piece, Plan, Request, Setup, Target, Task, Template};
+use crate::{Plan, Request, Setup, Target, Task, Template, TemplatePiece};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -28,7 +28,7 @@ pub struct Step {
     pub timeout: Nanos,
     /// What later steps of the flow need of the answer; the n-th of all takes of a flow fills
     /// [`crate::Piece::Taken`] number n.
-    pub takes: Vec<Take>,
+    pub takes: Vec<Extraction>,
 }
 
 /// What is sent, by the language of the target.
@@ -51,16 +51,16 @@ pub struct Statement {
 
 /// A value taken from an answer, under a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Take {
+pub struct Extraction {
     /// Later steps say `{name}`.
     pub name: String,
     /// Where it stands in the answer.
-    pub from: TakeFrom,
+    pub from: ExtractionSource,
 }
 
 /// Where a value stands in an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TakeFrom {
+pub enum ExtractionSource {
     /// In a JSON body, by pointer (RFC 6901).
     Json(String),
     /// In the body, by regular expression: its first group, or all that it matches.
@@ -73,7 +73,7 @@ pub enum TakeFrom {
 
 /// What an answer must be, beside its status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Check {
+pub enum AnswerCheck {
     /// The header is there and contains this text.
     Header(String, String),
     /// The body contains this text.
@@ -103,7 +103,7 @@ impl Flow {
 impl Plan {
     /// Calls `visit` for each part of every text with placeholders: those of [`Plan::templates_mut`], so that no text is
     /// forgotten by one of the two.
-    pub(crate) fn visit(&self, mut visit: impl FnMut(&Piece)) {
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&TemplatePiece)) {
         for template in self.clone().templates_mut() {
             template.visit_mut(&mut |piece| visit(piece));
         }

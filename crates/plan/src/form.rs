@@ -1,7 +1,7 @@
 //! `application/x-www-form-urlencoded`, and what else must be escaped to stand where it stands.
 
-use crate::placeholder::Names;
-use crate::{Piece, Template};
+use crate::placeholder::NameScope;
+use crate::{Template, TemplatePiece};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode, percent_encode};
 use units::ParseError;
 
@@ -16,17 +16,17 @@ const NEVER_IN_PATH: &AsciiSet = &QUERY.add(b'\\').add(b'^').add(b'`').add(b'{')
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// One `name=value` field; placeholders inside keep working.
-pub(crate) fn field(name: &str, value: &str, names: &Names<'_>) -> Result<Template, ParseError> {
+pub(crate) fn field(name: &str, value: &str, names: &NameScope<'_>) -> Result<Template, ParseError> {
     let mut field = escaped(name, names)?;
     field.append(Template::literal("="));
     field.append(escaped(value, names)?);
     Ok(field)
 }
 
-fn escaped(text: &str, names: &Names<'_>) -> Result<Template, ParseError> {
+fn escaped(text: &str, names: &NameScope<'_>) -> Result<Template, ParseError> {
     let mut template = Template::parse_with(text.as_bytes(), names)?;
     for piece in &mut template.pieces {
-        if let Piece::Literal(text) = piece {
+        if let TemplatePiece::Literal(text) = piece {
             let mut out = Vec::with_capacity(text.len());
             encode(text, &mut out);
             *text = out;
@@ -72,7 +72,7 @@ mod tests {
             ("id", "n{1..9}%", "id=n{1..9}%25"),
             ("json", "{\"a\":1}", "json=%7B%22a%22%3A1%7D"),
         ] {
-            let field = field(name, value, &Names::default()).expect(expected);
+            let field = field(name, value, &NameScope::default()).expect(expected);
             assert_eq!(field.to_string(), expected);
             assert_eq!(Template::parse(expected), Ok(field));
         }

@@ -91,13 +91,13 @@ pub struct Goal {
 impl Goal {
     /// The two goals that are searched together unless told otherwise: the rate that nine of ten trials hold, and that which half of them hold. Their
     /// distance is how much the target's capacity moves.
-    pub fn held(objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> [Self; 2] {
+    pub fn default_goals(objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> [Self; 2] {
         let goal = |name, exceed| Self::new(name, exceed, objective, trial, sum, width);
         [goal("nine-of-ten", 0.1), goal("half", 0.5)]
     }
 
     /// `strict`, no trial may be bad, which is the literal meaning of the objective; and `typical`, half of the trials may.
-    pub fn strict(objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> [Self; 2] {
+    pub fn strict_goals(objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> [Self; 2] {
         let goal = |name, exceed| Self::new(name, exceed, objective, trial, sum, width);
         [goal("strict", 0.0), goal("typical", 0.5)]
     }

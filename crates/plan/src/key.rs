@@ -10,7 +10,7 @@ macro_rules! keys {
         }
 
         /// All of them.
-        pub(super) const ALL: &[super::Word] = &[$(super::Word {
+        pub(super) const ALL: &[super::KeySpec] = &[$(super::KeySpec {
             key: Key::$key,
             sections: $sections,
             name: $name,
@@ -22,28 +22,28 @@ macro_rules! keys {
     };
 }
 
-mod all;
+mod table;
 
-pub use all::Key;
+pub use table::Key;
 
 /// A key as it is written, and as people are told of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Word {
+pub(crate) struct KeySpec {
     pub(crate) key: Key,
     /// Sections of the file that it may stand in; the top has no name.
     pub(crate) sections: &'static [&'static str],
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// What it means, in one sentence.
     pub(crate) about: &'static str,
     /// A value as TOML.
     pub(crate) example: &'static str,
-    pub(crate) left_out: LeftOut,
+    pub(crate) left_out: DefaultValue,
 }
 
 /// What it means if a key is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LeftOut {
+pub(crate) enum DefaultValue {
     /// The plan is none.
     Must,
     /// The same as this value of TOML.
@@ -54,7 +54,7 @@ pub(crate) enum LeftOut {
 
 /// Which shapes of TOML values a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// A string.
     Text,
     /// A string or a number, which is this.
@@ -71,11 +71,11 @@ pub(crate) enum Kind {
     Values,
 }
 
-const TIME: Kind = Kind::Quantity("time");
-const RATE: Kind = Kind::Quantity("rate");
-const SHARE: Kind = Kind::Quantity("share");
-const BYTES: Kind = Kind::Quantity("bytes");
-const NUMBER: Kind = Kind::Quantity("number");
+const TIME: ValueKind = ValueKind::Quantity("time");
+const RATE: ValueKind = ValueKind::Quantity("rate");
+const SHARE: ValueKind = ValueKind::Quantity("share");
+const BYTES: ValueKind = ValueKind::Quantity("bytes");
+const NUMBER: ValueKind = ValueKind::Quantity("number");
 
 /// `[request]`, each `[[request]]` and each `[[flow.step]]` know the same words.
 const ASKS: &[&str] = &["request", "flow.step"];
@@ -93,7 +93,7 @@ const TOLD: &[&str] = &["target", "request", "flow.step"];
 
 impl Key {
     /// All that can be said, and where. Sections come in the order in which messages name them.
-    pub(crate) const ALL: &'static [Word] = all::ALL;
+    pub(crate) const ALL: &'static [KeySpec] = table::ALL;
 
     /// The sections at the top of a file, in the order of its page.
     pub(crate) const SECTIONS: [&'static str; 16] = units::texts![
@@ -102,18 +102,18 @@ impl Key {
     ];
 
     /// The key of this name in a section, and the shape of its value.
-    pub(crate) fn of(section: &str, name: &str) -> Option<(Self, Kind)> {
-        Self::words(section).find(|word| word.name == name).map(|word| (word.key, word.kind))
+    pub(crate) fn find(section: &str, name: &str) -> Option<(Self, ValueKind)> {
+        Self::specs(section).find(|word| word.name == name).map(|word| (word.key, word.kind))
     }
 
     /// All keys of a section.
-    pub(crate) fn words(section: &str) -> impl Iterator<Item = &'static Word> + Clone {
+    pub(crate) fn specs(section: &str) -> impl Iterator<Item = &'static KeySpec> + Clone {
         Self::ALL.iter().filter(move |word| word.sections.contains(&section))
     }
 
     /// Their names.
     pub(crate) fn names(section: &str) -> impl Iterator<Item = &'static str> + Clone {
-        Self::words(section).map(|word| word.name)
+        Self::specs(section).map(|word| word.name)
     }
 
     /// The name in plan files.
@@ -122,13 +122,13 @@ impl Key {
     }
 
     /// Whether it says something of a request or step.
-    pub(crate) fn is_of_request(self) -> bool {
-        self.is_of("flow.step")
+    pub(crate) fn is_request_key(self) -> bool {
+        self.is_in_section("flow.step")
     }
 
     /// Whether it may stand in this section.
-    pub(crate) fn is_of(self, section: &str) -> bool {
-        Self::words(section).any(|word| word.key == self)
+    pub(crate) fn is_in_section(self, section: &str) -> bool {
+        Self::specs(section).any(|word| word.key == self)
     }
 }
 

@@ -8,58 +8,59 @@
 mod bind;
 mod check;
 mod csv;
-mod data;
+mod data_set;
 mod database;
 mod describe;
 mod draft;
 mod error;
+mod escaping;
 mod experiment;
 mod file;
-mod fit;
 mod fleet;
 mod flow;
 mod form;
 mod goal;
-mod hiding;
 mod key;
 mod load;
 mod ndjson;
-mod parcel;
 mod placeholder;
+mod portable;
 mod print;
+mod redactor;
 mod reference;
 mod secret;
 mod service;
+mod shell_words;
 mod sql;
 mod status;
 mod target;
 mod template;
 mod url;
 mod watch;
-mod words;
 
 pub use check::{ReadFile, is_token};
-pub use data::{Data, Order, Rows};
+pub use data_set::{DataSet, RowOrder, RowSource};
 pub use draft::Draft;
-pub use error::{Error, GivenAt};
+pub use error::{Error, SourceLocation};
+pub use escaping::Escaping;
 pub use experiment::{
-    Arm, At, Change, Experiment, ExperimentSettings, Hypothesis, HypothesisText, Measure, Probe, Workload,
+    Arm, ArmMeasure, ExperimentPlan, ExperimentSettings, Hypothesis, HypothesisText, LoadLevel, Measurement,
+    Variant, Workload,
 };
-pub use fit::Fit;
 pub use fleet::{FleetPlace, FleetPlan};
-pub use flow::{Check, Flow, Payload, Statement, Step, Take, TakeFrom};
+pub use flow::{AnswerCheck, Extraction, ExtractionSource, Flow, Payload, Statement, Step};
 pub use goal::{Goal, Objective};
-pub use hiding::Secrets;
 pub use key::Key;
-pub use load::{Arrivals, Find, Generator, Load, Stage, parse_cores};
-pub use parcel::Parcel;
+pub use load::{Arrivals, Generator, Load, SearchPlan, Stage, parse_cores};
+pub use portable::PortablePlan;
+pub use redactor::Redactor;
 pub use reference::reference;
-pub use secret::{Hidden, SecretFrom};
-pub use service::{Limits, Need, Postgres, Program, Ready, Reset, Setup};
-pub use target::{Database, HttpVersion, Origin, Request, StatusRange, Target};
-pub use template::{Piece, Template, Who};
-pub use url::Parts;
-pub use watch::{Endpoint, Watch};
+pub use secret::{SecretSource, SecretValue};
+pub use service::{Dependency, PostgresSetup, Program, ReadyCondition, ResetMethod, ResourceLimits, Setup};
+pub use target::{DatabaseAddress, HttpVersion, Origin, Request, StatusRange, Target};
+pub use template::{RenderContext, Template, TemplatePiece};
+pub use url::UrlParts;
+pub use watch::{MetricsEndpoint, WatchPlan};
 
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +70,7 @@ pub struct Plan {
     /// The system under test.
     pub target: Target,
     /// Files of rows that requests use.
-    pub data: Vec<Data>,
+    pub data: Vec<DataSet>,
     /// What is sent to it: each arrival is one of these, by weight. At least one.
     pub flows: Vec<Flow>,
     /// What is good enough.
@@ -81,7 +82,7 @@ pub struct Plan {
     /// Who makes it, and who watches, if not one process alone.
     pub fleet: FleetPlan,
     /// What is watched beside it.
-    pub watch: Watch,
+    pub watch: WatchPlan,
     /// What is started before and stopped after; none if the target runs already.
     pub setup: Option<Setup>,
 }
@@ -92,15 +93,15 @@ pub enum Task {
     /// One load with a verdict on the goal.
     Run(Load),
     /// A search for the highest rate that meets the goal.
-    Find(Find),
+    Find(SearchPlan),
     /// Hypotheses about the service that the plan starts, as experiments.
-    Try(Box<Experiment>),
+    Try(Box<ExperimentPlan>),
 }
 
 units::named! {
     /// What a plan is read for.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Command {
+    pub enum PlanCommand {
         /// One load with a verdict: the plan's `[load]`.
         Run = "run",
         /// A search: the plan's `[find]`.

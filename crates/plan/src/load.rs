@@ -48,7 +48,7 @@ units::named! {
 
 /// What `torment find` tries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Find {
+pub struct SearchPlan {
     /// Lowest rate, where the climb starts.
     pub from: Rate,
     /// Highest rate.
@@ -67,7 +67,7 @@ pub struct Find {
     pub arrivals: Arrivals,
 }
 
-impl Default for Find {
+impl Default for SearchPlan {
     fn default() -> Self {
         Self {
             from: Rate(10.0),
@@ -82,7 +82,7 @@ impl Default for Find {
     }
 }
 
-impl Find {
+impl SearchPlan {
     /// `--careful`: the article's hold of 60 s, and half the width.
     pub fn careful(self) -> Self {
         Self { trial: Nanos::from_secs(60), sum: Nanos::from_secs(60), width: Share(0.01), ..self }

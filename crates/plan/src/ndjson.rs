@@ -1,4 +1,4 @@
-use crate::error::{Error, GivenAt, nearest};
+use crate::error::{Error, SourceLocation, nearest};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 /// The values of one key of an NDJSON file: a JSON object on each line; empty lines are skipped.
 /// Text is taken as it is, any other value by its JSON text.
-pub(crate) fn column(name: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
+pub(crate) fn read_column(name: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
     let shared: (Arc<str>, Arc<str>) = (name.into(), text.into());
     let error = |span: Range<usize>, message: String| {
-        Error::at(&GivenAt::File { name: Arc::clone(&shared.0), text: Arc::clone(&shared.1), span }, message)
+        Error::at(
+            &SourceLocation::File { name: Arc::clone(&shared.0), text: Arc::clone(&shared.1), span },
+            message,
+        )
     };
     let (mut values, mut start) = (Vec::new(), 0);
     for line in text.split_inclusive('\n') {
@@ -49,8 +52,14 @@ mod tests {
     fn reads_a_key_of_every_row() {
         let text = "\u{feff}{\"id\": 1, \"name\": \"Zo\\u00eb\"}\n\n {\"id\":12345678901234567890.10,\"name\":null}\r\n\
                     {\"name\": {\"a\": [1, \"x\"]}, \"id\": true}";
-        assert_eq!(column("f.jsonl", text, "id").expect("ids"), ["1", "12345678901234567890.10", "true"]);
-        assert_eq!(column("f.jsonl", text, "name").expect("names"), ["Zoë", "null", "{\"a\": [1, \"x\"]}"]);
+        assert_eq!(
+            read_column("f.jsonl", text, "id").expect("ids"),
+            ["1", "12345678901234567890.10", "true"]
+        );
+        assert_eq!(
+            read_column("f.jsonl", text, "name").expect("names"),
+            ["Zoë", "null", "{\"a\": [1, \"x\"]}"]
+        );
     }
 
     #[test]
@@ -62,7 +71,7 @@ mod tests {
             ("{\"nam\": 1}", "f.jsonl:1:1: no 'name' in this row; did you mean 'nam'?"),
             ("{\"x\": 1, \"y\": 2}", "f.jsonl:1:1: no 'name' in this row; it has: x, y"),
         ] {
-            let error = column("f.jsonl", text, "name").expect_err(text).to_string();
+            let error = read_column("f.jsonl", text, "name").expect_err(text).to_string();
             assert!(error.starts_with(expected), "{error}");
         }
     }

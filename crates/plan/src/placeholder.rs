@@ -1,13 +1,13 @@
 //! Which text in braces is a placeholder.
 
-use crate::{Data, Fit, Order, Piece, Rows, SecretFrom, Template};
+use crate::{DataSet, Escaping, RowOrder, RowSource, SecretSource, Template, TemplatePiece};
 use units::ParseError;
 
 /// The names that are placeholders beside the built-in ones, at one place of a plan.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Names<'a> {
+pub(crate) struct NameScope<'a> {
     /// `{name.column}`.
-    pub(crate) data: &'a [Data],
+    pub(crate) data: &'a [DataSet],
     /// `{name}`: taken by the steps before, in the order of their numbers.
     pub(crate) taken: &'a [String],
     /// Taken by this step or a later one.
@@ -20,18 +20,18 @@ impl Template {
     /// # Errors
     /// If something begins like a placeholder and is none, such as `{random:1..}`.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        Self::parse_with(text.as_bytes(), &Names::default())
+        Self::parse_with(text.as_bytes(), &NameScope::default())
     }
 
     /// As [`Template::parse`], where names are known; the text need not be UTF-8.
-    pub(crate) fn parse_with(mut text: &[u8], names: &Names<'_>) -> Result<Self, ParseError> {
+    pub(crate) fn parse_with(mut text: &[u8], names: &NameScope<'_>) -> Result<Self, ParseError> {
         let (mut pieces, mut literal) = (Vec::new(), Vec::new());
         while let Some(open) = text.iter().position(|&b| b == b'{') {
             literal.extend_from_slice(&text[..open]);
             text = &text[open..];
             if let Some((piece, length)) = placeholder(text, names)? {
                 if !literal.is_empty() {
-                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                    pieces.push(TemplatePiece::Literal(std::mem::take(&mut literal)));
                 }
                 pieces.push(piece);
                 text = &text[length..];
@@ -42,9 +42,9 @@ impl Template {
         }
         literal.extend_from_slice(text);
         if !literal.is_empty() {
-            pieces.push(Piece::Literal(literal));
+            pieces.push(TemplatePiece::Literal(literal));
         }
-        Ok(Self::of(pieces))
+        Ok(Self::from_pieces(pieces))
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 /// The placeholder at the start of `text`, which is an opening brace, and its length.
-fn placeholder(text: &[u8], names: &Names<'_>) -> Result<Option<(Piece, usize)>, ParseError> {
+fn placeholder(text: &[u8], names: &NameScope<'_>) -> Result<Option<(TemplatePiece, usize)>, ParseError> {
     const PREFIXES: [&str; 4] = ["{random:", "{file:", "{env:", "{secret:"];
     let prefix = PREFIXES.into_iter().find(|prefix| text.starts_with(prefix.as_bytes()));
     let end = text[1..].iter().position(|b| matches!(b, b'{' | b'}' | b'\n')).map(|end| end + 1);
@@ -83,11 +83,11 @@ fn placeholder(text: &[u8], names: &Names<'_>) -> Result<Option<(Piece, usize)>,
 }
 
 /// `{prefix:value}`.
-fn prefixed(prefix: &str, value: &str) -> Result<Piece, &'static str> {
+fn prefixed(prefix: &str, value: &str) -> Result<TemplatePiece, &'static str> {
     match prefix {
         "random" => {
             let range = bounds(value).ok_or("a random number such as {random:1..1000}, smallest first")?;
-            Ok(Piece::Random { from: range.0, to: range.1 })
+            Ok(TemplatePiece::Random { from: range.0, to: range.1 })
         }
         "file" => {
             // The last colon: a column's name seldom holds one, a path sometimes does.
@@ -95,37 +95,37 @@ fn prefixed(prefix: &str, value: &str) -> Result<Piece, &'static str> {
                 .rsplit_once(':')
                 .filter(|(file, column)| !file.is_empty() && !column.is_empty())
                 .ok_or("a column of a CSV file such as {file:names.csv:column}")?;
-            Ok(field(Rows::File(file.to_owned()), column, Order::Cycle))
+            Ok(field(RowSource::File(file.to_owned()), column, RowOrder::Cycle))
         }
         "env" => {
             let is_variable = is_name(value) && !value.contains('-');
             let name = is_variable.then(|| value.to_owned());
             let name = name.ok_or("an environment variable such as {env:PASSWORD}")?;
-            Ok(secret(SecretFrom::Env(name)))
+            Ok(secret(SecretSource::Env(name)))
         }
         _ if value.is_empty() => Err("a file that holds a secret such as {secret:token.txt}"),
-        _ => Ok(secret(SecretFrom::File(value.to_owned()))),
+        _ => Ok(secret(SecretSource::File(value.to_owned()))),
     }
 }
 
 /// `{word}`.
-fn word(inner: &str, names: &Names<'_>) -> Result<Option<Piece>, &'static str> {
+fn word(inner: &str, names: &NameScope<'_>) -> Result<Option<TemplatePiece>, &'static str> {
     if inner == "redacted" {
         return Err("a value: this secret was not kept; give it again, best as {env:NAME}");
     }
     if inner == "uuid" {
-        return Ok(Some(Piece::Uuid));
+        return Ok(Some(TemplatePiece::Uuid));
     }
     if inner == "counter" {
-        return Ok(Some(Piece::Counter));
+        return Ok(Some(TemplatePiece::Counter));
     }
     if inner.contains("..") && inner.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-')) {
         let (from, to) = bounds(inner).ok_or("a sequence such as {1..1000}, smallest first")?;
-        return Ok(Some(Piece::Sequence { from, to }));
+        return Ok(Some(TemplatePiece::Sequence { from, to }));
     }
     // The last of several of one name: a flow may take a value anew.
     if let Some(number) = names.taken.iter().rposition(|name| name == inner) {
-        return Ok(Some(Piece::Taken { name: inner.to_owned(), number, fit: Fit::Raw }));
+        return Ok(Some(TemplatePiece::Taken { name: inner.to_owned(), number, fit: Escaping::Raw }));
     }
     if names.later.iter().any(|name| name == inner) {
         return Err("known here: it is taken from the answer of this step or of a later one");
@@ -136,17 +136,17 @@ fn word(inner: &str, names: &Names<'_>) -> Result<Option<Piece>, &'static str> {
         if column.is_empty() {
             return Err("a column of a data set such as {users.name}");
         }
-        return Ok(Some(field(Rows::Data(name.to_owned()), column, data.order)));
+        return Ok(Some(field(RowSource::Data(name.to_owned()), column, data.order)));
     }
     Ok(None)
 }
 
-fn field(of: Rows, column: &str, order: Order) -> Piece {
-    Piece::Field { of, column: column.to_owned(), order, fit: Fit::Raw, values: [].into() }
+fn field(of: RowSource, column: &str, order: RowOrder) -> TemplatePiece {
+    TemplatePiece::Field { of, column: column.to_owned(), order, fit: Escaping::Raw, values: [].into() }
 }
 
-fn secret(from: SecretFrom) -> Piece {
-    Piece::Secret { from, fit: Fit::Raw, value: Default::default() }
+fn secret(from: SecretSource) -> TemplatePiece {
+    TemplatePiece::Secret { from, fit: Escaping::Raw, value: Default::default() }
 }
 
 fn bounds(text: &str) -> Option<(i64, i64)> {
@@ -202,7 +202,7 @@ mod tests {
             assert_eq!(template.to_bytes(), text.as_bytes());
         }
         let bytes = b"\xff{counter}\xfe";
-        assert_eq!(Template::parse_with(bytes, &Names::default()).expect("bytes").to_bytes(), bytes);
+        assert_eq!(Template::parse_with(bytes, &NameScope::default()).expect("bytes").to_bytes(), bytes);
     }
 
     #[test]
@@ -235,18 +235,18 @@ mod tests {
 
     #[test]
     fn names_are_placeholders_where_they_are_known() {
-        let data = [Data { name: "users".to_owned(), file: "u.csv".to_owned(), order: Order::Once }];
+        let data = [DataSet { name: "users".to_owned(), file: "u.csv".to_owned(), order: RowOrder::Once }];
         let (taken, later) = (["id".to_owned(), "token".to_owned(), "id".to_owned()], ["cart".to_owned()]);
-        let names = Names { data: &data, taken: &taken, later: &later };
+        let names = NameScope { data: &data, taken: &taken, later: &later };
         let parse = |text: &str| Template::parse_with(text.as_bytes(), &names);
         let number = |text: &str| match &parse(text).expect(text).pieces[..] {
-            [Piece::Taken { number, .. }] => *number,
+            [TemplatePiece::Taken { number, .. }] => *number,
             other => panic!("{text}: {other:?}"),
         };
         assert_eq!((number("{id}"), number("{token}")), (2, 1));
         let user = parse("{users.first name}").expect("a column");
         assert!(
-            matches!(&user.pieces[..], [Piece::Field { order: Order::Once, column, .. }] if column == "first name")
+            matches!(&user.pieces[..], [TemplatePiece::Field { order: RowOrder::Once, column, .. }] if column == "first name")
         );
         assert_eq!(user.to_string(), "{users.first name}");
         for text in ["{pets.name}", "{users}", "{user.name}", "{Token}"] {

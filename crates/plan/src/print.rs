@@ -1,33 +1,34 @@
-mod exact;
 mod experiment;
 mod load;
 mod setup;
+mod toml_value;
 
 use crate::error::Error;
 use crate::{
-    Check, Command, Draft, FleetPlan, Flow, Generator, HttpVersion, Key, Origin, Payload, Piece, Plan,
+    AnswerCheck, Draft, FleetPlan, Flow, Generator, HttpVersion, Key, Origin, Payload, Plan, PlanCommand,
+    TemplatePiece,
 };
-use crate::{Request, StatusRange, Step, TakeFrom, Target, Task, Template, Watch, check};
+use crate::{ExtractionSource, Request, StatusRange, Step, Target, Task, Template, WatchPlan, check};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use exact::{Exact, exact_goal, exact_time};
 use std::fmt::Write as _;
+use toml_value::{ToToml, exact_goal, exact_time};
 
 impl Plan {
     /// Reads a plan that needs no other file, such as one printed by [`Plan::to_toml`].
     ///
     /// # Errors
     /// As [`Draft::from_toml`] and [`Draft::check`].
-    pub fn from_toml(text: &str, command: Command) -> Result<Self, Error> {
+    pub fn from_toml(text: &str, command: PlanCommand) -> Result<Self, Error> {
         let refuse = &mut |file: &str| Err(format!("'{file}' cannot be read here"));
         Draft::from_toml("plan", text)?.check(command, refuse)
     }
 
     /// Which command does this.
-    pub fn command(&self) -> Command {
+    pub fn command(&self) -> PlanCommand {
         match self.task {
-            Task::Run(_) => Command::Run,
-            Task::Find(_) => Command::Find,
-            Task::Try(_) => Command::Try,
+            Task::Run(_) => PlanCommand::Run,
+            Task::Find(_) => PlanCommand::Find,
+            Task::Try(_) => PlanCommand::Try,
         }
     }
 
@@ -59,7 +60,7 @@ impl Plan {
     /// The plan as understood, with every default filled in; [`Plan::from_toml`] reads it back as it was.
     /// A body file is in it; data files, secrets and values of the environment are not.
     pub fn to_toml(&self) -> String {
-        let mut out = Lines(String::new());
+        let mut out = TomlWriter(String::new());
         out.put(Key::Goal, exact_goal(&self.objective));
 
         out.section("[target]");
@@ -113,7 +114,7 @@ impl Request {
     fn basic(&self) -> Option<&Template> {
         let (name, value) = self.headers.last()?;
         match value.pieces.as_slice() {
-            [Piece::Literal(scheme), Piece::Base64(basic)]
+            [TemplatePiece::Literal(scheme), TemplatePiece::Base64(basic)]
                 if name == "Authorization" && scheme == b"Basic " =>
             {
                 Some(basic)
@@ -123,16 +124,16 @@ impl Request {
     }
 }
 
-struct Lines(String);
+struct TomlWriter(String);
 
-impl Lines {
+impl TomlWriter {
     fn section(&mut self, name: &str) {
         let _ = writeln!(self.0, "\n{name}");
     }
 
     /// A key with its value, if it has one.
-    fn put(&mut self, key: Key, value: impl Exact) {
-        if let Some(value) = value.exact() {
+    fn put(&mut self, key: Key, value: impl ToToml) {
+        if let Some(value) = value.to_toml() {
             let _ = writeln!(self.0, "{} = {value}", key.name());
         }
     }
@@ -203,9 +204,9 @@ impl Lines {
         let (mut headers, mut bodies, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for check in &request.checks {
             match check {
-                Check::Header(name, value) => headers.push(format!("{name}: {value}")),
-                Check::Body(text) => bodies.push(text.clone()),
-                Check::Json(pointer, value) => values.push(format!("{pointer}={value}")),
+                AnswerCheck::Header(name, value) => headers.push(format!("{name}: {value}")),
+                AnswerCheck::Body(text) => bodies.push(text.clone()),
+                AnswerCheck::Json(pointer, value) => values.push(format!("{pointer}={value}")),
             }
         }
         self.put(Key::ExpectHeader, headers);
@@ -248,11 +249,13 @@ impl Lines {
     }
 
     /// What is not as by default.
-    fn watch(&mut self, watch: &Watch, target: &Target) {
-        let Watch { on, pids, cgroup, command, postgres, metrics, attach } = watch;
+    fn watch(&mut self, watch: &WatchPlan, target: &Target) {
+        let WatchPlan { on, pids, cgroup, command, postgres, metrics, attach } = watch;
         let own = if let Target::Sql(database) = target { Some(database) } else { None };
         let postgres = postgres.as_ref().filter(|database| own != Some(*database));
-        if *watch == (Watch { postgres: watch.postgres.clone(), ..Watch::default() }) && postgres.is_none() {
+        if *watch == (WatchPlan { postgres: watch.postgres.clone(), ..WatchPlan::default() })
+            && postgres.is_none()
+        {
             return;
         }
         self.section("[watch]");
@@ -267,7 +270,7 @@ impl Lines {
 }
 
 /// As it is read.
-impl std::fmt::Display for TakeFrom {
+impl std::fmt::Display for ExtractionSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Json(pointer) => write!(f, "json:{pointer}"),

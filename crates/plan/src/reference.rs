@@ -1,4 +1,4 @@
-use crate::key::{Key, Kind, LeftOut, Word};
+use crate::key::{DefaultValue, Key, KeySpec, ValueKind};
 
 /// The page, but for its tables of keys.
 const PAGE: &str = include_str!("reference.md");
@@ -18,16 +18,16 @@ pub fn reference() -> String {
 
 /// The keys of a section.
 fn table(section: &str) -> String {
-    let rows: Vec<String> = Key::words(section).map(row).collect();
+    let rows: Vec<String> = Key::specs(section).map(row).collect();
     format!("| key | is | | left out | example |\n|---|---|---|---|---|\n{}", rows.join("\n"))
 }
 
-fn row(word: &Word) -> String {
-    let Word { name, about, example, .. } = word;
+fn row(word: &KeySpec) -> String {
+    let KeySpec { name, about, example, .. } = word;
     let left_out = match word.left_out {
-        LeftOut::Must => "**must be said**".to_owned(),
-        LeftOut::Is(value) => format!("`{}`", quoted(value)),
-        LeftOut::Means(words) => words.to_owned(),
+        DefaultValue::Must => "**must be said**".to_owned(),
+        DefaultValue::Is(value) => format!("`{}`", quoted(value)),
+        DefaultValue::Means(words) => words.to_owned(),
     };
     let example = quoted(&format!("{name} = {example}"));
     let cells = [format!("`{name}`"), word.kind.name().to_owned(), about.trim().to_owned(), left_out];
@@ -39,7 +39,7 @@ fn quoted(toml: &str) -> String {
     if toml.contains(['"', '\\']) { toml.to_owned() } else { toml.replace('\'', "\"") }
 }
 
-impl Kind {
+impl ValueKind {
     /// The word for it, as the page explains it.
     fn name(self) -> &'static str {
         match self {

@@ -1,16 +1,16 @@
 //! What must not be shown: values that open doors, and the texts they stand in.
 
 use crate::error::nearest;
-use crate::{Fit, Piece, Template};
+use crate::{Escaping, Template, TemplatePiece};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
 /// A secret value. It is in no printed, stored or debugged plan; only a [`crate::Parcel`] takes it elsewhere.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Hidden(Vec<u8>);
+pub struct SecretValue(Vec<u8>);
 
-impl Hidden {
+impl SecretValue {
     pub(crate) fn new(value: impl Into<Vec<u8>>) -> Self {
         Self(value.into())
     }
@@ -20,7 +20,7 @@ impl Hidden {
     }
 }
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for SecretValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
     }
@@ -28,7 +28,7 @@ impl fmt::Debug for Hidden {
 
 /// Where a secret is from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SecretFrom {
+pub enum SecretSource {
     /// It was written into the plan or the command line; printed as `{redacted}`, and not kept.
     Given,
     /// `{env:NAME}`: a variable of the environment.
@@ -37,7 +37,7 @@ pub enum SecretFrom {
     File(String),
 }
 
-impl fmt::Display for SecretFrom {
+impl fmt::Display for SecretSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Given => f.write_str("{redacted}"),
@@ -50,7 +50,7 @@ impl fmt::Display for SecretFrom {
 /// Makes every literal part a secret.
 pub(crate) fn hide(mut template: Template) -> Template {
     for piece in &mut template.pieces {
-        if let Piece::Literal(text) = piece {
+        if let TemplatePiece::Literal(text) = piece {
             *piece = given(std::mem::take(text));
         }
     }
@@ -62,7 +62,7 @@ pub(crate) fn hide_basic(template: Template) -> Template {
     let mut pieces = template.pieces.into_iter().peekable();
     let mut user = Template::default();
     while let Some(piece) = pieces.next() {
-        let Piece::Literal(mut text) = piece else {
+        let TemplatePiece::Literal(mut text) = piece else {
             user.pieces.push(piece);
             continue;
         };
@@ -83,13 +83,13 @@ pub(crate) fn hide_basic(template: Template) -> Template {
     hide(user)
 }
 
-fn given(value: Vec<u8>) -> Piece {
-    Piece::Secret { from: SecretFrom::Given, fit: Fit::Raw, value: Hidden::new(value) }
+fn given(value: Vec<u8>) -> TemplatePiece {
+    TemplatePiece::Secret { from: SecretSource::Given, fit: Escaping::Raw, value: SecretValue::new(value) }
 }
 
 /// How much of a header is secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Secrecy {
+enum SecretPart {
     /// Its value.
     All,
     /// What follows the scheme's name, such as `Bearer`.
@@ -98,15 +98,15 @@ enum Secrecy {
     Values,
 }
 
-fn secrecy(header: &str) -> Option<Secrecy> {
+fn secrecy(header: &str) -> Option<SecretPart> {
     // Variables of the environment have `_` where headers have `-`.
     match header.to_ascii_lowercase().replace('_', "-").as_str() {
-        "authorization" | "proxy-authorization" => Some(Secrecy::AfterScheme),
-        "cookie" => Some(Secrecy::Values),
+        "authorization" | "proxy-authorization" => Some(SecretPart::AfterScheme),
+        "cookie" => Some(SecretPart::Values),
         name => ["api-key", "apikey", "token", "secret", "password"]
             .iter()
             .any(|word| name.contains(word))
-            .then_some(Secrecy::All),
+            .then_some(SecretPart::All),
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn may_hold_secret(text: &str) -> bool {
 
 /// Whether the value of a variable of the environment is a secret.
 pub(crate) fn is_secret_variable(name: &str) -> bool {
-    secrecy(name) == Some(Secrecy::All)
+    secrecy(name) == Some(SecretPart::All)
 }
 
 /// Hides what is secret in a header's value.
@@ -125,27 +125,27 @@ pub(crate) fn hide_header(name: &str, value: Template) -> Template {
     let Some(secrecy) = secrecy(name) else { return value };
     let mut hidden = Template::default();
     // Where the value begins and ends is said by literal text alone, wherever placeholders stand.
-    let mut secret = secrecy == Secrecy::All;
+    let mut secret = secrecy == SecretPart::All;
     for piece in value.pieces {
-        let Piece::Literal(mut text) = piece else {
+        let TemplatePiece::Literal(mut text) = piece else {
             // A scheme has no placeholder in its name: what follows one is secret.
-            secret |= secrecy == Secrecy::AfterScheme;
+            secret |= secrecy == SecretPart::AfterScheme;
             hidden.pieces.push(piece);
             continue;
         };
         while !text.is_empty() {
             let end = match (secrecy, secret) {
-                (Secrecy::Values, true) => text.iter().position(|&b| b == b';'),
-                (Secrecy::Values, false) => text.iter().position(|&b| b == b'=').map(|at| at + 1),
+                (SecretPart::Values, true) => text.iter().position(|&b| b == b';'),
+                (SecretPart::Values, false) => text.iter().position(|&b| b == b'=').map(|at| at + 1),
                 // Without a scheme all of it is the secret.
-                (Secrecy::AfterScheme, false) => {
+                (SecretPart::AfterScheme, false) => {
                     Some(text.iter().position(|&b| b == b' ').map_or(0, |at| at + 1))
                 }
                 _ => None,
             };
             let rest = text.split_off(end.unwrap_or(text.len()));
             if !text.is_empty() {
-                hidden.pieces.push(if secret { given(text) } else { Piece::Literal(text) });
+                hidden.pieces.push(if secret { given(text) } else { TemplatePiece::Literal(text) });
             }
             if end.is_some() {
                 secret = !secret;
@@ -229,7 +229,7 @@ fn placeholder(text: &str) -> Option<usize> {
     let end = text[1..].find(['{', '}', '\n'])? + 1;
     let length = text[end..].starts_with('}').then_some(end + 1)?;
     match Template::parse(&text[..length]) {
-        Ok(template) => !matches!(template.pieces[..], [Piece::Literal(_)]),
+        Ok(template) => !matches!(template.pieces[..], [TemplatePiece::Literal(_)]),
         Err(_) => true,
     }
     .then_some(length)

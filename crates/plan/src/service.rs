@@ -1,4 +1,4 @@
-use crate::{Database, Template};
+use crate::{DatabaseAddress, Template};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
@@ -6,18 +6,18 @@ use units::{Bytes, Nanos};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     /// Started in this order before the service, and stopped in the opposite one after it.
-    pub needs: Vec<Need>,
+    pub needs: Vec<Dependency>,
     /// The system under test; none if only what it would need is started, such as a database that is the target.
     pub service: Option<Program>,
     /// How the state is put back between two measurements.
-    pub reset: Reset,
+    pub reset: ResetMethod,
 }
 
 /// Something that the service needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Need {
+pub enum Dependency {
     /// A PostgreSQL of the plan's own.
-    Postgres(Postgres),
+    Postgres(PostgresSetup),
     /// Any other program.
     Program(Program),
 }
@@ -38,7 +38,7 @@ pub struct Program {
     /// Written before the start: path below `folder`, and content. What stood there is put back at the end.
     pub files: Vec<(String, Template)>,
     /// When it can be used.
-    pub ready: Ready,
+    pub ready: ReadyCondition,
     /// How long that may take.
     pub within: Nanos,
     /// How it is asked to end: `TERM`, `INT`, `QUIT`, `HUP` or `KILL`.
@@ -46,12 +46,12 @@ pub struct Program {
     /// How long it may take to end before it is killed.
     pub grace: Nanos,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
 }
 
 /// When a program can be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Ready {
+pub enum ReadyCondition {
     /// A GET of this `http://` URL is answered with a status below 400.
     Http(String),
     /// It listens at this port of 127.0.0.1.
@@ -65,7 +65,7 @@ pub enum Ready {
 /// What a program and its children may use.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Processor time a second, in processors; by control group.
     pub cpus: Option<f64>,
     /// Memory; by control group.
@@ -76,7 +76,7 @@ pub struct Limits {
     pub cores: Vec<u32>,
 }
 
-impl Limits {
+impl ResourceLimits {
     /// Whether a control group is needed for them.
     pub fn need_group(&self) -> bool {
         self.cpus.is_some() || self.memory.is_some() || self.pids.is_some()
@@ -85,7 +85,7 @@ impl Limits {
 
 /// A PostgreSQL that is started from an empty data folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Postgres {
+pub struct PostgresSetup {
     /// Port of 127.0.0.1 it listens at; the superuser `postgres` needs no password.
     pub port: u16,
     /// Made at the start, and seeded.
@@ -101,13 +101,13 @@ pub struct Postgres {
     /// How long the start and the seed may take.
     pub within: Nanos,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
 }
 
-impl Postgres {
+impl PostgresSetup {
     /// Where it is, and how its superuser logs in.
-    pub fn address(&self) -> Database {
-        Database {
+    pub fn address(&self) -> DatabaseAddress {
+        DatabaseAddress {
             host: "127.0.0.1".to_owned(),
             port: self.port,
             user: "postgres".to_owned(),
@@ -122,7 +122,7 @@ impl Postgres {
 units::named! {
     /// How the state is put back between two measurements of one start.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-    pub enum Reset {
+    pub enum ResetMethod {
         /// Everything is stopped and started again, databases from an empty folder.
         Restart = "restart",
         /// The database's `reset` file is run.
@@ -135,18 +135,18 @@ units::named! {
 
 impl Setup {
     /// The plan's PostgreSQL, if it starts one.
-    pub fn postgres(&self) -> Option<&Postgres> {
+    pub fn postgres(&self) -> Option<&PostgresSetup> {
         self.needs.iter().find_map(|need| match need {
-            Need::Postgres(postgres) => Some(postgres),
-            Need::Program(_) => None,
+            Dependency::Postgres(postgres) => Some(postgres),
+            Dependency::Program(_) => None,
         })
     }
 
     /// Texts that may hold a secret.
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let needs = self.needs.iter_mut().filter_map(|need| match need {
-            Need::Program(program) => Some(program),
-            Need::Postgres(_) => None,
+            Dependency::Program(program) => Some(program),
+            Dependency::Postgres(_) => None,
         });
         needs.chain(&mut self.service).flat_map(|program| {
             let values = program.env.iter_mut().chain(&mut program.files).map(|(_, value)| value);
@@ -164,7 +164,7 @@ impl std::fmt::Display for Program {
 }
 
 /// As people say it: `1.5 processors, 2 GiB`; nothing if there are none.
-impl std::fmt::Display for Limits {
+impl std::fmt::Display for ResourceLimits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let word = |n: f64| if n == 1.0 { "processor" } else { "processors" };
         let mut parts = Vec::new();

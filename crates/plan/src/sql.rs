@@ -6,9 +6,9 @@
 
 mod scan;
 
-use crate::placeholder::Names;
-use crate::{Piece, Statement, Template, Who};
-use scan::{Kind, is_word, scan};
+use crate::placeholder::NameScope;
+use crate::{RenderContext, Statement, Template, TemplatePiece};
+use scan::{TokenKind, is_word, scan};
 use std::fmt::Write as _;
 
 /// Stands for a placeholder while the text around it is read; no statement can hold it.
@@ -18,7 +18,7 @@ const TYPES: [&str; 5] = ["date", "time", "timestamp", "timestamptz", "interval"
 
 impl Statement {
     /// Reads a statement with placeholders.
-    pub(crate) fn parse(text: &str, names: &Names<'_>) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, names: &NameScope<'_>) -> Result<Self, String> {
         let text = text.trim();
         if text.contains(MARK) {
             return Err("a statement cannot hold a NUL character".to_owned());
@@ -28,18 +28,19 @@ impl Statement {
         let mut placeholders = Vec::new();
         for piece in template.pieces {
             match piece {
-                Piece::Literal(text) => marked += &String::from_utf8_lossy(&text),
+                TemplatePiece::Literal(text) => marked += &String::from_utf8_lossy(&text),
                 piece => {
                     marked.push(MARK);
                     placeholders.push(piece);
                 }
             }
         }
-        let mut reading = Reading { placeholders: placeholders.into_iter(), ..Reading::default() };
+        let mut reading =
+            StatementParser { placeholders: placeholders.into_iter(), ..StatementParser::default() };
         for (kind, chunk) in scan(&marked)? {
             reading.take(kind, chunk)?;
         }
-        let Reading { text, parameters, .. } = reading;
+        let StatementParser { text, parameters, .. } = reading;
         let text = text.trim();
         if text.is_empty() {
             return Err("no statement; expected one such as select 1".to_owned());
@@ -56,7 +57,7 @@ impl Statement {
         let mut out = String::with_capacity(self.text.len());
         // It was scanned when it was read.
         for (kind, chunk) in scan(&self.text).unwrap_or_default() {
-            if kind != Kind::Plain {
+            if kind != TokenKind::Plain {
                 out += chunk;
                 continue;
             }
@@ -80,7 +81,7 @@ impl Statement {
     ///
     /// # Panics
     /// If there is no such parameter.
-    pub fn render_parameter(&self, index: usize, who: &Who<'_>, out: &mut Vec<u8>) {
+    pub fn render_parameter(&self, index: usize, who: &RenderContext<'_>, out: &mut Vec<u8>) {
         self.parameters[index].render(who, index as u64, out);
     }
 }
@@ -88,10 +89,10 @@ impl Statement {
 /// A parameter as it is written in a statement.
 fn written(parameter: &Template) -> String {
     match parameter.pieces.as_slice() {
-        [piece] if !matches!(piece, Piece::Literal(_)) => piece.to_string(),
+        [piece] if !matches!(piece, TemplatePiece::Literal(_)) => piece.to_string(),
         pieces => {
-            let text = |piece: &Piece| match piece {
-                Piece::Literal(_) => piece.to_string().replace('\'', "''"),
+            let text = |piece: &TemplatePiece| match piece {
+                TemplatePiece::Literal(_) => piece.to_string().replace('\'', "''"),
                 piece => piece.to_string(),
             };
             format!("'{}'", pieces.iter().map(text).collect::<String>())
@@ -100,8 +101,8 @@ fn written(parameter: &Template) -> String {
 }
 
 #[derive(Default)]
-struct Reading {
-    placeholders: std::vec::IntoIter<Piece>,
+struct StatementParser {
+    placeholders: std::vec::IntoIter<TemplatePiece>,
     text: String,
     parameters: Vec<Template>,
     /// A `;` was seen.
@@ -110,12 +111,12 @@ struct Reading {
     after_parameter: bool,
 }
 
-impl Reading {
-    fn take(&mut self, kind: Kind, chunk: &str) -> Result<(), String> {
+impl StatementParser {
+    fn take(&mut self, kind: TokenKind, chunk: &str) -> Result<(), String> {
         let marks = chunk.matches(MARK).count();
         match kind {
-            Kind::Plain => return chunk.chars().try_for_each(|c| self.plain(c)),
-            Kind::Comment => {
+            TokenKind::Plain => return chunk.chars().try_for_each(|c| self.plain(c)),
+            TokenKind::Comment => {
                 // It does nothing: its braces are text.
                 for c in chunk.chars() {
                     match if c == MARK { self.placeholders.next() } else { None } {
@@ -127,7 +128,7 @@ impl Reading {
                 return Ok(());
             }
             _ if self.is_over => return Err(ONE_STATEMENT.to_owned()),
-            Kind::Quoted if marks > 0 => {
+            TokenKind::Quoted if marks > 0 => {
                 let before = self.text.trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or("");
                 if TYPES.iter().any(|name| name.eq_ignore_ascii_case(before)) {
                     return Err(format!(
@@ -145,8 +146,8 @@ impl Reading {
                 }
                 return self.parameter(template);
             }
-            Kind::Dollar | Kind::Escaped if self.after_parameter => return Err(PART.to_owned()),
-            _ if marks > 0 => return Err(format!("a placeholder cannot stand in {}", kind.what())),
+            TokenKind::Dollar | TokenKind::Escaped if self.after_parameter => return Err(PART.to_owned()),
+            _ if marks > 0 => return Err(format!("a placeholder cannot stand in {}", kind.description())),
             _ => {}
         }
         self.text += chunk;
@@ -160,7 +161,7 @@ impl Reading {
         }
         if c == MARK {
             let piece = self.placeholders.next().into_iter().collect();
-            return self.parameter(Template::of(piece));
+            return self.parameter(Template::from_pieces(piece));
         }
         if c == ';' {
             self.is_over = true;
@@ -200,7 +201,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn parse(text: &str) -> Result<Statement, String> {
-        Statement::parse(text, &Names::default())
+        Statement::parse(text, &NameScope::default())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use crate::{Check, Template, Who};
+use crate::{AnswerCheck, RenderContext, Template};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub enum Target {
     /// A service that answers HTTP.
     Http(Origin),
     /// A PostgreSQL server.
-    Sql(Database),
+    Sql(DatabaseAddress),
     /// No service at all: every request is answered at once inside the engine, which measures the engine.
     Null,
 }
@@ -61,7 +61,7 @@ pub enum HttpVersion {
 
 /// Where statements go.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Database {
+pub struct DatabaseAddress {
     /// Host name or address as written; a folder of sockets begins with `/`.
     pub host: String,
     /// Port.
@@ -127,7 +127,7 @@ pub struct Request {
     /// Statuses that count as answered.
     pub expect: Vec<StatusRange>,
     /// What else must be true of an answer.
-    pub checks: Vec<Check>,
+    pub checks: Vec<AnswerCheck>,
 }
 
 impl Request {
@@ -137,12 +137,12 @@ impl Request {
     }
 
     /// Appends the path that this arrival asks for.
-    pub fn render_path(&self, who: &Who<'_>, out: &mut Vec<u8>) {
+    pub fn render_path(&self, who: &RenderContext<'_>, out: &mut Vec<u8>) {
         self.path.render(who, 0, out);
     }
 
     /// Appends the body that this arrival sends.
-    pub fn render_body(&self, who: &Who<'_>, out: &mut Vec<u8>) {
+    pub fn render_body(&self, who: &RenderContext<'_>, out: &mut Vec<u8>) {
         self.body.render(who, 1, out);
     }
 
@@ -150,7 +150,7 @@ impl Request {
     ///
     /// # Panics
     /// If there is no such header.
-    pub fn render_header(&self, index: usize, who: &Who<'_>, out: &mut Vec<u8>) {
+    pub fn render_header(&self, index: usize, who: &RenderContext<'_>, out: &mut Vec<u8>) {
         self.headers[index].1.render(who, 2 + index as u64, out);
     }
 }

@@ -1,4 +1,4 @@
-use crate::{Fit, Hidden, Order, Rows, SecretFrom};
+use crate::{Escaping, RowOrder, RowSource, SecretSource, SecretValue};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,14 +13,14 @@ use units::random::{mix, one_of};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Template {
     /// Literal and varying parts in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TemplatePiece>,
     /// Which step of its flow it belongs to: each draws on its own.
     pub(crate) step: u32,
 }
 
 /// One part of a [`Template`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Piece {
+pub enum TemplatePiece {
     /// Sent as it is.
     Literal(#[serde(with = "serde_bytes")] Vec<u8>),
     /// `{1..1000}`: one after the other, then from the start again.
@@ -48,18 +48,18 @@ pub enum Piece {
         /// Which of the flow's takes.
         number: usize,
         /// How it is written where it stands.
-        fit: Fit,
+        fit: Escaping,
     },
     /// `{file:names.csv:column}` or `{users.column}`: a value of the row that the arrival uses.
     Field {
         /// Where its rows come from.
-        of: Rows,
+        of: RowSource,
         /// The column's name in the file's first line, or a key of its JSON objects.
         column: String,
         /// Which row an arrival uses.
-        order: Order,
+        order: RowOrder,
         /// How it is written where it stands.
-        fit: Fit,
+        fit: Escaping,
         /// The column's values as they are written; empty until [`crate::Plan::bind`] has read the file.
         #[serde(skip)]
         values: Arc<[String]>,
@@ -67,12 +67,12 @@ pub enum Piece {
     /// `{env:NAME}`, `{secret:FILE}`, or a secret that was written into the plan.
     Secret {
         /// Where it is from.
-        from: SecretFrom,
+        from: SecretSource,
         /// How it is written where it stands.
-        fit: Fit,
+        fit: Escaping,
         /// The value itself; empty until [`crate::Plan::bind`] has read it.
         #[serde(skip)]
-        value: Hidden,
+        value: SecretValue,
     },
     /// The base64 form of what the template renders.
     Base64(Template),
@@ -80,7 +80,7 @@ pub enum Piece {
 
 /// Whose text is rendered.
 #[derive(Debug, Clone, Copy)]
-pub struct Who<'a> {
+pub struct RenderContext<'a> {
     /// Number of the arrival, from 0, across the whole run.
     pub number: u64,
     /// Seed of everything random.
@@ -90,21 +90,21 @@ pub struct Who<'a> {
 }
 
 impl Template {
-    pub(crate) fn of(pieces: Vec<Piece>) -> Self {
+    pub(crate) fn from_pieces(pieces: Vec<TemplatePiece>) -> Self {
         Self { pieces, step: 0 }
     }
 
     /// Text without placeholders, whatever it holds.
     pub fn literal(text: impl Into<Vec<u8>>) -> Self {
         let text = text.into();
-        Self::of(if text.is_empty() { Vec::new() } else { vec![Piece::Literal(text)] })
+        Self::from_pieces(if text.is_empty() { Vec::new() } else { vec![TemplatePiece::Literal(text)] })
     }
 
     /// Adds the other's pieces at the end, as if their texts had been written one after the other.
     pub fn append(&mut self, other: Self) {
         for piece in other.pieces {
             match (self.pieces.last_mut(), piece) {
-                (Some(Piece::Literal(text)), Piece::Literal(more)) => text.extend(more),
+                (Some(TemplatePiece::Literal(text)), TemplatePiece::Literal(more)) => text.extend(more),
                 (_, piece) => self.pieces.push(piece),
             }
         }
@@ -113,8 +113,8 @@ impl Template {
     /// Whether every arrival sends the same; what that is, [`Template::render`] says.
     pub fn is_constant(&self) -> bool {
         self.pieces.iter().all(|piece| match piece {
-            Piece::Literal(_) | Piece::Secret { .. } => true,
-            Piece::Base64(inner) => inner.is_constant(),
+            TemplatePiece::Literal(_) | TemplatePiece::Secret { .. } => true,
+            TemplatePiece::Base64(inner) => inner.is_constant(),
             _ => false,
         })
     }
@@ -122,7 +122,7 @@ impl Template {
     /// What every arrival sends, if all send the same.
     pub(crate) fn constant(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        self.render(&Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
+        self.render(&RenderContext { number: 0, seed: 0, taken: &[] }, 0, &mut out);
         out
     }
 
@@ -136,7 +136,7 @@ impl Template {
         let mut out = Vec::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Literal(text) => out.extend_from_slice(text),
+                TemplatePiece::Literal(text) => out.extend_from_slice(text),
                 other => write!(out, "{other}").expect("a Vec takes every write"),
             }
         }
@@ -144,22 +144,22 @@ impl Template {
     }
 
     /// Says where the template stands, so that values from outside are written as they must be there.
-    pub(crate) fn stands(&mut self, place: Fit) {
+    pub(crate) fn set_escaping(&mut self, place: Escaping) {
         for piece in &mut self.pieces {
             match piece {
-                Piece::Taken { fit, .. } | Piece::Field { fit, .. } | Piece::Secret { fit, .. } => {
-                    *fit = place
-                }
+                TemplatePiece::Taken { fit, .. }
+                | TemplatePiece::Field { fit, .. }
+                | TemplatePiece::Secret { fit, .. } => *fit = place,
                 _ => {}
             }
         }
     }
 
     /// Calls `visit` for each piece, those inside others included.
-    pub(crate) fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut Piece)) {
+    pub(crate) fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut TemplatePiece)) {
         for piece in &mut self.pieces {
             visit(piece);
-            if let Piece::Base64(inner) = piece {
+            if let TemplatePiece::Base64(inner) = piece {
                 inner.visit_mut(visit);
             }
         }
@@ -169,7 +169,7 @@ impl Template {
     ///
     /// `salt` is the place of this template in the request: templates with different salts draw
     /// independently of each other. [`crate::Request`] has methods that choose it.
-    pub fn render(&self, who: &Who<'_>, salt: u64, out: &mut Vec<u8>) {
+    pub fn render(&self, who: &RenderContext<'_>, salt: u64, out: &mut Vec<u8>) {
         let (k, seed) = (who.number, who.seed);
         // The first step's draws are those of a request that stands alone.
         let salt = if self.step == 0 { salt } else { mix(salt, self.step.into()) };
@@ -177,23 +177,27 @@ impl Template {
             // One stream of draws for each piece, one draw for each arrival.
             let draw = || mix(mix(mix(seed, salt), place as u64), k);
             match piece {
-                Piece::Literal(text) => out.extend_from_slice(text),
-                Piece::Sequence { from, to } => number(within(*from, *to, |span| u128::from(k) % span), out),
-                Piece::Random { from, to } => number(within(*from, *to, |span| one_of(draw(), span)), out),
-                Piece::Uuid => uuid(draw(), out),
-                Piece::Counter => number(i128::from(k), out),
-                Piece::Taken { number, fit, .. } => {
+                TemplatePiece::Literal(text) => out.extend_from_slice(text),
+                TemplatePiece::Sequence { from, to } => {
+                    number(within(*from, *to, |span| u128::from(k) % span), out)
+                }
+                TemplatePiece::Random { from, to } => {
+                    number(within(*from, *to, |span| one_of(draw(), span)), out)
+                }
+                TemplatePiece::Uuid => uuid(draw(), out),
+                TemplatePiece::Counter => number(i128::from(k), out),
+                TemplatePiece::Taken { number, fit, .. } => {
                     if let Some(value) = who.taken.get(*number) {
                         fit.write(value, out);
                     }
                 }
-                Piece::Field { of, order, values, .. } => {
+                TemplatePiece::Field { of, order, values, .. } => {
                     if let Some(row) = order.row(k, seed, of, values.len()) {
                         out.extend_from_slice(values[row].as_bytes());
                     }
                 }
-                Piece::Secret { fit, value, .. } => fit.write(value.bytes(), out),
-                Piece::Base64(inner) => {
+                TemplatePiece::Secret { fit, value, .. } => fit.write(value.bytes(), out),
+                TemplatePiece::Base64(inner) => {
                     let start = out.len();
                     inner.render(who, mix(salt, place as u64), out);
                     base64_from(start, out);
@@ -203,13 +207,12 @@ impl Template {
     }
 }
 
-impl Piece {
+impl TemplatePiece {
     /// The file that it is read from, if the plan names it here.
     pub(crate) fn file_mut(&mut self) -> Option<&mut String> {
         match self {
-            Self::Field { of: Rows::File(file), .. } | Self::Secret { from: SecretFrom::File(file), .. } => {
-                Some(file)
-            }
+            Self::Field { of: RowSource::File(file), .. }
+            | Self::Secret { from: SecretSource::File(file), .. } => Some(file),
             _ => None,
         }
     }
@@ -238,7 +241,7 @@ impl fmt::Display for Template {
     }
 }
 
-impl fmt::Display for Piece {
+impl fmt::Display for TemplatePiece {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Literal(text) => f.write_str(&String::from_utf8_lossy(text)),
@@ -249,7 +252,7 @@ impl fmt::Display for Piece {
             Self::Taken { name, .. } => write!(f, "{{{name}}}"),
             Self::Field { of, column, .. } => of.fmt(column, f),
             Self::Secret { from, .. } => from.fmt(f),
-            Self::Base64(_) => SecretFrom::Given.fmt(f),
+            Self::Base64(_) => SecretSource::Given.fmt(f),
         }
     }
 }
@@ -286,7 +289,7 @@ mod tests {
 
     fn rendered(text: &str, k: u64) -> String {
         let mut out = Vec::new();
-        let who = Who { number: k, seed: 7, taken: &[] };
+        let who = RenderContext { number: k, seed: 7, taken: &[] };
         Template::parse(text).expect(text).render(&who, 0, &mut out);
         String::from_utf8(out).expect("text stays text")
     }
@@ -316,13 +319,13 @@ mod tests {
     #[test]
     fn base64_is_made_in_place() {
         for text in ["", "a", "ab", "abc", "abcd", "user:{counter}{counter}", "0123456789abcdef"] {
-            let template = Template::of(vec![
-                Piece::Literal(b"Basic ".to_vec()),
-                Piece::Base64(Template::parse(text).expect(text)),
-                Piece::Literal(b".".to_vec()),
+            let template = Template::from_pieces(vec![
+                TemplatePiece::Literal(b"Basic ".to_vec()),
+                TemplatePiece::Base64(Template::parse(text).expect(text)),
+                TemplatePiece::Literal(b".".to_vec()),
             ]);
             let mut out = Vec::new();
-            template.render(&Who { number: 42, seed: 7, taken: &[] }, 0, &mut out);
+            template.render(&RenderContext { number: 42, seed: 7, taken: &[] }, 0, &mut out);
             let expected = format!("Basic {}.", BASE64_STANDARD.encode(rendered(text, 42)));
             assert_eq!(String::from_utf8(out).expect("text"), expected);
         }
@@ -332,19 +335,26 @@ mod tests {
     fn values_from_outside_fit_where_they_stand() {
         let value = "Zoë & \"Co\"/a?b\r\n".as_bytes();
         for (fit, expected) in [
-            (Fit::Raw, "Zoë & \"Co\"/a?b\r\n"),
-            (Fit::Path, "Zo%C3%AB%20&%20%22Co%22/a?b%0D%0A"),
-            (Fit::Form, "Zo%C3%AB+%26+%22Co%22%2Fa%3Fb%0D%0A"),
-            (Fit::Header, "Zoë & \"Co\"/a?b"),
+            (Escaping::Raw, "Zoë & \"Co\"/a?b\r\n"),
+            (Escaping::Path, "Zo%C3%AB%20&%20%22Co%22/a?b%0D%0A"),
+            (Escaping::Form, "Zo%C3%AB+%26+%22Co%22%2Fa%3Fb%0D%0A"),
+            (Escaping::Header, "Zoë & \"Co\"/a?b"),
         ] {
-            let mut template =
-                Template::of(vec![Piece::Taken { name: "x".to_owned(), number: 1, fit: Fit::Raw }]);
-            template.stands(fit);
+            let mut template = Template::from_pieces(vec![TemplatePiece::Taken {
+                name: "x".to_owned(),
+                number: 1,
+                fit: Escaping::Raw,
+            }]);
+            template.set_escaping(fit);
             let mut out = Vec::new();
-            template.render(&Who { number: 0, seed: 1, taken: &[Vec::new(), value.to_vec()] }, 0, &mut out);
+            template.render(
+                &RenderContext { number: 0, seed: 1, taken: &[Vec::new(), value.to_vec()] },
+                0,
+                &mut out,
+            );
             assert_eq!(String::from_utf8(out).expect("text"), expected);
             // What was not taken is nothing.
-            template.render(&Who { number: 0, seed: 1, taken: &[] }, 0, &mut Vec::new());
+            template.render(&RenderContext { number: 0, seed: 1, taken: &[] }, 0, &mut Vec::new());
         }
     }
 
@@ -355,7 +365,7 @@ mod tests {
             (0..10_000)
                 .map(|k| {
                     let mut out = Vec::new();
-                    template.render(&Who { number: k, seed: 1, taken: &[] }, salt, &mut out);
+                    template.render(&RenderContext { number: k, seed: 1, taken: &[] }, salt, &mut out);
                     (out[0] - b'0', out[2] - b'0')
                 })
                 .collect()

@@ -1,7 +1,7 @@
 mod experiment;
 mod fleet;
 mod flows;
-mod parcels;
+mod portable;
 mod reference;
 mod round_trip;
 mod secrets;
@@ -17,16 +17,16 @@ fn read(file: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-fn plan(command: Command, text: &str) -> Result<Plan, Error> {
+fn plan(command: PlanCommand, text: &str) -> Result<Plan, Error> {
     Draft::from_toml("plans/p.toml", text)?.check(command, &mut read)
 }
 
 fn run(text: &str) -> Plan {
-    plan(Command::Run, &format!("target.url = 'h/'\n{text}")).unwrap_or_else(|e| panic!("{text}\n{e}"))
+    plan(PlanCommand::Run, &format!("target.url = 'h/'\n{text}")).unwrap_or_else(|e| panic!("{text}\n{e}"))
 }
 
-fn find(text: &str) -> Find {
-    match plan(Command::Find, &format!("target.url = 'h/'\n{text}"))
+fn find(text: &str) -> SearchPlan {
+    match plan(PlanCommand::Find, &format!("target.url = 'h/'\n{text}"))
         .unwrap_or_else(|e| panic!("{text}\n{e}"))
         .task
     {
@@ -43,8 +43,8 @@ fn no_env(name: &str) -> Result<String, String> {
     Err(format!("no variable '{name}' in this test"))
 }
 
-fn who(number: u64) -> Who<'static> {
-    Who { number, seed: 1, taken: &[] }
+fn who(number: u64) -> RenderContext<'static> {
+    RenderContext { number, seed: 1, taken: &[] }
 }
 
 fn stage(seconds: u64, from: f64, to: f64) -> Stage {
@@ -54,24 +54,27 @@ fn stage(seconds: u64, from: f64, to: f64) -> Stage {
 #[test]
 fn the_demo_plan_is_a_plan() {
     let text = include_str!("../../../plans/demo.toml");
-    let run = plan(Command::Run, text).expect("demo.toml");
+    let run = plan(PlanCommand::Run, text).expect("demo.toml");
     assert_eq!((run.url().as_str(), &run.target), ("demo/queue?us=500", &Target::Demo));
     let Task::Run(Load::Open { stages, .. }) = run.task else { panic!("{:?}", run.task) };
     assert_eq!(stages[0], stage(10, 0.0, 15.0));
     assert_eq!(stages[4], stage(20, 1500.0, 1500.0));
-    let Task::Find(find) = plan(Command::Find, text).expect("demo.toml").task else { panic!("a search") };
+    let Task::Find(find) = plan(PlanCommand::Find, text).expect("demo.toml").task else { panic!("a search") };
     assert_eq!(find.budget, Some(Nanos::from_secs(120)));
 }
 
 #[test]
 fn the_example_plans_are_plans() {
-    let mix = plan(Command::Find, include_str!("../../../plans/mix.toml")).expect("mix.toml");
+    let mix = plan(PlanCommand::Find, include_str!("../../../plans/mix.toml")).expect("mix.toml");
     let weights: Vec<_> = mix.flows.iter().map(|flow| (flow.name.as_str(), flow.weight)).collect();
     assert_eq!(weights, [("owner", 8.0), ("fortunes", 1.0), ("new owner", 1.0)]);
-    let flow = plan(Command::Run, include_str!("../../../plans/flow.toml")).expect("flow.toml");
+    let flow = plan(PlanCommand::Run, include_str!("../../../plans/flow.toml")).expect("flow.toml");
     let Flow { cookies: true, steps, .. } = &flow.flows[0] else { panic!("a flow") };
     let path = &steps[2].request().expect("a request").path;
-    assert!(matches!(&path.pieces[..], [Piece::Taken { number: 0, fit: Fit::Url, .. }]), "{path:?}");
+    assert!(
+        matches!(&path.pieces[..], [TemplatePiece::Taken { number: 0, fit: Escaping::Url, .. }]),
+        "{path:?}"
+    );
 }
 
 #[test]
@@ -123,22 +126,28 @@ fn loads() {
 
 #[test]
 fn searches() {
-    let base = Find::default();
+    let base = SearchPlan::default();
     for (text, expected) in [
         ("", base.clone()),
         (
             "find = { from = 100, max = '20k/s' }",
-            Find { from: Rate(100.0), max: Rate(20_000.0), ..base.clone() },
+            SearchPlan { from: Rate(100.0), max: Rate(20_000.0), ..base.clone() },
         ),
-        ("find.max = 50", Find { from: Rate(5.0), max: Rate(50.0), ..base.clone() }),
+        ("find.max = 50", SearchPlan { from: Rate(5.0), max: Rate(50.0), ..base.clone() }),
         ("find.careful = true", base.clone().careful()),
-        ("find = { careful = true, width = '5%' }", Find { width: Share(0.05), ..base.clone().careful() }),
-        ("find.trial = '2s'", Find { trial: Nanos::from_secs(2), sum: Nanos::from_secs(6), ..base.clone() }),
+        (
+            "find = { careful = true, width = '5%' }",
+            SearchPlan { width: Share(0.05), ..base.clone().careful() },
+        ),
+        (
+            "find.trial = '2s'",
+            SearchPlan { trial: Nanos::from_secs(2), sum: Nanos::from_secs(6), ..base.clone() },
+        ),
         (
             "find = { width = 0.1, sum = '10s' }",
-            Find { width: Share(0.1), sum: Nanos::from_secs(10), ..base.clone() },
+            SearchPlan { width: Share(0.1), sum: Nanos::from_secs(10), ..base.clone() },
         ),
-        ("load.arrivals = 'poisson'", Find { arrivals: Arrivals::Poisson, ..base.clone() }),
+        ("load.arrivals = 'poisson'", SearchPlan { arrivals: Arrivals::Poisson, ..base.clone() }),
     ] {
         assert_eq!(find(text), expected, "{text}");
     }
@@ -280,7 +289,7 @@ fn a_message_says_where_what_and_what_else() {
             true => text,
             false => format!("{text}\n[load]\nrate = 5"),
         };
-        let error = plan(Command::Run, &text).expect_err(&text).to_string();
+        let error = plan(PlanCommand::Run, &text).expect_err(&text).to_string();
         assert!(error.contains(expected), "{text}\nexpected: {expected}\nfound: {error}");
         assert!(error.lines().count() <= 3, "{error}");
     }
@@ -299,19 +308,20 @@ fn a_search_without_room_is_refused() {
         ("[find]\nsum = '5s'", "3:7: 5 s is shorter than one trial of 10 s"),
         ("[find]\ncareful = true\nbudget = '30s'", "4:10: not enough for one trial of 60 s; give more"),
     ] {
-        let error = plan(Command::Find, &format!("target.url = 'h'\n{text}")).expect_err(text).to_string();
+        let error =
+            plan(PlanCommand::Find, &format!("target.url = 'h'\n{text}")).expect_err(text).to_string();
         assert!(error.contains(expected), "{text}\nexpected: {expected}\nfound: {error}");
     }
 }
 
 #[test]
 fn targets() {
-    let error = |text: &str| plan(Command::Find, text).expect_err(text).to_string();
+    let error = |text: &str| plan(PlanCommand::Find, text).expect_err(text).to_string();
     assert!(error("").starts_with("no target; expected [target] url = \"http://host:port/path\""));
     assert!(error("[target]\nurl = 'http://a b/'").contains("2:7: 'http://a b/' is not a URL"));
     assert!(error("[target]\nurl = 'demo'\nunix_socket = 'x'").contains("3:15: only an http://"));
     assert!(error("[target]\nurl = 'h'\nunix_socket = ''").contains("3:15: expected the path of a socket"));
-    let plan = plan(Command::Find, "[target]\nurl = 'https://h/x'\nunix_socket = '/s'\ninsecure = true")
+    let plan = plan(PlanCommand::Find, "[target]\nurl = 'https://h/x'\nunix_socket = '/s'\ninsecure = true")
         .expect("valid");
     let Target::Http(origin) = &plan.target else { panic!("{:?}", plan.target) };
     assert!(origin.insecure && origin.tls);
@@ -326,7 +336,7 @@ fn the_command_line_wins_over_the_file() {
         let mut over = Draft::default();
         options.iter().for_each(|(key, text)| over.set(*key, "--option", *text));
         let draft = Draft::from_toml("p.toml", FILE).expect("valid").overlaid_by(over);
-        draft.check(Command::Run, &mut read).map(|plan| plan.to_toml()).map_err(|e| e.to_string())
+        draft.check(PlanCommand::Run, &mut read).map(|plan| plan.to_toml()).map_err(|e| e.to_string())
     };
     for (options, expected) in [
         (&[][..], "stages = [\"10s:50\"]"),
@@ -355,8 +365,8 @@ fn columns_are_filled_in_and_escaped() {
     let text = "load.rate = 1\n[target]\nurl = 'h/{file:f.csv:path}?n={file:f.csv:name}'\n[request]\n\
                 headers = { x = '{file:f.csv:name}' }\n";
     let mut form =
-        plan(Command::Run, &format!("{text}form = {{ n = '{{file:f.csv:name}}' }}")).expect("valid");
-    let mut json = plan(Command::Run, &format!("{text}body = '{{file:f.csv:name}}'")).expect("valid");
+        plan(PlanCommand::Run, &format!("{text}form = {{ n = '{{file:f.csv:name}}' }}")).expect("valid");
+    let mut json = plan(PlanCommand::Run, &format!("{text}body = '{{file:f.csv:name}}'")).expect("valid");
     let mut reads = Vec::new();
     form.bind(
         |file| {
@@ -395,16 +405,16 @@ fn columns_are_filled_in_and_escaped() {
 #[test]
 fn describes_the_plan_to_people() {
     for (command, text, expected) in [
-        (Command::Find, "target.url = 'demo'", include_str!("../tests/golden/find-demo.txt")),
+        (PlanCommand::Find, "target.url = 'demo'", include_str!("../tests/golden/find-demo.txt")),
         (
-            Command::Run,
+            PlanCommand::Run,
             "goal = 'p99<50ms'\n[target]\nurl = 'https://h:8443/o/{1..9}'\ninsecure = true\nunix_socket = '/s'\n\
              [request]\nform = { a = 'b' }\nexpect_status = [200, 302]\n[load]\nrate = 1000\nstages = 'article'\n\
              arrivals = 'poisson'\n[generator]\ncores = [1]",
             include_str!("../tests/golden/run-stages.txt"),
         ),
         (
-            Command::Run,
+            PlanCommand::Run,
             "goal = 'loss<1%'\ntarget.url = 'null'\nload = { connections = 64, requests = 10000 }",
             include_str!("../tests/golden/run-closed.txt"),
         ),

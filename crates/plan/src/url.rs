@@ -1,7 +1,7 @@
 use crate::form::percent_decoded;
-use crate::placeholder::Names;
+use crate::placeholder::NameScope;
 use crate::secret::masked_url;
-use crate::{Database, Origin, Piece, Target, Template};
+use crate::{DatabaseAddress, Origin, Target, Template, TemplatePiece};
 
 /// What the demo is asked for if nothing is said: one server with a service time of 500 µs, which is
 /// 2,000 requests a second.
@@ -9,7 +9,7 @@ const DEMO_PATH: &str = "/queue?us=500";
 
 /// What one text says of the target.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Address {
+pub(crate) struct TargetUrl {
     pub(crate) target: Target,
     /// Path and query of a request that says nothing else.
     pub(crate) path: Template,
@@ -20,7 +20,7 @@ pub(crate) struct Address {
 /// A URL taken apart, each part as it is written: nothing is decoded, and nothing brought into a usual form, for a path
 /// is sent as it was given (the `url` crate would shorten and escape it).
 #[derive(Debug, Clone, Copy)]
-pub struct Parts<'a> {
+pub struct UrlParts<'a> {
     /// Before `://`; empty if there is none.
     pub scheme: &'a str,
     /// Before the `@`.
@@ -31,9 +31,9 @@ pub struct Parts<'a> {
     pub path: &'a str,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> UrlParts<'a> {
     /// Of `postgres://` the path has no fragment, as libpq has it: a password may hold a `#`.
-    pub fn of(url: &'a str) -> Self {
+    pub fn parse(url: &'a str) -> Self {
         let is_scheme = |scheme: &str| scheme.bytes().all(|b| b.is_ascii_alphanumeric());
         let (scheme, rest) = url.split_once("://").filter(|(s, _)| is_scheme(s)).unwrap_or(("", url));
         let ends: &[char] = if is_postgres(scheme) { &['/', '?'] } else { &['/', '?', '#'] };
@@ -103,18 +103,18 @@ pub(crate) fn parse_port(text: &str) -> Result<u16, &'static str> {
     digits.filter(|&port| port > 0).ok_or("a URL with a port from 1 to 65535")
 }
 
-impl Address {
+impl TargetUrl {
     /// Reads a target and the path of the request from one text: `http://host:port/path?query`,
     /// `https://…`, `host/path` (then `http`), `demo`, `demo/path`, `null`, `postgres://user@host/name`.
     ///
     /// The path is sent as written. A fragment is dropped, for it is never sent. The message is
     /// complete, and shows no password.
-    pub(crate) fn parse(text: &str, names: &Names<'_>) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, names: &NameScope<'_>) -> Result<Self, String> {
         let error = |expected: &str| format!("'{}' is not {expected}", masked_url(text));
-        let parts = Parts::of(text.trim());
+        let parts = UrlParts::parse(text.trim());
         let target = match (parts.scheme, parts.user, parts.host) {
             (scheme, ..) if is_postgres(scheme) => {
-                let target = Target::Sql(Database::parse(&parts).map_err(|e| error(&e))?);
+                let target = Target::Sql(DatabaseAddress::parse(&parts).map_err(|e| error(&e))?);
                 return Ok(Self { target, path: Template::default(), basic: None });
             }
             (scheme, ..) if !is_one_of(scheme, &["", "http", "https"]) => {
@@ -137,7 +137,7 @@ impl Address {
 }
 
 /// Path and query as they are sent; `shown` is the text that messages quote.
-pub(crate) fn parse_path(text: &str, names: &Names<'_>, shown: &str) -> Result<Template, String> {
+pub(crate) fn parse_path(text: &str, names: &NameScope<'_>, shown: &str) -> Result<Template, String> {
     let path = Template::parse_with(text.as_bytes(), names).map_err(|e| e.to_string())?;
     let path = without_fragment(path);
     check_path(&path).map_err(|expected| format!("'{shown}' is not {expected}"))?;
@@ -145,10 +145,10 @@ pub(crate) fn parse_path(text: &str, names: &Names<'_>, shown: &str) -> Result<T
 }
 
 /// `user:password` before the host, for basic authorization; a user alone has no password.
-fn basic(userinfo: &str, names: &Names<'_>) -> Result<Template, String> {
+fn basic(userinfo: &str, names: &NameScope<'_>) -> Result<Template, String> {
     let mut template = Template::parse_with(userinfo.as_bytes(), names).map_err(|e| e.expected)?;
     for piece in &mut template.pieces {
-        if let Piece::Literal(text) = piece {
+        if let TemplatePiece::Literal(text) = piece {
             *text = percent_decoded(text)?;
         }
     }
@@ -163,7 +163,7 @@ const EXPECTED: &str =
 
 fn without_fragment(mut path: Template) -> Template {
     for (i, piece) in path.pieces.iter_mut().enumerate() {
-        if let Piece::Literal(text) = piece
+        if let TemplatePiece::Literal(text) = piece
             && let Some(end) = text.iter().position(|&b| b == b'#')
         {
             text.truncate(end);
@@ -177,7 +177,7 @@ fn without_fragment(mut path: Template) -> Template {
 /// What may stand in a request line: visible ASCII.
 fn check_path(path: &Template) -> Result<(), &'static str> {
     for piece in &path.pieces {
-        if let Piece::Literal(text) = piece {
+        if let TemplatePiece::Literal(text) = piece {
             if text.contains(&b' ') {
                 return Err("a URL without spaces: write %20");
             }
@@ -193,8 +193,8 @@ fn check_path(path: &Template) -> Result<(), &'static str> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Address, String> {
-        Address::parse(text, &Names::default())
+    fn parse(text: &str) -> Result<TargetUrl, String> {
+        TargetUrl::parse(text, &NameScope::default())
     }
 
     fn http(tls: bool, host: &str, port: u16) -> Target {
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn an_origin_prints_as_its_url() {
         for text in ["http://localhost", "https://example.org:8443", "http://[::1]:81"] {
-            let Ok(Address { target: Target::Http(origin), .. }) = parse(text) else { panic!("{text}") };
+            let Ok(TargetUrl { target: Target::Http(origin), .. }) = parse(text) else { panic!("{text}") };
             assert_eq!(origin.to_string(), text);
         }
     }

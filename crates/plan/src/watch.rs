@@ -1,12 +1,12 @@
-use crate::placeholder::Names;
+use crate::placeholder::NameScope;
 use crate::secret::{hide, masked_url};
-use crate::url::{Address, Parts};
-use crate::{Database, Error, GivenAt, Piece, Target, Template};
+use crate::url::{TargetUrl, UrlParts};
+use crate::{DatabaseAddress, Error, SourceLocation, Target, Template, TemplatePiece};
 use serde::{Deserialize, Serialize};
 
 /// What is watched beside the load, and how. By default whatever of the target is on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Watch {
+pub struct WatchPlan {
     /// Watch at all.
     pub on: bool,
     /// These processes and their children, instead of whoever listens at the target's address.
@@ -16,14 +16,14 @@ pub struct Watch {
     /// The processes whose command line contains this.
     pub command: Option<String>,
     /// A PostgreSQL to ask what its sessions do; a target that is one itself, if nothing else is said.
-    pub postgres: Option<Database>,
+    pub postgres: Option<DatabaseAddress>,
     /// An endpoint in Prometheus' text format.
-    pub metrics: Option<Endpoint>,
+    pub metrics: Option<MetricsEndpoint>,
     /// A Java virtual machine may be asked, once for a verdict, where its threads stand.
     pub attach: bool,
 }
 
-impl Default for Watch {
+impl Default for WatchPlan {
     fn default() -> Self {
         Self {
             on: true,
@@ -37,16 +37,16 @@ impl Default for Watch {
     }
 }
 
-impl Watch {
+impl WatchPlan {
     /// The URL of the PostgreSQL to ask, its password in the clear: for whoever connects, never for people.
     /// Complete after [`crate::Plan::bind`].
     pub fn postgres_url(&self) -> Option<String> {
-        self.postgres.as_ref().map(Database::url_in_clear)
+        self.postgres.as_ref().map(DatabaseAddress::url_in_clear)
     }
 
     /// The URL of the metrics in the clear, as [`Watch::postgres_url`].
     pub fn metrics_url(&self) -> Option<String> {
-        self.metrics.as_ref().map(Endpoint::url_in_clear)
+        self.metrics.as_ref().map(MetricsEndpoint::url_in_clear)
     }
 
     /// Whether processes are named, whoever listens where the target is.
@@ -55,10 +55,10 @@ impl Watch {
     }
 
     /// What of it may be told to another machine, and what is asked from here because it takes a secret: nothing, mostly.
-    pub fn parted(&self) -> (Self, Self) {
-        let is_open = |database: &Database| database.password.is_none();
-        let is_bare = |endpoint: &Endpoint| {
-            endpoint.0.pieces.iter().all(|piece| !matches!(piece, Piece::Secret { .. }))
+    pub fn split_secrets(&self) -> (Self, Self) {
+        let is_open = |database: &DatabaseAddress| database.password.is_none();
+        let is_bare = |endpoint: &MetricsEndpoint| {
+            endpoint.0.pieces.iter().all(|piece| !matches!(piece, TemplatePiece::Secret { .. }))
         };
         let told = Self {
             postgres: self.postgres.clone().filter(is_open),
@@ -74,12 +74,12 @@ impl Watch {
     }
 
     /// Without the database and the metrics: what is asked once need not be asked by another.
-    pub fn processes_alone(&self) -> Self {
+    pub fn processes_only(&self) -> Self {
         Self { postgres: None, metrics: None, ..self.clone() }
     }
 
     /// Whether a database or metrics are to be asked.
-    pub fn asks_others(&self) -> bool {
+    pub fn has_database_or_metrics(&self) -> bool {
         self.postgres.is_some() || self.metrics.is_some()
     }
 
@@ -92,21 +92,21 @@ impl Watch {
 
 /// The URL of a metrics endpoint; what stands before its host is a secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Endpoint(Template);
+pub struct MetricsEndpoint(Template);
 
-impl Endpoint {
+impl MetricsEndpoint {
     /// Reads an `http://` or `https://` URL. The message is complete, and shows no secret.
-    pub(crate) fn parse(text: &str, place: &GivenAt) -> Result<Self, Error> {
+    pub(crate) fn parse(text: &str, place: &SourceLocation) -> Result<Self, Error> {
         let wrong = |what: &str| Error::at(place, format!("'{}' is not {what}", masked_url(text)));
         let url = text.trim();
         let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-        let address = Address::parse(&full, &Names::default()).map_err(|e| Error::at(place, e))?;
+        let address = TargetUrl::parse(&full, &NameScope::default()).map_err(|e| Error::at(place, e))?;
         if !matches!(address.target, Target::Http(_)) {
             return Err(wrong(
                 "the URL of a metrics endpoint, such as http://127.0.0.1:8080/actuator/prometheus",
             ));
         }
-        let Parts { scheme, user, host, path } = Parts::of(&full);
+        let UrlParts { scheme, user, host, path } = UrlParts::parse(&full);
         let read = |text: &str| Template::parse(text).map_err(|e| Error::at(place, e.to_string()));
         let mut template = read(&format!("{scheme}://"))?;
         if let Some(user) = user {
@@ -114,12 +114,16 @@ impl Endpoint {
             template.append(Template::literal("@"));
         }
         template.append(read(&format!("{host}{path}"))?);
-        if template.pieces.iter().any(|piece| !matches!(piece, Piece::Literal(_) | Piece::Secret { .. })) {
+        if template
+            .pieces
+            .iter()
+            .any(|piece| !matches!(piece, TemplatePiece::Literal(_) | TemplatePiece::Secret { .. }))
+        {
             return Err(wrong(
                 "a URL that is the same each time: only {env:NAME} and {secret:FILE} may stand in it",
             ));
         }
-        template.rooted(place);
+        template.resolve_paths(place);
         Ok(Self(template))
     }
 
@@ -129,7 +133,7 @@ impl Endpoint {
 }
 
 /// As it reads back, without what is secret.
-impl std::fmt::Display for Endpoint {
+impl std::fmt::Display for MetricsEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }

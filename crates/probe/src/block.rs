@@ -1,6 +1,6 @@
 //! A block: what is measured at a time, and what it gives.
 
-use record::Unit;
+use record::FigureUnit;
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
 use std::io;
@@ -10,20 +10,20 @@ use units::{Bytes, Nanos};
 /// One thing that is measured in blocks; a block gives one value for each of its figures.
 pub trait Measurable {
     /// Its figures, in the order of a block's values.
-    fn figures(&self) -> Vec<Named>;
+    fn figures(&self) -> Vec<FigureName>;
 
     /// In what kind of worker it is measured.
-    fn home(&self) -> Home {
-        Home::default()
+    fn prober_kind(&self) -> ProberKind {
+        ProberKind::default()
     }
 
     /// The least operations that a block of it has.
-    fn least(&self) -> u64 {
+    fn min_operations(&self) -> u64 {
         1
     }
 
     /// How many blocks are made of it at most, if not as many as of others.
-    fn blocks(&self) -> Option<u32> {
+    fn max_blocks(&self) -> Option<u32> {
         None
     }
 
@@ -31,23 +31,23 @@ pub trait Measurable {
     ///
     /// # Errors
     /// When it cannot be measured here.
-    fn block(&self, operations: u64) -> io::Result<Block>;
+    fn measure_block(&self, operations: u64) -> io::Result<BlockResult>;
 }
 
 /// How a figure is called in its table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct FigureName {
     /// Its row.
     pub row: String,
     /// Its column.
     pub column: String,
     /// What its values are counted in.
-    pub unit: Unit,
+    pub unit: FigureUnit,
 }
 
 /// What a worker is made like before it measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-pub struct Home {
+pub struct ProberKind {
     /// Memory that it has touched.
     pub heap: Bytes,
     /// Whether that is asked to be in huge pages.
@@ -58,7 +58,7 @@ pub struct Home {
 
 /// What a worker has measured.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Block {
+pub struct BlockResult {
     /// One for each figure of its cell, in the figure's unit.
     pub values: Vec<f64>,
     /// Times of the single operations for each figure; none where they are not timed singly.
@@ -77,7 +77,7 @@ pub struct Block {
 
 /// How much is done.
 #[derive(Debug, Clone)]
-pub struct Effort {
+pub struct ProbeSettings {
     /// Blocks of each cell.
     pub blocks: u32,
     /// What a block should take.

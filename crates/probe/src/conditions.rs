@@ -1,7 +1,7 @@
 //! What the machine is like before it is measured: whether others work on it, and what of it explains figures.
 
-use crate::calm::Calm;
-use record::{Caveat, Conditions, Doubt};
+use crate::interference::InterferenceMeter;
+use record::{Caveat, CaveatKind, Conditions};
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
 use units::Nanos;
@@ -21,42 +21,42 @@ const READINGS: u32 = 100_000;
 
 /// Looks for half a second.
 pub fn survey() -> Conditions {
-    let (foreign, stolen) = others();
-    let gaps = gaps();
+    let (foreign, stolen) = foreign_and_stolen();
+    let gaps = gap_share();
     let began = Instant::now();
     (0..READINGS).for_each(|_| _ = std::hint::black_box(sys::monotonic_ns()));
     let clock = Nanos::from(began.elapsed() / READINGS);
     let mut caveats = Vec::new();
-    let mut doubt = |doubt: Doubt, text: String| caveats.push(Caveat::new(doubt, text));
+    let mut doubt = |doubt: CaveatKind, text: String| caveats.push(Caveat::new(doubt, text));
     if foreign > FOREIGN {
         let text = format!(
             "others use {:.0} % of a processor: find them with `top`, and measure again without them",
             foreign * 100.0
         );
-        doubt(Doubt::OthersAtWork, text);
+        doubt(CaveatKind::OthersAtWork, text);
     }
     if stolen > STOLEN {
         let text = format!("the hypervisor gives {:.0} % of this machine's time to others", stolen * 100.0);
-        doubt(Doubt::StolenTime, text);
+        doubt(CaveatKind::StolenTime, text);
     }
     if gaps > GAPS {
         let text = format!(
             "a program that only reads the clock is away {:.0} % of the time: something takes the processor that no counter shows",
             gaps * 100.0
         );
-        doubt(Doubt::Gaps, text);
+        doubt(CaveatKind::Gaps, text);
     }
     Conditions { foreign, stolen, gaps, clock, facts: facts(), caveats }
 }
 
 /// Share of a processor that others used, and share of all that the hypervisor gave away.
-fn others() -> (f64, f64) {
-    let calm = Calm::new();
+fn foreign_and_stolen() -> (f64, f64) {
+    let calm = InterferenceMeter::new();
     std::thread::sleep(WATCH);
-    calm.others(Duration::ZERO).unwrap_or_default()
+    calm.foreign_and_stolen(Duration::ZERO).unwrap_or_default()
 }
 
-fn gaps() -> f64 {
+fn gap_share() -> f64 {
     let began = sys::monotonic_ns();
     let until = began + Nanos::from(SPIN).0;
     let (mut last, mut away) = (began, 0);

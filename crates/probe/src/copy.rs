@@ -1,12 +1,12 @@
 //! Bytes copied within memory, and the smallest things a program can ask for: what all other figures are held against.
 
-use crate::block::{Block, Measurable, Named};
-use record::{Figure, Unit};
+use crate::block::{BlockResult, FigureName, Measurable};
+use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
 use std::io;
 use std::time::{Duration, Instant};
-use sys::Mapping;
+use sys::AnonymousMapping;
 use units::{Bytes, Nanos};
 
 const KIB: u64 = 1 << 10;
@@ -18,7 +18,7 @@ const PAGES_MOST: u64 = 1 << 14;
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Cell {
+pub enum CopyProbe {
     /// memcpy of so much, between two places that are touched already.
     Copy(Bytes),
     /// Reading the monotonic clock.
@@ -29,18 +29,18 @@ pub enum Cell {
     Touch,
 }
 
-impl Measurable for Cell {
-    fn figures(&self) -> Vec<Named> {
+impl Measurable for CopyProbe {
+    fn figures(&self) -> Vec<FigureName> {
         let row = match *self {
             Self::Copy(size) => format!("memcpy of {size}"),
             Self::Clock => "reading the clock".to_owned(),
             Self::Call => "a system call (getppid)".to_owned(),
             Self::Touch => "first touch of a page of 4 KiB".to_owned(),
         };
-        vec![Named { row, column: "each".to_owned(), unit: Unit::Nanos }]
+        vec![FigureName { row, column: "each".to_owned(), unit: FigureUnit::Nanos }]
     }
 
-    fn block(&self, operations: u64) -> io::Result<Block> {
+    fn measure_block(&self, operations: u64) -> io::Result<BlockResult> {
         let took = match *self {
             Self::Copy(size) => copy(size, operations)?,
             Self::Clock => timed(operations, || _ = black_box(sys::monotonic_ns())),
@@ -48,7 +48,7 @@ impl Measurable for Cell {
             Self::Touch => touch(operations)?,
         };
         let value = took.as_nanos() as f64 / operations as f64;
-        Ok(Block { values: vec![value], operations, ..Block::default() })
+        Ok(BlockResult { values: vec![value], operations, ..BlockResult::default() })
     }
 }
 
@@ -59,8 +59,8 @@ fn timed(operations: u64, mut operation: impl FnMut()) -> Duration {
 }
 
 fn copy(size: Bytes, operations: u64) -> io::Result<Duration> {
-    let mut from = Mapping::private(size)?;
-    let mut to = Mapping::private(size)?;
+    let mut from = AnonymousMapping::private(size)?;
+    let mut to = AnonymousMapping::private(size)?;
     from.fill(1);
     to.fill(2);
     Ok(timed(operations, || {
@@ -74,7 +74,7 @@ fn touch(operations: u64) -> io::Result<Duration> {
     let (mut left, mut took) = (operations, Duration::ZERO);
     while left > 0 {
         let pages = left.min(PAGES_MOST);
-        let mut memory = Mapping::private(Bytes(pages * PAGE))?;
+        let mut memory = AnonymousMapping::private(Bytes(pages * PAGE))?;
         memory.small_pages()?;
         let began = Instant::now();
         memory.iter_mut().step_by(PAGE as usize).for_each(|byte| *byte = 1);
@@ -86,12 +86,12 @@ fn touch(operations: u64) -> io::Result<Duration> {
 }
 
 /// The table.
-pub struct Copies;
+pub struct CopyTable;
 
-impl Copies {
-    pub(crate) fn cells(&self) -> Vec<Cell> {
-        let copies = SIZES.map(|size| Cell::Copy(Bytes(size)));
-        copies.into_iter().chain([Cell::Touch, Cell::Call, Cell::Clock]).collect()
+impl CopyTable {
+    pub(crate) fn cells(&self) -> Vec<CopyProbe> {
+        let copies = SIZES.map(|size| CopyProbe::Copy(Bytes(size)));
+        copies.into_iter().chain([CopyProbe::Touch, CopyProbe::Call, CopyProbe::Clock]).collect()
     }
 
     pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {

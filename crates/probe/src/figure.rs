@@ -1,7 +1,7 @@
 //! From blocks to a figure.
 
-use crate::block::{Block, Named};
-use record::{Figure, Single};
+use crate::block::{BlockResult, FigureName};
+use record::{Figure, OperationTimes};
 use stats::Histogram;
 use units::Nanos;
 
@@ -11,17 +11,17 @@ pub(crate) fn median(figures: &[Figure], row: &str, column: &str) -> Option<f64>
 }
 
 /// The figure of this name.
-pub(crate) fn find<'a>(figures: &'a mut [Figure], row: &str, column: &str) -> Option<&'a mut Figure> {
+pub(crate) fn find_figure<'a>(figures: &'a mut [Figure], row: &str, column: &str) -> Option<&'a mut Figure> {
     figures.iter_mut().find(|figure| figure.row == row && figure.column == column)
 }
 
 /// A difference of two figures; what comes out less than nothing is noise.
-pub(crate) fn time(nanos: f64) -> Nanos {
+pub(crate) fn clamped_nanos(nanos: f64) -> Nanos {
     Nanos(nanos.max(0.0).round() as u64)
 }
 
 /// The figures of a cell, once all its blocks are made.
-pub(crate) fn figures(table: &str, named: Vec<Named>, blocks: &[Block]) -> Vec<Figure> {
+pub(crate) fn figures(table: &str, named: Vec<FigureName>, blocks: &[BlockResult]) -> Vec<Figure> {
     let named = named.into_iter().enumerate();
     named
         .filter_map(|(at, named)| {
@@ -33,16 +33,16 @@ pub(crate) fn figures(table: &str, named: Vec<Named>, blocks: &[Block]) -> Vec<F
                 switches: sum(blocks.iter().map(|block| block.switches))
                     .map(|all| all as f64 / operations as f64),
                 apart: apart(blocks),
-                ..Figure::of(names, named.unit, values, operations)?
+                ..Figure::from_blocks(names, named.unit, values, operations)?
             })
         })
         .collect()
 }
 
-fn single<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Option<Single> {
+fn single<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Option<OperationTimes> {
     let mut all = Histogram::default();
     histograms.for_each(|histogram| all.merge(histogram));
-    Single::of(&all)
+    OperationTimes::from_histogram(&all)
 }
 
 /// None if one of them is none.
@@ -50,7 +50,7 @@ fn sum(counts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     counts.sum()
 }
 
-fn apart(blocks: &[Block]) -> Option<f64> {
+fn apart(blocks: &[BlockResult]) -> Option<f64> {
     let looks = sum(blocks.iter().map(|block| block.looks.map(|(looks, _)| looks)))?;
     let apart = sum(blocks.iter().map(|block| block.looks.map(|(_, apart)| apart)))?;
     (looks > 0).then(|| apart as f64 / looks as f64)
@@ -60,7 +60,7 @@ fn apart(blocks: &[Block]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::block::Measurable;
-    use crate::copy::Cell;
+    use crate::copy::CopyProbe;
     use units::Nanos;
 
     #[test]
@@ -68,17 +68,17 @@ mod tests {
         let block = |value: f64, time: u64| {
             let mut single = Histogram::default();
             single.record(Nanos(time));
-            Block {
+            BlockResult {
                 values: vec![value],
                 single: vec![single],
                 operations: 10,
                 switches: Some(20),
                 looks: Some((4, 1)),
-                ..Block::default()
+                ..BlockResult::default()
             }
         };
         let blocks = [block(5.0, 4), block(7.0, 9), block(6.0, 5)];
-        let figures = figures("memcpy", Cell::Call.figures(), &blocks);
+        let figures = figures("memcpy", CopyProbe::Call.figures(), &blocks);
         let [figure] = figures.as_slice() else { panic!("{figures:?}") };
         assert_eq!((figure.median, figure.low, figure.high), (6.0, 5.0, 7.0));
         assert_eq!(figure.blocks, [5.0, 7.0, 6.0]);
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn one_that_cannot_tell_makes_none() {
-        let blocks = [Block { values: vec![1.0], operations: 1, ..Block::default() }];
-        let figure = &figures("memcpy", Cell::Call.figures(), &blocks)[0];
+        let blocks = [BlockResult { values: vec![1.0], operations: 1, ..BlockResult::default() }];
+        let figure = &figures("memcpy", CopyProbe::Call.figures(), &blocks)[0];
         assert_eq!((figure.switches, figure.apart, figure.single), (None, None, None));
     }
 }

@@ -2,13 +2,13 @@
 
 mod explain;
 mod framing;
-mod memory;
-mod rounds;
+mod messages;
+mod shared_memory;
 mod stream;
 
-use crate::block::{Block, Measurable, Named};
+use crate::block::{BlockResult, FigureName, Measurable};
 use crate::sides::Placement;
-use record::{Figure, Unit};
+use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
 use std::io;
 use units::Bytes;
@@ -16,7 +16,7 @@ use units::Bytes;
 units::named! {
     /// The way that bytes take.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum Medium {
+    pub enum Transport {
         /// TCP over the loopback device, with TCP_NODELAY.
         Tcp = "TCP",
         /// A connected Unix stream socket, of an abstract name.
@@ -35,7 +35,7 @@ units::named! {
 units::named! {
     /// What is put around a message.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum Framing {
+    pub enum MessageFraming {
         /// Its length before it.
         Rpc = "length-prefixed RPC",
         /// Heads of HTTP/1.1, on a connection that stays.
@@ -63,102 +63,104 @@ const LEAST: u64 = 64;
 
 /// One measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Cell {
+pub enum IpcProbe {
     /// A message of this size, there and back.
-    Latency(Medium, Bytes, Placement),
+    Latency(Transport, Bytes, Placement),
     /// One in a frame.
-    Framed(Framing, Medium, Placement),
+    Framed(MessageFraming, Transport, Placement),
     /// Messages of this size one way, with the buffers at birth or others.
-    Throughput(Medium, Bytes, Option<Bytes>),
+    Throughput(Transport, Bytes, Option<Bytes>),
 }
 
-fn one_way(medium: Medium) -> String {
+fn latency_row(medium: Transport) -> String {
     format!("{}, one way", medium.name())
 }
 
-fn framed(framing: Framing, medium: Medium) -> String {
+fn framed_row(framing: MessageFraming, medium: Transport) -> String {
     format!("{} over {}, one way", framing.name(), medium.name())
 }
 
-fn throughput(medium: Medium) -> String {
+fn throughput_row(medium: Transport) -> String {
     format!("{}, throughput", medium.name())
 }
 
-fn placed(size: Bytes, place: Placement) -> String {
+fn placement_column(size: Bytes, place: Placement) -> String {
     format!("{size}, {}", place.name())
 }
 
-fn buffered(size: Bytes, buffer: Option<Bytes>) -> String {
+fn buffer_column(size: Bytes, buffer: Option<Bytes>) -> String {
     buffer.map_or_else(|| size.to_string(), |buffer| format!("{size}, buffer {buffer}"))
 }
 
-impl Cell {
+impl IpcProbe {
     fn large(self) -> bool {
         matches!(self, Self::Throughput(_, size, _) if size >= LARGE)
     }
 }
 
-impl Measurable for Cell {
-    fn figures(&self) -> Vec<Named> {
+impl Measurable for IpcProbe {
+    fn figures(&self) -> Vec<FigureName> {
         let (row, column, unit) = match *self {
-            Self::Latency(medium, size, place) => (one_way(medium), placed(size, place), Unit::Nanos),
+            Self::Latency(medium, size, place) => {
+                (latency_row(medium), placement_column(size, place), FigureUnit::Nanos)
+            }
             Self::Framed(framing, medium, place) => {
-                (framed(framing, medium), placed(FRAMED, place), Unit::Nanos)
+                (framed_row(framing, medium), placement_column(FRAMED, place), FigureUnit::Nanos)
             }
             Self::Throughput(medium, size, buffer) => {
-                (throughput(medium), buffered(size, buffer), Unit::BytesPerSecond)
+                (throughput_row(medium), buffer_column(size, buffer), FigureUnit::BytesPerSecond)
             }
         };
-        vec![Named { row, column, unit }]
+        vec![FigureName { row, column, unit }]
     }
 
-    fn block(&self, operations: u64) -> io::Result<Block> {
+    fn measure_block(&self, operations: u64) -> io::Result<BlockResult> {
         match *self {
-            Self::Latency(medium, size, place) => rounds::latency(medium, size, place, operations),
+            Self::Latency(medium, size, place) => messages::latency(medium, size, place, operations),
             Self::Framed(framing, medium, place) => {
-                rounds::framed(framing, medium, FRAMED, place, operations)
+                messages::framed(framing, medium, FRAMED, place, operations)
             }
-            Self::Throughput(medium, size, buffer) => rounds::throughput(medium, size, buffer, operations),
+            Self::Throughput(medium, size, buffer) => messages::throughput(medium, size, buffer, operations),
         }
     }
 
-    fn least(&self) -> u64 {
+    fn min_operations(&self) -> u64 {
         if self.large() { LARGE_LEAST } else { LEAST }
     }
 
-    fn blocks(&self) -> Option<u32> {
+    fn max_blocks(&self) -> Option<u32> {
         self.large().then_some(LARGE_BLOCKS)
     }
 }
 
 /// The table.
-pub struct Ipc;
+pub struct IpcTable;
 
-impl Ipc {
-    pub(crate) fn cells(&self) -> Vec<Cell> {
+impl IpcTable {
+    pub(crate) fn cells(&self) -> Vec<IpcProbe> {
         let possible = Placement::possible();
         let places: Vec<Placement> = possible.into_iter().filter(|place| *place != Placement::Free).collect();
         let mut all = Vec::new();
-        for medium in Medium::ALL {
+        for medium in Transport::ALL {
             for size in ECHOED {
                 // On one processor, who looks again and again only keeps the other from running.
-                let useful = |place: &Placement| medium != Medium::SharedBusy || *place == Placement::Two;
+                let useful = |place: &Placement| medium != Transport::SharedBusy || *place == Placement::Two;
                 let useful = places.iter().copied().filter(useful);
-                all.extend(useful.map(|place| Cell::Latency(medium, size, place)));
+                all.extend(useful.map(|place| IpcProbe::Latency(medium, size, place)));
             }
         }
-        for framing in [Framing::Rpc, Framing::Http] {
-            for medium in [Medium::Tcp, Medium::Unix] {
-                all.extend(places.iter().map(|place| Cell::Framed(framing, medium, *place)));
+        for framing in [MessageFraming::Rpc, MessageFraming::Http] {
+            for medium in [Transport::Tcp, Transport::Unix] {
+                all.extend(places.iter().map(|place| IpcProbe::Framed(framing, medium, *place)));
             }
         }
         if places.contains(&Placement::Two) {
-            for medium in Medium::ALL {
-                all.extend(SENT.map(|size| Cell::Throughput(medium, size, None)));
+            for medium in Transport::ALL {
+                all.extend(SENT.map(|size| IpcProbe::Throughput(medium, size, None)));
             }
-            for medium in [Medium::Unix, Medium::Pipe] {
+            for medium in [Transport::Unix, Transport::Pipe] {
                 let swept = BUFFERED.into_iter().flat_map(|size| BUFFERS.map(|buffer| (size, buffer)));
-                all.extend(swept.map(|(size, buffer)| Cell::Throughput(medium, size, Some(buffer))));
+                all.extend(swept.map(|(size, buffer)| IpcProbe::Throughput(medium, size, Some(buffer))));
             }
         }
         all

@@ -5,37 +5,37 @@
 //! figure needs; it measures a block when it is told to. Blocks of all figures of a table take turns in random order,
 //! so that whatever drifts meets all alike.
 
+mod any_probe;
 mod block;
-mod calm;
-mod cell;
 mod clone;
+mod clone_demo;
 mod conditions;
 mod copy;
 mod costs;
-mod demonstration;
 mod figure;
+mod interference;
 mod ipc;
 pub mod launch;
 mod memory;
+mod prober;
 mod rounds;
 mod runtimes;
 mod sides;
 mod switch;
 mod tables;
-mod worker;
 
-pub use block::{Block, Effort, Home, Measurable, Named};
-pub use cell::CellKind;
+pub use any_probe::AnyProbe;
+pub use block::{BlockResult, FigureName, Measurable, ProbeSettings, ProberKind};
+pub use clone_demo::{CloneVmDemo, demonstrate_clone_vm};
 pub use conditions::survey;
 pub use costs::costs;
-pub use demonstration::{Demonstration, demonstrate};
-pub use ipc::Ipc;
-pub use launch::Launch;
-pub use memory::Memory;
-pub use rounds::{Table, measure};
-pub use switch::Switch;
-pub use tables::{Options, tables};
-pub use worker::{Worker, work};
+pub use ipc::IpcTable;
+pub use launch::LaunchTable;
+pub use memory::MemoryTable;
+pub use prober::{Prober, run_prober};
+pub use rounds::{ProbeTable, measure};
+pub use switch::SwitchTable;
+pub use tables::{ProbeOptions, tables};
 
 /// Why nothing, or not all, could be measured.
 #[derive(Debug, thiserror::Error)]

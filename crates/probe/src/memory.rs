@@ -1,44 +1,45 @@
 //! What a waiting thread takes of memory, and what malloc(3) does: virtual and resident, and what the kernel keeps beside.
 
-mod cell;
 mod readings;
+mod thread_ramp;
 
-pub use cell::Cell;
+pub use thread_ramp::MemoryProbe;
 
-use crate::figure::{find, median};
-use cell::{FREE, MALLOC, PARTS, SUM, Thread};
+use crate::figure::{find_figure, median};
 use record::{Figure, Summand};
+use thread_ramp::{FREE, MALLOC, PARTS, SUM, ThreadVariant};
 use units::Bytes;
 
 const KIB: f64 = 1024.0;
 
 /// The table.
-pub struct Memory;
+pub struct MemoryTable;
 
-impl Memory {
-    pub(crate) fn cells(&self) -> Vec<Cell> {
-        let threads = [Thread::Plain, Thread::Touched, Thread::Raw].map(Cell::Thread);
-        threads.into_iter().chain([Cell::Malloc]).collect()
+impl MemoryTable {
+    pub(crate) fn cells(&self) -> Vec<MemoryProbe> {
+        let threads =
+            [ThreadVariant::Plain, ThreadVariant::Touched, ThreadVariant::Raw].map(MemoryProbe::Thread);
+        threads.into_iter().chain([MemoryProbe::Malloc]).collect()
     }
 
     pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
-        let of = |thread: Thread| Cell::Thread(thread).row();
+        let of = |thread: ThreadVariant| MemoryProbe::Thread(thread).row();
         let stack = Bytes(rustix::param::page_size() as u64);
         for figure in figures.iter_mut() {
             figure.argument = argument(figure, stack);
         }
-        for thread in [Thread::Plain, Thread::Touched, Thread::Raw] {
+        for thread in [ThreadVariant::Plain, ThreadVariant::Touched, ThreadVariant::Raw] {
             let row = of(thread);
             // All but the virtual, and the sum itself.
             let there = PARTS.into_iter().filter(|column| !["virtual", SUM].contains(column));
-            let parts = there.filter_map(|column| Some(Summand::of(column, median(figures, &row, column)?)));
+            let parts = there.filter_map(|column| Some(Summand::new(column, median(figures, &row, column)?)));
             let parts: Vec<Summand> = parts.filter(|part| part.amount > 0.0).collect();
-            if let Some(sum) = find(figures, &row, SUM) {
+            if let Some(sum) = find_figure(figures, &row, SUM) {
                 sum.parts = parts;
             }
         }
         let mut notes = Vec::new();
-        let all = PARTS.map(|column| median(figures, &of(Thread::Plain), column));
+        let all = PARTS.map(|column| median(figures, &of(ThreadVariant::Plain), column));
         if let [Some(virtual_size), Some(resident), _, Some(kernel), _, Some(sum)] = all {
             notes.push(format!(
                 "A waiting thread costs {:.1} KiB, of which its process's RSS shows {:.0} %: the kernel's stack ({:.0} KiB) is in \
@@ -51,7 +52,11 @@ impl Memory {
                 sum * 10_000.0 / KIB / KIB / KIB,
             ));
         }
-        let both = median(figures, &of(Thread::Plain), SUM).zip(median(figures, &of(Thread::Plain), FREE));
+        let both = median(figures, &of(ThreadVariant::Plain), SUM).zip(median(
+            figures,
+            &of(ThreadVariant::Plain),
+            FREE,
+        ));
         if let Some((sum, free)) = both {
             notes.push(format!(
                 "MemFree fell by {:.1} KiB a thread, {:.0} % of the sum: the kernel takes part of it from what it keeps for \
@@ -66,13 +71,13 @@ impl Memory {
 
 /// What a waiting thread takes in all.
 pub(crate) fn thread_sum(figures: &[Figure]) -> Option<f64> {
-    median(figures, &Cell::Thread(Thread::Plain).row(), SUM)
+    median(figures, &MemoryProbe::Thread(ThreadVariant::Plain).row(), SUM)
 }
 
 /// Why it is so much.
 fn argument(figure: &Figure, page: Bytes) -> Option<String> {
-    let has_stack = figure.row != Cell::Thread(Thread::Raw).row();
-    if figure.row == Cell::Malloc.row() {
+    let has_stack = figure.row != MemoryProbe::Thread(ThreadVariant::Raw).row();
+    if figure.row == MemoryProbe::Malloc.row() {
         let text = match figure.column.as_str() {
             "virtual, untouched" => format!("{MALLOC} in a mapping of its own, and a page for its size"),
             "resident, untouched" => "nothing is there until it is touched".to_owned(),
@@ -84,7 +89,7 @@ fn argument(figure: &Figure, page: Bytes) -> Option<String> {
     let text = match figure.column.as_str() {
         "virtual" if has_stack => format!("8 MiB of stack and a guard page of {page}"),
         "virtual" => "no stack, no mapping".to_owned(),
-        "resident" if figure.row == Cell::Thread(Thread::Touched).row() => {
+        "resident" if figure.row == MemoryProbe::Thread(ThreadVariant::Touched).row() => {
             "400 KiB that it touches, and the two pages below".to_owned()
         }
         "resident" if has_stack => {

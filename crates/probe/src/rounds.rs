@@ -1,12 +1,12 @@
 //! Blocks of all cells of a table, taking turns until each has enough.
 
 use crate::Error;
-use crate::block::{Block, Effort, Home};
-use crate::calm::{Calm, FOREIGN};
-use crate::cell::CellKind;
+use crate::any_probe::AnyProbe;
+use crate::block::{BlockResult, ProbeSettings, ProberKind};
 use crate::figure::figures;
-use crate::worker::Worker;
-use record::{Caveat, Doubt, Event, Figure};
+use crate::interference::{FOREIGN, InterferenceMeter};
+use crate::prober::Prober;
+use record::{Caveat, CaveatKind, Event, Figure};
 use stats::shuffled;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -26,26 +26,26 @@ const TELLING: Duration = Duration::from_millis(300);
 const ANEW: u32 = 2;
 
 /// A table of figures: what is measured in it, and what they mean together.
-pub trait Table {
+pub trait ProbeTable {
     /// A word: what the user types, and what a figure says it belongs to.
     fn name(&self) -> &'static str;
     /// What is measured, in the order of telling.
-    fn cells(&self) -> Vec<CellKind>;
+    fn cells(&self) -> Vec<AnyProbe>;
     /// Once all is measured: gives figures their arguments and caveats, and says in sentences what they mean together.
     /// Figures are in the order of [`Table::cells`], without those that could not be measured.
     fn explain(&self, figures: &mut [Figure]) -> Vec<String>;
     /// Figures of programs that are no workers, measured after the cells, and sentences on those that cannot be had.
-    fn extra(&self, _effort: &Effort, _stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
+    fn extra(&self, _effort: &ProbeSettings, _stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
         (Vec::new(), Vec::new())
     }
 }
 
 /// A cell with the blocks made of it so far.
-struct Course {
-    what: CellKind,
+struct ProbeProgress {
+    what: AnyProbe,
     operations: u64,
     wanted: u32,
-    blocks: Vec<Block>,
+    blocks: Vec<BlockResult>,
 }
 
 /// Measures a table, and tells of it: its figures, and the sentences that go with them. True if it was measured to the end.
@@ -53,8 +53,8 @@ struct Course {
 /// # Errors
 /// When no worker can be had. A cell that cannot be measured is told of, and left out.
 pub fn measure(
-    table: &dyn Table,
-    effort: &Effort,
+    table: &dyn ProbeTable,
+    effort: &ProbeSettings,
     tell: &mut dyn FnMut(Event),
     stop: &dyn Fn() -> bool,
 ) -> Result<bool, Error> {
@@ -62,8 +62,8 @@ pub fn measure(
     let expected = Nanos(effort.block.0 * cells.len() as u64 * u64::from(effort.blocks + WARM_MOST / 2));
     let name = table.name();
     let count = cells.iter().map(|what| what.figures().len() as u32).sum();
-    tell(Event::Probing(record::Probing { table: name.to_owned(), figures: count, expected }));
-    let mut workers = Workers { effort, all: HashMap::new() };
+    tell(Event::Probing(record::TableStart { table: name.to_owned(), figures: count, expected }));
+    let mut workers = Probers { effort, all: HashMap::new() };
     let mut courses = Vec::new();
     for what in cells {
         if stop() {
@@ -71,8 +71,8 @@ pub fn measure(
         }
         match warm(&what, &mut workers, effort)? {
             Ok(operations) => {
-                let wanted = what.blocks().map_or(effort.blocks, |most| most.min(effort.blocks));
-                courses.push(Course { what, operations, wanted, blocks: Vec::new() });
+                let wanted = what.max_blocks().map_or(effort.blocks, |most| most.min(effort.blocks));
+                courses.push(ProbeProgress { what, operations, wanted, blocks: Vec::new() });
             }
             Err(why) => {
                 let rows: Vec<String> = what.figures().into_iter().map(|named| named.row).take(1).collect();
@@ -81,7 +81,7 @@ pub fn measure(
             }
         }
     }
-    let disturbed = rounds(&mut courses, &mut workers, effort, stop)?;
+    let disturbed = measure_rounds(&mut courses, &mut workers, effort, stop)?;
     drop(workers);
     let mut measured: Vec<Figure> =
         courses.iter().flat_map(|course| figures(name, course.what.figures(), &course.blocks)).collect();
@@ -99,29 +99,37 @@ pub fn measure(
 }
 
 /// The processes that measure, one of each kind.
-struct Workers<'a> {
-    effort: &'a Effort,
-    all: HashMap<Home, Worker>,
+struct Probers<'a> {
+    effort: &'a ProbeSettings,
+    all: HashMap<ProberKind, Prober>,
 }
 
-impl Workers<'_> {
-    fn block(&mut self, what: &CellKind, operations: u64) -> Result<Result<Block, String>, Error> {
-        let home = what.home();
+impl Probers<'_> {
+    fn measure_block(
+        &mut self,
+        what: &AnyProbe,
+        operations: u64,
+    ) -> Result<Result<BlockResult, String>, Error> {
+        let home = what.prober_kind();
         if !self.all.contains_key(&home) {
-            self.all.insert(home, Worker::start(&self.effort.program, home)?);
+            self.all.insert(home, Prober::start(&self.effort.program, home)?);
         }
         let worker = self.all.get_mut(&home).expect("it was put there");
-        worker.block(what, operations)
+        worker.measure_block(what, operations)
     }
 }
 
 /// Finds how many operations make a block, and goes on until the cell is warm.
-fn warm(what: &CellKind, workers: &mut Workers<'_>, effort: &Effort) -> Result<Result<u64, String>, Error> {
+fn warm(
+    what: &AnyProbe,
+    workers: &mut Probers<'_>,
+    effort: &ProbeSettings,
+) -> Result<Result<u64, String>, Error> {
     let target = effort.block.as_secs_f64();
-    let mut operations = what.least();
+    let mut operations = what.min_operations();
     let mut last: Option<f64> = None;
     for _ in 0..WARM_MOST {
-        let block = match workers.block(what, operations)? {
+        let block = match workers.measure_block(what, operations)? {
             Ok(block) => block,
             Err(why) => return Ok(Err(why)),
         };
@@ -131,7 +139,7 @@ fn warm(what: &CellKind, workers: &mut Workers<'_>, effort: &Effort) -> Result<R
             continue;
         }
         if factor < 0.7 {
-            operations = ((operations as f64 * factor) as u64).max(what.least());
+            operations = ((operations as f64 * factor) as u64).max(what.min_operations());
         }
         let value = block.values.first().copied().unwrap_or_default();
         if last.is_some_and(|last| (value - last).abs() <= WARM * last.abs()) {
@@ -143,14 +151,14 @@ fn warm(what: &CellKind, workers: &mut Workers<'_>, effort: &Effort) -> Result<R
 }
 
 /// Makes rounds until every cell has its blocks. A caveat if some of them were disturbed.
-fn rounds(
-    courses: &mut [Course],
-    workers: &mut Workers<'_>,
-    effort: &Effort,
+fn measure_rounds(
+    courses: &mut [ProbeProgress],
+    workers: &mut Probers<'_>,
+    effort: &ProbeSettings,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Caveat>, Error> {
     let (mut anew, mut kept, mut round) = (effort.blocks / ANEW, 0, 0);
-    let mut turns = Turns::new();
+    let mut turns = DisturbanceCheck::new();
     while courses.iter().any(|course| course.blocks.len() < course.wanted as usize) {
         let mut made = Vec::new();
         for at in shuffled(courses.len(), effort.seed, round) {
@@ -161,7 +169,7 @@ fn rounds(
             if course.blocks.len() >= course.wanted as usize {
                 continue;
             }
-            match workers.block(&course.what, course.operations)? {
+            match workers.measure_block(&course.what, course.operations)? {
                 Ok(block) => {
                     turns.used += block.used.to_duration();
                     made.push((at, block));
@@ -174,7 +182,7 @@ fn rounds(
             }
         }
         round += 1;
-        if turns.disturbed() {
+        if turns.is_disturbed() {
             if anew > 0 {
                 anew -= 1;
                 continue;
@@ -193,29 +201,29 @@ fn rounds(
             FOREIGN * 100.0,
             STOLEN * 100.0
         );
-        Caveat::new(Doubt::Disturbed, text)
+        Caveat::new(CaveatKind::Disturbed, text)
     }))
 }
 
 /// A round's time, and what the workers used of it.
-struct Turns {
-    calm: Calm,
+struct DisturbanceCheck {
+    calm: InterferenceMeter,
     used: Duration,
 }
 
-impl Turns {
+impl DisturbanceCheck {
     fn new() -> Self {
-        Self { calm: Calm::new(), used: Duration::ZERO }
+        Self { calm: InterferenceMeter::new(), used: Duration::ZERO }
     }
 
     /// Whether anybody else was at work, in what has passed since the last answer that was not too short to tell.
-    fn disturbed(&mut self) -> bool {
-        if self.calm.passed() < TELLING {
+    fn is_disturbed(&mut self) -> bool {
+        if self.calm.elapsed() < TELLING {
             return false;
         }
         // The kernel charges a tick to whoever it meets: two of them may be nobody's fault.
         let slack = Duration::from_secs_f64(2.0 / rustix::param::clock_ticks_per_second() as f64);
-        let seen = self.calm.others(self.used + slack);
+        let seen = self.calm.foreign_and_stolen(self.used + slack);
         *self = Self::new();
         seen.is_some_and(|(others, stolen)| others > FOREIGN || stolen > STOLEN)
     }

@@ -1,15 +1,15 @@
 //! What a handover costs between the tasks of other languages: goroutines, Java's virtual threads, Node's promises and
 //! workers. Their programs are ours, a page each, and are built and run in a folder that goes with torment.
 
-mod folder;
 mod program;
+mod scratch_folder;
 
-use crate::block::Effort;
-use crate::calm::{Calm, FOREIGN};
+use crate::block::ProbeSettings;
+use crate::interference::{FOREIGN, InterferenceMeter};
 use crate::sides::Placement;
-use folder::Folder;
-use program::{Ended, Line, found, run};
-use record::{Caveat, Doubt, Figure, Unit};
+use program::{NoOutput, PrintedBlock, find_program, run};
+use record::{Caveat, CaveatKind, Figure, FigureUnit};
+use scratch_folder::ScratchFolder;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -41,9 +41,9 @@ struct Runtime {
 }
 
 /// The rows of whatever runtimes are here, and in sentences which are not, or fail.
-pub fn measure(table: &str, effort: &Effort, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
+pub fn measure(table: &str, effort: &ProbeSettings, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
     let (mut figures, mut notes) = (Vec::new(), Vec::new());
-    let folder = match Folder::new() {
+    let folder = match ScratchFolder::new() {
         Ok(folder) => folder,
         Err(why) => {
             return (
@@ -73,11 +73,11 @@ pub fn measure(table: &str, effort: &Effort, stop: &dyn Fn() -> bool) -> (Vec<Fi
 }
 
 /// Of goroutines; built first.
-fn go(folder: &Folder, stop: &dyn Fn() -> bool) -> Result<Vec<Runtime>, String> {
+fn go(folder: &ScratchFolder, stop: &dyn Fn() -> bool) -> Result<Vec<Runtime>, String> {
     let failed = |why: String| format!("Goroutines are not measured: {why}.");
     let get =
         format!("install Go 1.{GO_LEAST} or newer (package `golang`, or go.dev) so that `go` is in PATH");
-    let Some(go) = found("go") else { return Err(failed(format!("there is no `go`; {get}"))) };
+    let Some(go) = find_program("go") else { return Err(failed(format!("there is no `go`; {get}"))) };
     match version(&go, "version", "go1.") {
         Some(minor) if minor < GO_LEAST => {
             return Err(failed(format!("`go` is of version 1.{minor}; {get}")));
@@ -93,21 +93,21 @@ fn go(folder: &Folder, stop: &dyn Fn() -> bool) -> Result<Vec<Runtime>, String> 
     build.env("GOTMPDIR", folder.path());
     match run(build, &[], BUILDING, stop) {
         Ok(_) => {}
-        Err(Ended::Stopped) => return Ok(Vec::new()),
-        Err(Ended::Failed(why)) => return Err(failed(format!("its program cannot be built: {why}"))),
+        Err(NoOutput::Stopped) => return Ok(Vec::new()),
+        Err(NoOutput::Failed(why)) => return Err(failed(format!("its program cannot be built: {why}"))),
     }
     Ok(vec![Runtime { row: GOROUTINES, program, arguments: Vec::new() }])
 }
 
 /// Of virtual threads; Java builds its program itself.
-fn java(folder: &Folder) -> Result<Vec<Runtime>, String> {
+fn java(folder: &ScratchFolder) -> Result<Vec<Runtime>, String> {
     let failed = |why: String| format!("Java's virtual threads are not measured: {why}.");
     let get = format!(
         "install a JDK of version {JAVA_LEAST} or newer, and have JAVA_HOME name its folder or PATH its `java`"
     );
     let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/java"));
     let home = home.filter(|java| java.is_file());
-    let Some(java) = home.or_else(|| found("java")) else {
+    let Some(java) = home.or_else(|| find_program("java")) else {
         return Err(failed(format!("there is no `java`; {get}")));
     };
     match version(&java, "--version", "") {
@@ -122,9 +122,9 @@ fn java(folder: &Folder) -> Result<Vec<Runtime>, String> {
     Ok(vec![Runtime { row: VIRTUAL, program: java, arguments }])
 }
 
-fn node(folder: &Folder) -> Result<Vec<Runtime>, String> {
+fn node(folder: &ScratchFolder) -> Result<Vec<Runtime>, String> {
     let failed = |why: String| format!("Node is not measured: {why}.");
-    let Some(node) = found("node") else {
+    let Some(node) = find_program("node") else {
         let get = "install Node 18 or newer (package `nodejs`, or nodejs.org) so that `node` is in PATH";
         return Err(failed(format!("there is no `node`; {get}")));
     };
@@ -156,23 +156,25 @@ fn figure(
     table: &str,
     runtime: &Runtime,
     place: Placement,
-    effort: &Effort,
+    effort: &ProbeSettings,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Figure>, String> {
     let processors = place.processors().map_err(|why| why.to_string())?.map(|places| places[0]);
     let mut command = Command::new(&runtime.program);
     command.args(&runtime.arguments).args([effort.blocks.to_string(), effort.block.0.to_string()]);
     let limit = WARMING + effort.block.to_duration() * effort.blocks * 4;
-    let calm = Calm::new();
+    let calm = InterferenceMeter::new();
     let said = match run(command, processors.as_slice(), limit, stop) {
         Ok(said) => said,
-        Err(Ended::Stopped) => return Ok(None),
-        Err(Ended::Failed(why)) => return Err(why),
+        Err(NoOutput::Stopped) => return Ok(None),
+        Err(NoOutput::Failed(why)) => return Err(why),
     };
-    let disturbed = disturbed(&calm);
+    let disturbed = disturbance_caveat(&calm);
     let mut lines = Vec::new();
     for line in said.lines() {
-        lines.push(serde_json::from_str::<Line>(line).map_err(|why| format!("it says {line:?}: {why}"))?);
+        lines.push(
+            serde_json::from_str::<PrintedBlock>(line).map_err(|why| format!("it says {line:?}: {why}"))?,
+        );
     }
     let blocks: Vec<f64> = lines.iter().map(|line| line.ns).collect();
     if blocks.len() != effort.blocks as usize {
@@ -180,19 +182,20 @@ fn figure(
     }
     let handovers = lines.iter().map(|line| line.handovers).sum();
     let names = (table, runtime.row, place.name());
-    let figure = Figure::of(names, Unit::Nanos, blocks, handovers).ok_or("what it says are no numbers")?;
+    let figure = Figure::from_blocks(names, FigureUnit::Nanos, blocks, handovers)
+        .ok_or("what it says are no numbers")?;
     Ok(Some(Figure { caveats: disturbed.into_iter().collect(), ..figure }))
 }
 
 /// A caveat if anybody else was at work while the program ran.
-fn disturbed(calm: &Calm) -> Option<Caveat> {
-    let (others, _) = calm.others(Duration::ZERO)?;
+fn disturbance_caveat(calm: &InterferenceMeter) -> Option<Caveat> {
+    let (others, _) = calm.foreign_and_stolen(Duration::ZERO)?;
     (others > FOREIGN).then(|| {
         let text = format!(
             "others used more than {:.0} % of a processor meanwhile; measure again on a quiet machine",
             FOREIGN * 100.0
         );
-        Caveat::new(Doubt::Disturbed, text)
+        Caveat::new(CaveatKind::Disturbed, text)
     })
 }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
-use sys::{Alarm, Allowed, Partner, Shared, check_processors, run_on};
+use sys::{Alarm, CpuAffinity, ForkedChild, SharedMemory, bind_to, check_processors};
 use units::{Bytes, Nanos};
 
 /// Two sides that wait for each other longer than this wait for ever: the worker ends, and says so by its signal.
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 units::named! {
     /// What the other side is.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum Kind {
+    pub enum TaskKind {
         Threads = "threads",
         Processes = "processes",
     }
@@ -46,7 +46,7 @@ impl Placement {
 
     /// That of this side, and that of the other; none if it does not matter.
     pub fn processors(self) -> io::Result<Option<[u32; 2]>> {
-        match (self, Allowed::now()?.list().as_slice()) {
+        match (self, CpuAffinity::current()?.list().as_slice()) {
             (Self::Free, _) => Ok(None),
             (Self::One, [.., last]) => Ok(Some([*last, *last])),
             (Self::Two, [.., before, last]) => Ok(Some([*before, *last])),
@@ -87,20 +87,20 @@ const UP: u32 = 1;
 const FAILED: u32 = 2;
 
 /// What both sides have in common.
-pub struct Common {
-    memory: Shared,
+pub struct SidesMemory {
+    memory: SharedMemory,
 }
 
 /// What the other side has seen, for this one to read once it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Left {
+pub struct SideReport {
     pub switches: u64,
     pub took: Nanos,
 }
 
-impl Common {
+impl SidesMemory {
     pub fn new() -> io::Result<Self> {
-        Ok(Self { memory: Shared::new(SIZE)? })
+        Ok(Self { memory: SharedMemory::new(SIZE)? })
     }
 
     /// A word to hand over, 0 at first.
@@ -114,33 +114,33 @@ impl Common {
     }
 
     /// For the other side, at its end.
-    pub fn leave(&self, left: Left) {
+    pub fn store_report(&self, left: SideReport) {
         let all = [left.switches, left.took.0].map(u64::to_ne_bytes).concat();
         self.memory.write(LEFT, &all);
     }
 
     /// For this side, after the other's end, which orders both.
-    pub fn left(&self) -> Left {
+    pub fn load_report(&self) -> SideReport {
         let number = |at: usize| {
             let mut bytes = [0; 8];
             self.memory.read(LEFT + at, &mut bytes);
             u64::from_ne_bytes(bytes)
         };
-        Left { switches: number(0), took: Nanos(number(8)) }
+        SideReport { switches: number(0), took: Nanos(number(8)) }
     }
 
     fn state(&self) -> &AtomicU32 {
         self.memory.word(READY)
     }
 
-    fn say(&self, state: u32) {
+    fn set_state(&self, state: u32) {
         self.state().store(state, Ordering::SeqCst);
         // Nobody waits for it but this side's other half; that it cannot be woken would be seen by its patience.
         let _ = futex::wake(self.state(), futex::Flags::empty(), 1);
     }
 
     /// Waits until the other side is up, or has failed to come up.
-    fn wait_up(&self) -> io::Result<()> {
+    fn wait_until_up(&self) -> io::Result<()> {
         let until = Instant::now() + PATIENCE;
         let step = futex::Timespec { tv_sec: 1, tv_nsec: 0 };
         while self.state().load(Ordering::SeqCst) == 0 {
@@ -160,10 +160,10 @@ impl Common {
 ///
 /// Fails if either does, with what `here` says; of `there` only that it failed is known, for most often it is `here`
 /// that ends first.
-pub fn both<T>(
-    kind: Kind,
+pub fn run_both<T>(
+    kind: TaskKind,
     placement: Placement,
-    common: &Common,
+    common: &SidesMemory,
     here: impl FnOnce() -> io::Result<T>,
     there: impl FnOnce() -> io::Result<()> + Send,
 ) -> io::Result<T> {
@@ -173,28 +173,28 @@ pub fn both<T>(
         check_processors(places)?;
     }
     let there = || {
-        let well = stay(places, 1).and_then(|()| {
-            common.say(UP);
+        let well = pin_side(places, 1).and_then(|()| {
+            common.set_state(UP);
             there()
         });
         if well.is_err() {
-            common.say(FAILED);
+            common.set_state(FAILED);
         }
         well.is_ok()
     };
     let here = || {
-        common.wait_up()?;
-        stay(places, 0)?;
+        common.wait_until_up()?;
+        pin_side(places, 0)?;
         here()
     };
     let (done, other_well) = match kind {
-        Kind::Processes => {
-            alone()?;
-            let partner = Partner::start(there)?;
+        TaskKind::Processes => {
+            wait_until_single_threaded()?;
+            let partner = ForkedChild::start(there)?;
             let done = here()?;
             (done, partner.wait()?)
         }
-        Kind::Threads => thread::scope(|scope| -> io::Result<_> {
+        TaskKind::Threads => thread::scope(|scope| -> io::Result<_> {
             let other = Builder::new().spawn_scoped(scope, there)?;
             let done = here();
             let well = other.join().unwrap_or(false);
@@ -205,12 +205,12 @@ pub fn both<T>(
 }
 
 /// Binds the calling thread to its place.
-fn stay(places: Option<[u32; 2]>, side: usize) -> io::Result<()> {
-    places.map_or(Ok(()), |places| run_on(&[places[side]]))
+fn pin_side(places: Option<[u32; 2]>, side: usize) -> io::Result<()> {
+    places.map_or(Ok(()), |places| bind_to(&[places[side]]))
 }
 
 /// Waits until this thread is the only one: one that was joined is still there for a moment, and would forbid to fork.
-fn alone() -> io::Result<()> {
+fn wait_until_single_threaded() -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     while read_dir("/proc/self/task")?.count() > 1 && Instant::now() < until {
         thread::sleep(Duration::from_micros(50));
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn places_are_ours() {
-        let all = Allowed::now().expect("every kernel has it").list();
+        let all = CpuAffinity::current().expect("every kernel has it").list();
         let last = *all.last().expect("this runs somewhere");
         assert_eq!(Placement::One.processors().expect("there is one"), Some([last, last]));
         assert_eq!(Placement::Free.processors().expect("it asks for none"), None);
@@ -251,22 +251,27 @@ mod tests {
 
     #[test]
     fn the_other_side_tells_and_may_fail() {
-        let common = Common::new().expect("a page can be had");
-        let left = Left { switches: 1 << 40, took: Nanos(7) };
-        let told = both(
-            Kind::Threads,
+        let common = SidesMemory::new().expect("a page can be had");
+        let left = SideReport { switches: 1 << 40, took: Nanos(7) };
+        let told = run_both(
+            TaskKind::Threads,
             Placement::Free,
             &common,
             || Ok(3),
             || {
-                common.leave(left);
+                common.store_report(left);
                 Ok(())
             },
         );
-        assert_eq!((told.expect("neither fails"), common.left()), (3, left));
-        let common = Common::new().expect("a page can be had");
-        let failed =
-            both(Kind::Threads, Placement::Free, &common, || Ok(()), || Err(io::Error::other("on purpose")));
+        assert_eq!((told.expect("neither fails"), common.load_report()), (3, left));
+        let common = SidesMemory::new().expect("a page can be had");
+        let failed = run_both(
+            TaskKind::Threads,
+            Placement::Free,
+            &common,
+            || Ok(()),
+            || Err(io::Error::other("on purpose")),
+        );
         assert_eq!(failed.expect_err("the other side says so").to_string(), "the other side has failed");
     }
 }

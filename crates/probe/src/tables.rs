@@ -1,19 +1,19 @@
 //! The tables: what is measured for each, and who says what it means.
 
-use crate::block::Effort;
-use crate::cell::CellKind;
-use crate::copy::Copies;
-use crate::ipc::Ipc;
-use crate::launch::Launch;
-use crate::memory::Memory;
-use crate::rounds::Table;
+use crate::any_probe::AnyProbe;
+use crate::block::ProbeSettings;
+use crate::copy::CopyTable;
+use crate::ipc::IpcTable;
+use crate::launch::LaunchTable;
+use crate::memory::MemoryTable;
+use crate::rounds::ProbeTable;
 use crate::runtimes;
-use crate::switch::Switch;
+use crate::switch::SwitchTable;
 use record::Figure;
 
 /// What else may be asked of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct ProbeOptions {
     /// Launching as the program behind a well-known article measured it.
     pub like_eliben: bool,
     /// Switching in the runtimes of Go, Java and Node too, as far as they are installed.
@@ -21,27 +21,27 @@ pub struct Options {
 }
 
 /// All tables, in the order of telling.
-pub fn tables(options: Options) -> Vec<Box<dyn Table>> {
-    let Options { like_eliben, runtimes } = options;
+pub fn tables(options: ProbeOptions) -> Vec<Box<dyn ProbeTable>> {
+    let ProbeOptions { like_eliben, runtimes } = options;
     vec![
-        Box::new(Launch { like_eliben }),
-        Box::new(Switch { runtimes }),
-        Box::new(Memory),
-        Box::new(Ipc),
-        Box::new(Copies),
+        Box::new(LaunchTable { like_eliben }),
+        Box::new(SwitchTable { runtimes }),
+        Box::new(MemoryTable),
+        Box::new(IpcTable),
+        Box::new(CopyTable),
     ]
 }
 
 /// A table by its name, and the kind of its cells.
 macro_rules! table {
     ($table:ty, $name:literal, $kind:ident $(, $($more:tt)+)?) => {
-        impl Table for $table {
+        impl ProbeTable for $table {
             fn name(&self) -> &'static str {
                 $name
             }
 
-            fn cells(&self) -> Vec<CellKind> {
-                self.cells().into_iter().map(CellKind::$kind).collect()
+            fn cells(&self) -> Vec<AnyProbe> {
+                self.cells().into_iter().map(AnyProbe::$kind).collect()
             }
 
             fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
@@ -53,15 +53,15 @@ macro_rules! table {
     };
 }
 
-table!(Copies, "memcpy", Copy);
-table!(Launch, "launch", Launch);
-table!(Memory, "memory", Memory);
-table!(Ipc, "ipc", Ipc);
+table!(CopyTable, "memcpy", Copy);
+table!(LaunchTable, "launch", Launch);
+table!(MemoryTable, "memory", Memory);
+table!(IpcTable, "ipc", Ipc);
 table!(
-    Switch,
+    SwitchTable,
     "switch",
     Switch,
-    fn extra(&self, effort: &Effort, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
+    fn extra(&self, effort: &ProbeSettings, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
         if self.runtimes { runtimes::measure(self.name(), effort, stop) } else { Default::default() }
     }
 );

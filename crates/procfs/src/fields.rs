@@ -4,7 +4,7 @@ use std::fs::read_to_string;
 use std::path::Path;
 
 /// A decimal number that is the whole of a text.
-pub fn number(text: &[u8]) -> Option<u64> {
+pub fn parse_number(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
     }
@@ -16,7 +16,7 @@ pub fn number(text: &[u8]) -> Option<u64> {
 
 /// A file that is one number; `max` and what else is none is none.
 pub fn read_number(path: impl AsRef<Path>) -> Option<u64> {
-    number(read_to_string(path).ok()?.trim().as_bytes())
+    parse_number(read_to_string(path).ok()?.trim().as_bytes())
 }
 
 /// What follows a name at the beginning of a line: `MemFree:  12 kB`, `max 3`, `model name\t: EPYC`.
@@ -27,18 +27,18 @@ pub fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The number after a name. Its unit is the caller's to know.
-pub fn count(text: &str, name: &str) -> Option<u64> {
-    number(field(text, name)?.split_ascii_whitespace().next()?.as_bytes())
+pub fn number_field(text: &str, name: &str) -> Option<u64> {
+    parse_number(field(text, name)?.split_ascii_whitespace().next()?.as_bytes())
 }
 
 /// A field in KiB, in bytes.
-pub fn kib(text: &str, name: &str) -> Option<u64> {
-    count(text, name)?.checked_mul(1 << 10)
+pub fn kib_field(text: &str, name: &str) -> Option<u64> {
+    number_field(text, name)?.checked_mul(1 << 10)
 }
 
 /// Soft and hard limit of a resource (getrlimit(2)); none: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct ResourceLimit {
     /// What holds.
     pub soft: Option<u64>,
     /// Up to where the process may raise it.
@@ -47,13 +47,13 @@ pub struct Limits {
 
 /// The limits of this name in a `/proc/PID/limits`: `Max processes   96365   unlimited   processes`. None in an unknown
 /// format.
-pub fn limit(limits: &str, name: &str) -> Option<Limits> {
+pub fn parse_limit(limits: &str, name: &str) -> Option<ResourceLimit> {
     let mut words = field(limits, name)?.split_ascii_whitespace();
     let mut next = || match words.next()? {
         "unlimited" => Some(None),
-        limit => Some(Some(number(limit.as_bytes())?)),
+        limit => Some(Some(parse_number(limit.as_bytes())?)),
     };
-    Some(Limits { soft: next()?, hard: next()? })
+    Some(ResourceLimit { soft: next()?, hard: next()? })
 }
 
 #[cfg(test)]
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn numbers_are_whole() {
-        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(parse_number(b"18446744073709551615"), Some(u64::MAX));
         for none in ["", "99999999999999999999", "12a", "-1", "+1"] {
-            assert_eq!(number(none.as_bytes()), None, "{none}");
+            assert_eq!(parse_number(none.as_bytes()), None, "{none}");
         }
         assert_eq!(read_number("/proc/self/cmdline"), None);
         assert!(read_number("/proc/sys/kernel/pid_max").is_some_and(|most| most > 300));
@@ -74,14 +74,14 @@ mod tests {
     fn fields_are_found_by_their_whole_names() {
         let text = "MemTotal:       24684084 kB\nMemFree:        23085348 kB\nmax 3\noom_kill\t5\nmax_usage 9\n\
                     model name\t: AMD EPYC\nflags\t\t: fpu vme\n";
-        assert_eq!(kib(text, "MemFree"), Some(23_085_348 << 10));
-        assert_eq!(count(text, "max"), Some(3));
-        assert_eq!(count(text, "oom_kill"), Some(5));
-        assert_eq!(count(text, "Mem"), None);
+        assert_eq!(kib_field(text, "MemFree"), Some(23_085_348 << 10));
+        assert_eq!(number_field(text, "max"), Some(3));
+        assert_eq!(number_field(text, "oom_kill"), Some(5));
+        assert_eq!(number_field(text, "Mem"), None);
         assert_eq!(field(text, "model name"), Some("AMD EPYC"));
         assert_eq!(field(text, "flags"), Some("fpu vme"));
-        assert_eq!(count("max\n", "max"), None);
-        assert_eq!(kib("VmSize: 18446744073709551615 kB", "VmSize"), None);
+        assert_eq!(number_field("max\n", "max"), None);
+        assert_eq!(kib_field("VmSize: 18446744073709551615 kB", "VmSize"), None);
     }
 
     #[test]
@@ -93,9 +93,12 @@ Max open files            1024                 20000                files
 Max locked memory         unlimited            unlimited            bytes
 Max nothing
 ";
-        assert_eq!(limit(text, "Max open files"), Some(Limits { soft: Some(1024), hard: Some(20_000) }));
-        assert_eq!(limit(text, "Max locked memory"), Some(Limits::default()));
-        assert_eq!(limit(text, "Max nothing"), None);
-        assert_eq!(limit(text, "Max anything"), None);
+        assert_eq!(
+            parse_limit(text, "Max open files"),
+            Some(ResourceLimit { soft: Some(1024), hard: Some(20_000) })
+        );
+        assert_eq!(parse_limit(text, "Max locked memory"), Some(ResourceLimit::default()));
+        assert_eq!(parse_limit(text, "Max nothing"), None);
+        assert_eq!(parse_limit(text, "Max anything"), None);
     }
 }

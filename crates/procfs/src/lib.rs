@@ -4,22 +4,23 @@
 //! Nothing here judges, keeps or waits. A file vanishes when its process ends, another user's may not be read, and
 //! an older kernel has others: whatever is not as expected is none.
 
+pub mod cgroups;
 mod fields;
-pub mod groups;
 mod machine;
 mod names;
 mod process;
+mod schedstat;
 mod tcp;
-mod thread;
 
-pub use fields::{Limits, count, field, kib, limit, number, read_number};
+pub use fields::{ResourceLimit, field, kib_field, number_field, parse_limit, parse_number, read_number};
 pub use machine::{
-    HostStat, Load, Times, counted_list, hidepid, host_stat, loadavg, port_range, processors, times,
+    CpuTimes, HostStat, LoadAvg, count_list, count_processors, hiding_options, parse_cpu_times,
+    parse_host_stat, parse_loadavg, parse_port_range,
 };
 pub use names::{thread_group, without_digits};
 pub use process::{
-    Process, Stat, arguments, is_gone, name, namespace, pids, pids_in, process, program, socket_inode,
-    sockets, stat, tick_ns,
+    Process, TaskStat, arguments, is_gone, namespace, parse_socket_inode, parse_stat, pids, pids_in,
+    process_name, program, running_process, socket_inodes, tick_ns,
 };
-pub use tcp::{Socket, State, holders, line as tcp_line, tcp};
-pub use thread::{Sched, schedstat};
+pub use schedstat::{SchedStat, parse_schedstat};
+pub use tcp::{TcpSocket, TcpState, parse_tcp_line, socket_owners, tcp_sockets};

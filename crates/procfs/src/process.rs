@@ -1,6 +1,6 @@
 //! Processes.
 
-use crate::number;
+use crate::parse_number;
 use memchr::{memchr, memrchr};
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// What `/proc/PID/stat`, or a thread's, says beside the name. Times are in ticks: see [`tick_ns`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Stat {
+pub struct TaskStat {
     /// Its number.
     pub pid: u32,
     /// `R`, `S`, `D`, …
@@ -31,10 +31,10 @@ pub struct Stat {
     pub start: u64,
 }
 
-impl Stat {
+impl TaskStat {
     /// None if there is no such process, or in an unknown format.
     pub fn read(pid: u32) -> Option<Self> {
-        stat(&fs::read(format!("/proc/{pid}/stat")).ok()?).map(|(stat, _)| stat)
+        parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?).map(|(stat, _)| stat)
     }
 
     /// It has ended, and nobody has waited for it yet.
@@ -45,15 +45,15 @@ impl Stat {
 
 /// Reads a `stat` file, without allocating: with it, the kernel's name, which has at most 15 bytes (a kernel thread's
 /// may be longer). It may hold anything, spaces and brackets too, and ends at the last bracket.
-pub fn stat(text: &[u8]) -> Option<(Stat, &[u8])> {
+pub fn parse_stat(text: &[u8]) -> Option<(TaskStat, &[u8])> {
     let (open, close) = (memchr(b'(', text)?, memrchr(b')', text)?);
     let name = text.get(open + 1..close)?;
     let mut fields = text[close + 1..].split(|byte| *byte == b' ').skip(1);
     let state = *fields.next()?.first()?;
     // Those between are left out; some of them may be negative.
-    let mut after = |others: usize| number(fields.nth(others)?);
-    let stat = Stat {
-        pid: number(text[..open].trim_ascii())?.try_into().ok()?,
+    let mut after = |others: usize| parse_number(fields.nth(others)?);
+    let stat = TaskStat {
+        pid: parse_number(text[..open].trim_ascii())?.try_into().ok()?,
         state,
         parent: after(0)?.try_into().ok()?,
         group: after(0)?.try_into().ok()?,
@@ -89,25 +89,25 @@ pub struct Process {
     /// The kernel's name of it.
     pub name: String,
     /// What else is known.
-    pub stat: Stat,
+    pub stat: TaskStat,
 }
 
 impl Process {
     /// One that there is, ended or not.
     pub fn read(pid: u32) -> Option<Self> {
         let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        let (stat, name) = stat(&text)?;
+        let (stat, name) = parse_stat(&text)?;
         Some(Self { name: String::from_utf8_lossy(name).into_owned(), stat })
     }
 }
 
 /// A process, unless it has ended: one that nobody has waited for yet has ended too.
-pub fn process(pid: u32) -> Option<Process> {
+pub fn running_process(pid: u32) -> Option<Process> {
     Process::read(pid).filter(|process| !process.stat.has_ended())
 }
 
 /// What a process is called, or calls itself (`/proc/PID/comm`); none if that is empty.
-pub fn name(pid: u32) -> Option<String> {
+pub fn process_name(pid: u32) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
@@ -139,18 +139,18 @@ pub fn is_gone(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// If they may not be read, or it has ended.
-pub fn sockets(pid: u32) -> io::Result<Vec<u64>> {
+pub fn socket_inodes(pid: u32) -> io::Result<Vec<u64>> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd"))?;
     let inodes = entries.flatten().filter_map(|entry| {
         let link = fs::read_link(entry.path()).ok()?;
-        socket_inode(link.to_str()?.as_bytes())
+        parse_socket_inode(link.to_str()?.as_bytes())
     });
     Ok(inodes.collect())
 }
 
 /// The inode in `socket:[4711]`.
-pub fn socket_inode(link: &[u8]) -> Option<u64> {
-    number(link.strip_prefix(b"socket:[")?.strip_suffix(b"]")?)
+pub fn parse_socket_inode(link: &[u8]) -> Option<u64> {
+    parse_number(link.strip_prefix(b"socket:[")?.strip_suffix(b"]")?)
 }
 
 /// The identity of a namespace (`/proc/PID/ns/net`); none if it may not be read.
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_name_may_hold_brackets_and_spaces() {
         let text = b"12 (a) S (b) R 1 11 12 0 -1 4194304 9 0 3 0 50 6 7 8 20 0 4 0 777 1000 20 18446744073709551615 1\n";
-        let expected = Stat {
+        let expected = TaskStat {
             pid: 12,
             state: b'R',
             parent: 1,
@@ -181,8 +181,8 @@ mod tests {
             threads: 4,
             start: 777,
         };
-        assert_eq!(stat(text), Some((expected, &b"a) S (b"[..])));
-        assert!(!expected.has_ended() && Stat { state: b'Z', ..expected }.has_ended());
+        assert_eq!(parse_stat(text), Some((expected, &b"a) S (b"[..])));
+        assert!(!expected.has_ended() && TaskStat { state: b'Z', ..expected }.has_ended());
     }
 
     #[test]
@@ -200,21 +200,21 @@ mod tests {
             "1 (a) S -7 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
             "x (a) R 1 12 12 0 -1 4194304 9 0 3 0 50 6 7 8 20 0 4 0 777",
         ] {
-            assert_eq!(stat(text.as_bytes()), None, "{text}");
+            assert_eq!(parse_stat(text.as_bytes()), None, "{text}");
         }
-        assert_eq!(socket_inode(b"socket:[]"), None);
-        assert_eq!(socket_inode(b"socket:[12]"), Some(12));
+        assert_eq!(parse_socket_inode(b"socket:[]"), None);
+        assert_eq!(parse_socket_inode(b"socket:[12]"), Some(12));
     }
 
     proptest! {
         #[test]
         fn any_text_never_panics(text in prop::collection::vec(any::<u8>(), 0..120)) {
-            let _ = (stat(&text), socket_inode(&text), number(&text));
+            let _ = (parse_stat(&text), parse_socket_inode(&text), parse_number(&text));
         }
 
         #[test]
         fn nearly_right_text_never_panics(text in "[0-9x() RSDa-f/.-]{0,80}") {
-            let _ = stat(text.as_bytes());
+            let _ = parse_stat(text.as_bytes());
         }
     }
 
@@ -222,16 +222,19 @@ mod tests {
     fn this_process() {
         let own = std::process::id();
         assert!(pids().any(|pid| pid == own));
-        let found = process(own).expect("it runs");
+        let found = running_process(own).expect("it runs");
         assert_eq!((found.stat.pid, found.stat.parent), (own, std::os::unix::process::parent_id()));
         assert!(found.stat.threads > 1 && found.stat.start > 0);
         assert_eq!(arguments(own).first(), std::env::args().next().as_ref());
         assert!(program(own).is_some_and(|program| program.contains("procfs")));
-        assert!(name(own).is_some_and(|name| program(own).is_some_and(|program| program.starts_with(&name))));
+        assert!(
+            process_name(own)
+                .is_some_and(|name| program(own).is_some_and(|program| program.starts_with(&name)))
+        );
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let link = fs::read_link(format!("/proc/self/fd/{}", listener.as_raw_fd())).expect("it is open");
-        let inode = socket_inode(link.to_string_lossy().as_bytes()).expect("it is a socket");
-        assert!(sockets(own).expect("it is our own").contains(&inode));
-        assert_eq!((process(u32::MAX), name(u32::MAX)), (None, None));
+        let inode = parse_socket_inode(link.to_string_lossy().as_bytes()).expect("it is a socket");
+        assert!(socket_inodes(own).expect("it is our own").contains(&inode));
+        assert_eq!((running_process(u32::MAX), process_name(u32::MAX)), (None, None));
     }
 }

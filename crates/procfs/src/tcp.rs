@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The state of a TCP socket, by the kernel's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct State(pub u8);
+pub struct TcpState(pub u8);
 
 #[allow(missing_docs)] // TCP's own names (RFC 9293)
-impl State {
+impl TcpState {
     pub const ESTABLISHED: Self = Self(1);
     pub const SYN_SENT: Self = Self(2);
     pub const TIME_WAIT: Self = Self(6);
@@ -18,13 +18,13 @@ impl State {
 
 /// One TCP socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Socket {
+pub struct TcpSocket {
     /// This end; an IPv4 address within IPv6 is given as IPv4.
     pub local: SocketAddr,
     /// The other end; of a listening socket all zeroes.
     pub remote: SocketAddr,
     /// Where it is in its life.
-    pub state: State,
+    pub state: TcpState,
     /// As in `/proc/PID/fd`: `socket:[inode]`; 0 where no process has it (TIME_WAIT, not yet accepted).
     pub inode: u32,
     /// Bytes not yet read; of a listening socket the connections not yet accepted.
@@ -36,32 +36,33 @@ pub struct Socket {
 }
 
 /// The sockets in these states of the network namespace that a process is in; none if they may not be read.
-pub fn tcp(pid: u32, states: &[State]) -> Vec<Socket> {
+pub fn tcp_sockets(pid: u32, states: &[TcpState]) -> Vec<TcpSocket> {
     let mut sockets = Vec::new();
     for name in ["tcp", "tcp6"] {
         let text = fs::read_to_string(format!("/proc/{pid}/net/{name}")).unwrap_or_default();
-        sockets.extend(text.lines().filter_map(line).filter(|socket| states.contains(&socket.state)));
+        sockets
+            .extend(text.lines().filter_map(parse_tcp_line).filter(|socket| states.contains(&socket.state)));
     }
     sockets
 }
 
 /// The processes that have one of these sockets open, as far as that may be seen.
-pub fn holders(sockets: &[Socket]) -> impl Iterator<Item = u32> {
+pub fn socket_owners(sockets: &[TcpSocket]) -> impl Iterator<Item = u32> {
     let is_one = move |inode: &u64| sockets.iter().any(|socket| u64::from(socket.inode) == *inode);
-    crate::pids().filter(move |pid| crate::sockets(*pid).is_ok_and(|inodes| inodes.iter().any(is_one)))
+    crate::pids().filter(move |pid| crate::socket_inodes(*pid).is_ok_and(|inodes| inodes.iter().any(is_one)))
 }
 
 /// A line of them; the heading is none.
-pub fn line(text: &str) -> Option<Socket> {
+pub fn parse_tcp_line(text: &str) -> Option<TcpSocket> {
     let mut words = text.split_ascii_whitespace().skip(1);
     let local = address(words.next()?)?;
     let remote = address(words.next()?)?;
-    let state = State(u8::from_str_radix(words.next()?, 16).ok()?);
+    let state = TcpState(u8::from_str_radix(words.next()?, 16).ok()?);
     let (send, receive) = words.next()?.split_once(':')?;
     let uid = words.nth(2)?.parse().ok()?;
     let inode = words.nth(1)?.parse().ok()?;
     let queue = |text: &str| u32::from_str_radix(text, 16).ok();
-    Some(Socket {
+    Some(TcpSocket {
         local,
         remote,
         state,
@@ -101,13 +102,13 @@ mod tests {
         for bind in ["127.0.0.1:0", "0.0.0.0:0"] {
             let listener = TcpListener::bind(bind).expect("a port is free");
             let at = listener.local_addr().expect("it is bound");
-            let its: Vec<Socket> = tcp(std::process::id(), &[State::LISTEN])
+            let its: Vec<TcpSocket> = tcp_sockets(std::process::id(), &[TcpState::LISTEN])
                 .into_iter()
                 .filter(|socket| socket.local == at)
                 .collect();
             assert_eq!(its.len(), 1, "{its:?}");
-            assert!(holders(&its).any(|pid| pid == std::process::id()));
-            assert_eq!(holders(&[]).next(), None);
+            assert!(socket_owners(&its).any(|pid| pid == std::process::id()));
+            assert_eq!(socket_owners(&[]).next(), None);
         }
     }
 
@@ -123,7 +124,7 @@ mod tests {
             "0: 0100007F:1F90 00000000:0000 0A 0:0 00:0 0 0 0 -",
             "0: 0100007F:1F90 00000000:0000 0A 0 0 0 0",
         ] {
-            assert_eq!(line(text), None, "{text}");
+            assert_eq!(parse_tcp_line(text), None, "{text}");
         }
         assert_eq!(address("0100007é:1F90"), None);
         assert_eq!(address("0100007F:1F901"), None);
@@ -137,9 +138,9 @@ mod tests {
             ("0100007F", "127.0.0.1:8080"),
         ] {
             let text = format!("0: {ip}:1F90 00000000:0000 0A 00:00 00:00 00 0 0 4711 1");
-            let found = line(&text).expect("it is one");
+            let found = parse_tcp_line(&text).expect("it is one");
             assert_eq!(found.local, expected.parse().expect("an address"));
-            assert_eq!((found.state, found.inode), (State::LISTEN, 4711));
+            assert_eq!((found.state, found.inode), (TcpState::LISTEN, 4711));
         }
     }
 }

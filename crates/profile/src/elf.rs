@@ -102,7 +102,7 @@ impl Elf {
         if !elf.has_all {
             elf.add(&file, file.elf_dynamic_symbol_table());
         }
-        elf.symbols.order();
+        elf.symbols.sort();
         Ok(elf)
     }
 
@@ -147,7 +147,7 @@ impl Elf {
         let section = GO_TABLES.iter().find_map(|name| file.section_by_name(name));
         let table = section.filter(|table| table.size() <= MOST_TABLES).and_then(|table| table.data().ok());
         let text = self.tables.text.as_ref().map_or(0, |text| text.start);
-        table.is_some_and(|table| go::add(&mut self.symbols, table, text))
+        table.is_some_and(|table| go::add_symbols(&mut self.symbols, table, text))
     }
 
     /// A number of 4 bytes that the file has at an address; one that only memory has is 0 at first.
@@ -161,7 +161,7 @@ impl Elf {
     }
 
     /// Where something of its own lies, as the file states it.
-    pub fn own(&self, name: &[u8]) -> Option<u64> {
+    pub fn symbol_address(&self, name: &[u8]) -> Option<u64> {
         self.own.iter().find(|(of, _)| of == name).map(|(_, address)| *address)
     }
 

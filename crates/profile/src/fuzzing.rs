@@ -1,11 +1,11 @@
 //! Readers of what others wrote, fed with any bytes by `fuzz/`.
 
+use crate::demangle::demangle;
 use crate::elf::Elf;
-use crate::made::OwnNames;
-use crate::sample::StackSample;
-use crate::unwind::{MOST_FRAMES, Rules, Unwinder, module};
-use crate::written::written;
-use crate::{hotspot, listed, python, sample, v8, waiting};
+use crate::perf_record::StackSample;
+use crate::runtime_names::RuntimeNames;
+use crate::unwind::{MOST_FRAMES, UnwindCache, Unwinder, unwind_module};
+use crate::{hotspot, perf_record, python, symbol_lists, v8, waiting};
 
 /// Where a program is mapped, and from how many places of its code stacks are followed.
 const MAPPED: u64 = 0x1000;
@@ -16,22 +16,22 @@ const PLACES: u64 = 64;
 pub fn profile(bytes: &[u8]) {
     if let Ok(elf) = Elf::read(bytes) {
         let at = elf.address_of(0).unwrap_or(0);
-        let _ = elf.symbols.find(at).map(|(_, name)| written(name));
+        let _ = elf.symbols.find(at).map(|(_, name)| demangle(name));
         unwound(&elf, bytes);
     }
-    for symbols in [listed::kernel(bytes), listed::generated(bytes)] {
+    for symbols in [symbol_lists::parse_kallsyms(bytes), symbol_lists::parse_perf_map(bytes)] {
         if let Some((at, name)) = symbols.find(u64::MAX / 2) {
             assert!(at <= u64::MAX / 2 && !name.is_empty());
-            written(name);
+            demangle(name);
         }
     }
-    written(bytes);
-    hotspot::hostile::machine(bytes);
-    python::hostile::interpreter(bytes);
-    v8::hostile::heap(bytes);
-    waiting::hostile(bytes);
+    demangle(bytes);
+    hotspot::fuzz::machine(bytes);
+    python::fuzz::interpreter(bytes);
+    v8::fuzz::heap(bytes);
+    waiting::fuzz(bytes);
     for kind in 0..12 {
-        if let Some(sample::Told::Sample(sample)) = sample::read(kind, 0, bytes) {
+        if let Some(perf_record::PerfRecord::Sample(sample)) = perf_record::parse_record(kind, 0, bytes) {
             assert!(sample.kernel().count() + sample.user().count() <= bytes.len() / 8);
         }
     }
@@ -39,8 +39,9 @@ pub fn profile(bytes: &[u8]) {
 
 /// Stacks through the code of a program, with anything on them.
 fn unwound(elf: &Elf, bytes: &[u8]) {
-    let (mut unwinder, mut rules, mut made) = (Unwinder::default(), Rules::default(), OwnNames::default());
-    let Some(module) = module(MAPPED..0x10_0000, MAPPED, &elf.tables) else { return };
+    let (mut unwinder, mut rules, mut made) =
+        (Unwinder::default(), UnwindCache::default(), RuntimeNames::default());
+    let Some(module) = unwind_module(MAPPED..0x10_0000, MAPPED, &elf.tables) else { return };
     unwinder.add_module(module);
     let code = elf.tables.text.clone().unwrap_or(0..PLACES);
     let step = (code.end.saturating_sub(code.start) / PLACES).max(1);

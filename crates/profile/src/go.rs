@@ -19,11 +19,11 @@ const ROWS: usize = 8 * WORD;
 const ROW: usize = 8;
 
 /// Adds all functions of this `.gopclntab`, for code that begins at `text` if it does not say that itself. False if it is of another version.
-pub fn add(symbols: &mut Symbols, table: &[u8], text: u64) -> bool {
-    read(symbols, table, text).is_some()
+pub fn add_symbols(symbols: &mut Symbols, table: &[u8], text: u64) -> bool {
+    parse_table(symbols, table, text).is_some()
 }
 
-fn read(symbols: &mut Symbols, table: &[u8], text: u64) -> Option<()> {
+fn parse_table(symbols: &mut Symbols, table: &[u8], text: u64) -> Option<()> {
     let is_known = MAGIC.contains(&half(table, 0)?) && *table.get(7)? == WORD as u8;
     let code = Some(word(table, CODE)?).filter(|code| *code > 0).unwrap_or(text);
     let names = table.get(place(table, NAMES)?..).filter(|_| is_known)?;
@@ -109,7 +109,7 @@ mod tests {
         table.extend_from_slice(&[0xff; 64]);
         for length in 0..=table.len() {
             let mut symbols = crate::symbols::Symbols::default();
-            super::add(&mut symbols, &table[..length], 0);
+            super::add_symbols(&mut symbols, &table[..length], 0);
             assert!(symbols.is_empty(), "{length}");
         }
     }

@@ -8,39 +8,39 @@
 //! What is read of others, their programs, libraries and maps of generated code, is never trusted: whatever the bytes are, it
 //! is a name or none.
 
+mod address_space;
+mod code_files;
+mod collector;
+mod demangle;
 mod elf;
 mod error;
-mod finish;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod gather;
 mod go;
 mod hotspot;
-mod listed;
-mod made;
 mod memory;
-mod modules;
-mod open;
+mod perf_record;
+mod perf_rings;
 mod python;
 mod runtime;
+mod runtime_names;
 mod runtimes;
-mod sample;
-mod space;
+mod symbol_lists;
+mod symbolize;
 mod symbols;
 mod unwind;
 mod v8;
 mod waiting;
-mod written;
 
+pub use collector::HOLDER;
 pub use elf::is_go;
 pub use error::Error;
-pub use gather::HOLDER;
-pub use waiting::waiting;
+pub use waiting::sample_waiting;
 
-use gather::{Gathering, family};
-use open::{Opened, left_by};
-use procfs::{Stat, tick_ns};
+use collector::{StackCollector, with_descendants};
+use perf_rings::{PerfRings, unused_processors};
+use procfs::{TaskStat, tick_ns};
 use record::Profile;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +51,7 @@ use units::Nanos;
 /// Samples until it is ended or dropped.
 pub struct Sampling {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<(Gathering, bool)>>,
+    thread: Option<JoinHandle<(StackCollector, bool)>>,
     hz: u32,
     at_unix_ms: u64,
     began: Instant,
@@ -65,27 +65,27 @@ pub struct Sampling {
 /// If none of them is there, or it is not allowed.
 pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
     let asked = pids.first().copied().unwrap_or(0);
-    let pids = family(pids);
+    let pids = with_descendants(pids);
     if pids.is_empty() {
         return Err(Error::Gone(asked));
     }
-    let mut gather = Gathering::of(&pids);
-    let mut opened = Opened::of(&pids, hz, gather.changes_at_once())?;
+    let mut gather = StackCollector::of(&pids);
+    let mut opened = PerfRings::open(&pids, hz, gather.changes_at_once())?;
     let stop = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&stop);
-    let (before, beside) = (ticks(&pids), left_by(&pids));
+    let (before, beside) = (ticks(&pids), unused_processors(&pids));
     let (at_unix_ms, began) = (sys::now().unix_ms(), Instant::now());
     opened.begin()?;
     let work = move || {
         // Where there are processors that they may not use, this takes nothing from them.
         if !beside.is_empty() {
-            let _ = sys::run_on(&beside);
+            let _ = sys::bind_to(&beside);
         }
         // Where it is not allowed, what changes at once is read later.
-        if opened.form.wakes && sys::real_time().is_err() {
+        if opened.form.wakes && sys::set_real_time().is_err() {
             let _ = rustix::process::setpriority_process(None, -20);
         }
-        gather.watch(&mut opened, &ends);
+        gather.run(&mut opened, &ends);
         (gather, opened.form.kernel)
     };
     let thread = Builder::new().name("profile".to_owned()).spawn(work);
@@ -94,23 +94,30 @@ pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
 }
 
 /// What was seen, still without names.
-pub struct Sampled {
-    gather: Gathering,
+pub struct RawProfile {
+    gather: StackCollector,
     /// What else is said of it.
     about: Profile,
 }
 
-impl Sampled {
+impl RawProfile {
     /// With names, which takes longer than the sampling was allowed to: files are read for them.
-    pub fn named(self) -> Profile {
+    pub fn symbolize(self) -> Profile {
         let Profile { at_unix_ms, length, hz, processor_time, without_kernel, .. } = self.about;
-        Profile { at_unix_ms, length, hz, processor_time, without_kernel, ..finish::named(self.gather) }
+        Profile {
+            at_unix_ms,
+            length,
+            hz,
+            processor_time,
+            without_kernel,
+            ..symbolize::symbolize(self.gather)
+        }
     }
 }
 
 impl Sampling {
     /// Ends it. None if its thread has panicked.
-    pub fn end(mut self) -> Option<Sampled> {
+    pub fn end(mut self) -> Option<RawProfile> {
         let length = Nanos::from(self.began.elapsed());
         let after = ticks(&self.pids);
         let (gather, kernel) = self.stop()?;
@@ -123,10 +130,10 @@ impl Sampling {
             without_kernel: !kernel,
             ..Profile::default()
         };
-        Some(Sampled { gather, about })
+        Some(RawProfile { gather, about })
     }
 
-    fn stop(&mut self) -> Option<(Gathering, bool)> {
+    fn stop(&mut self) -> Option<(StackCollector, bool)> {
         let thread = self.thread.take()?;
         self.stop.store(true, Ordering::SeqCst);
         thread.thread().unpark();
@@ -142,5 +149,5 @@ impl Drop for Sampling {
 
 /// Processor time of processes and of what they have waited for; none if one of them has ended.
 fn ticks(pids: &[u32]) -> Option<u64> {
-    pids.iter().map(|pid| Stat::read(*pid).map(|stat| stat.cpu + stat.children_cpu)).sum()
+    pids.iter().map(|pid| TaskStat::read(*pid).map(|stat| stat.cpu + stat.children_cpu)).sum()
 }

@@ -111,10 +111,10 @@ impl<M: ForeignMemory> ForeignMemory for ReadAhead<'_, M> {
 /// Memory in which some bytes come again and again.
 #[cfg(any(test, feature = "fuzzing"))]
 #[derive(Debug, Clone, Copy)]
-pub struct Anything<'a>(pub &'a [u8]);
+pub struct RepeatingMemory<'a>(pub &'a [u8]);
 
 #[cfg(any(test, feature = "fuzzing"))]
-impl ForeignMemory for Anything<'_> {
+impl ForeignMemory for RepeatingMemory<'_> {
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
         for (at, byte) in into.iter_mut().enumerate() {
             let place = address.wrapping_add(at as u64) % (self.0.len() as u64).max(1);
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_piece_read_ahead_is_the_same_memory() {
         let bytes: Vec<u8> = (0..=255).collect();
-        let memory = Anything(&bytes);
+        let memory = RepeatingMemory(&bytes);
         let mut piece = [0; 512];
         let ahead = ReadAhead::of(&memory, 1000, &mut piece);
         for address in [0, 999, 1000, 1504, 1505, 1512, u64::MAX] {

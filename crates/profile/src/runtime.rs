@@ -1,6 +1,6 @@
 //! Code that has no tables by which its stacks are followed: whoever made it says how.
 
-use crate::made::{Frame, OwnNames};
+use crate::runtime_names::{Frame, RuntimeNames};
 
 /// Where a stack is followed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +49,10 @@ pub trait Runtime {
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut OwnNames,
+        made: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint>;
 
     /// Names what was added by its address so far: the stack is followed no further.
-    fn end(&mut self, _made: &mut OwnNames, _frames: &mut Vec<Frame>) {}
+    fn end(&mut self, _made: &mut RuntimeNames, _frames: &mut Vec<Frame>) {}
 }

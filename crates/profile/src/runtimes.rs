@@ -1,12 +1,12 @@
 //! Runtimes in a process that make code, or interpret it: what they say of its stacks.
 
+use crate::code_files::CodeFiles;
 use crate::elf::{Elf, RUNTIME, VERSION};
 use crate::hotspot::HotSpot;
-use crate::made::OwnNames;
 use crate::memory::{ForeignMemory as _, ProcessMemory};
-use crate::modules::Files;
-use crate::python::{Interpreter, Interpreting};
-use crate::sample::StackSample;
+use crate::perf_record::StackSample;
+use crate::python::{Interpreter, InterpreterCode};
+use crate::runtime_names::RuntimeNames;
 use crate::unwind::Stack;
 use crate::v8::{Builtins, Layout, V8};
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ pub struct Runtimes {
 impl Runtimes {
     /// Takes in what a file brings along that is mapped there.
     pub fn add(&mut self, place: Range<u64>, file: (u32, u64), elf: &Elf) {
-        if elf.own(RUNTIME).is_some() {
+        if elf.symbol_address(RUNTIME).is_some() {
             self.python = Some(Python::of(place, file, elf));
         } else if !elf.own.is_empty() {
             self.java = Some(Java { library: file, machine: None, looked: None });
@@ -71,7 +71,7 @@ pub struct Java {
 pub struct Python {
     /// Its file, and how far that lies from where it states to be.
     file: (u32, u64),
-    code: Interpreting,
+    code: InterpreterCode,
     /// Known once it was looked into.
     interpreter: Option<Interpreter<ProcessMemory>>,
     looked: Option<Instant>,
@@ -92,7 +92,7 @@ pub struct JavaScript {
 
 impl Java {
     /// Looks into the machine, unless that was tried just now.
-    pub fn open(&mut self, pid: u32, files: &Files) {
+    pub fn open(&mut self, pid: u32, files: &CodeFiles) {
         if self.machine.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
             return;
         }
@@ -110,7 +110,7 @@ impl Python {
         let place = |(at, size, _): (u64, u64, &[u8])| Some(at..at.checked_add(size)?);
         let moved = |place: Range<u64>| place.start.wrapping_add(file.1)..place.end.wrapping_add(file.1);
         let loops = loops.filter_map(place).map(moved).collect();
-        let code = Interpreting { module, loops };
+        let code = InterpreterCode { module, loops };
         Self { file, code, interpreter: None, looked: None, threads: HashMap::new() }
     }
 
@@ -124,18 +124,18 @@ impl Python {
         &mut self,
         stack: &mut Stack,
         sample: &StackSample<'_>,
-        files: &Files,
-        made: &mut OwnNames,
+        files: &CodeFiles,
+        made: &mut RuntimeNames,
     ) {
         self.open(sample.pid, files);
         let Some(interpreter) = &mut self.interpreter else { return };
-        let inside = || inside(sample.pid, sample.tid).unwrap_or(sample.tid);
+        let inside = || namespace_tid(sample.pid, sample.tid).unwrap_or(sample.tid);
         let thread = *self.threads.entry(sample.tid).or_insert_with(inside);
-        interpreter.put_into(stack, thread, &self.code, made);
+        interpreter.replace_frames(stack, thread, &self.code, made);
     }
 
     /// Looks into the interpreter, unless that was tried just now.
-    fn open(&mut self, pid: u32, files: &Files) {
+    fn open(&mut self, pid: u32, files: &CodeFiles) {
         if self.interpreter.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
             return;
         }
@@ -144,11 +144,11 @@ impl Python {
         let Some(file) = files.get(file) else { return };
         let Ok(elf) = &file.elf else { return };
         let memory = ProcessMemory(pid);
-        let version = elf.own(VERSION).and_then(|at| memory.word(at.wrapping_add(bias)));
+        let version = elf.symbol_address(VERSION).and_then(|at| memory.word(at.wrapping_add(bias)));
         // `python3.8`, `libpython3.10.so.1.0`.
         let named = || file.name.split_once("python3.")?.1.split('.').next()?.parse().ok();
         let minor = version.map(|version| version >> 16 & 0xFF).or_else(named);
-        let runtime = elf.own(RUNTIME).map(|at| at.wrapping_add(bias));
+        let runtime = elf.symbol_address(RUNTIME).map(|at| at.wrapping_add(bias));
         self.interpreter = runtime.and_then(|runtime| Interpreter::of(memory, runtime, minor));
     }
 }
@@ -162,7 +162,7 @@ impl JavaScript {
 }
 
 /// The number by which a process knows one of its threads, in a container another than here.
-pub fn inside(pid: u32, tid: u32) -> Option<u32> {
+pub fn namespace_tid(pid: u32, tid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     procfs::field(&status, "NSpid")?.split_whitespace().next_back()?.parse().ok()
 }

@@ -21,7 +21,7 @@ impl Symbols {
     }
 
     /// Puts them in order, after the last was added. Of several at one address the one with a size stays, otherwise the first.
-    pub fn order(&mut self) {
+    pub fn sort(&mut self) {
         self.all.sort_by(|a, b| a.0.cmp(&b.0).then((a.1 == 0).cmp(&(b.1 == 0))));
         self.all.dedup_by_key(|symbol| symbol.0);
         self.all.shrink_to_fit();
@@ -62,7 +62,7 @@ mod tests {
         {
             symbols.add(address, size, name.as_bytes());
         }
-        symbols.order();
+        symbols.sort();
         for (address, expected) in [
             (99, None),
             (100, Some("sized")),

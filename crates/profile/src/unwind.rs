@@ -1,9 +1,9 @@
 //! From registers and a copy of the stack to the addresses of a stack.
 
 use crate::elf::UnwindTables;
-use crate::made::{Frame, OwnNames};
+use crate::perf_record::{Registers, StackSample, within};
 use crate::runtime::{Runtime, StackPoint};
-use crate::sample::{Registers, StackSample, within};
+use crate::runtime_names::{Frame, RuntimeNames};
 use framehop::Unwinder as _;
 use framehop::{CacheNative, ExplicitModuleSectionInfo, FrameAddress, MayAllocateDuringUnwind, Module};
 use framehop::{UnwindRegsNative, UnwinderNative};
@@ -23,13 +23,13 @@ pub struct Unwinder(UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>);
 
 /// What was found out by which rule an address is unwound, of all processes.
 #[derive(Default)]
-pub struct Rules(CacheNative<MayAllocateDuringUnwind>);
+pub struct UnwindCache(CacheNative<MayAllocateDuringUnwind>);
 
 /// A mapped file, as far as its stacks can be unwound.
-pub struct Mapped(Module<Arc<[u8]>>);
+pub struct UnwindModule(Module<Arc<[u8]>>);
 
 /// A file mapped there, so far from where it states to be; none without tables, or if it is not where it could be.
-pub fn module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<Mapped> {
+pub fn unwind_module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<UnwindModule> {
     if tables.frames.is_none() && tables.debug_frames.is_none() || bias > place.start {
         return None;
     }
@@ -46,7 +46,7 @@ pub fn module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<Map
         debug_frame: debug_frames,
         ..ExplicitModuleSectionInfo::default()
     };
-    Some(Mapped(Module::new(String::new(), place, bias, sections)))
+    Some(UnwindModule(Module::new(String::new(), place, bias, sections)))
 }
 
 /// A stack of the user's side.
@@ -60,7 +60,7 @@ pub struct Stack {
 
 impl Unwinder {
     /// From now on with this file.
-    pub fn add_module(&mut self, module: Mapped) {
+    pub fn add_module(&mut self, module: UnwindModule) {
         self.0.add_module(module.0);
     }
 
@@ -74,9 +74,9 @@ impl Unwinder {
     pub fn unwind(
         &self,
         sample: &StackSample<'_>,
-        rules: &mut Rules,
+        rules: &mut UnwindCache,
         runtime: Option<&mut dyn Runtime>,
-        made: &mut OwnNames,
+        made: &mut RuntimeNames,
     ) -> Stack {
         let mut chain = sample.user();
         let Some(registers) = sample.registers.filter(|_| !sample.stack.is_empty()) else {
@@ -109,9 +109,9 @@ impl Unwinder {
         &self,
         stack: &mut Stack,
         sample: &StackSample<'_>,
-        rules: &mut Rules,
+        rules: &mut UnwindCache,
         runtime: Option<(&mut dyn Runtime, Option<StackPoint>)>,
-        made: &mut OwnNames,
+        made: &mut RuntimeNames,
         is_code: &dyn Fn(u64) -> bool,
     ) {
         let is_whole = |stack: &Stack| {
@@ -131,7 +131,7 @@ impl Unwinder {
         }
         for frame in frame_pointers(registers.stack, sample.stack).take(MOST_TRIED) {
             let from = begin(Registers { frame, ..registers });
-            let found = self.by_tables(from, sample, rules, reborrowed(&mut runtime), made);
+            let found = self.by_tables(from, sample, rules, reborrow(&mut runtime), made);
             if is_whole(&found) {
                 *stack = found;
                 return;
@@ -143,9 +143,9 @@ impl Unwinder {
         &self,
         from: StackPoint,
         sample: &StackSample<'_>,
-        rules: &mut Rules,
+        rules: &mut UnwindCache,
         mut runtime: Option<&mut dyn Runtime>,
-        made: &mut OwnNames,
+        made: &mut RuntimeNames,
     ) -> Stack {
         let copied_from = sample.registers.map_or(0, |registers| registers.stack);
         let word = |address| word(copied_from, sample.stack, address);
@@ -186,7 +186,7 @@ impl Unwinder {
 }
 
 /// The same for a while; an `as_deref_mut` that a `dyn` can go through.
-pub fn reborrowed<'a>(runtime: &'a mut Option<&mut dyn Runtime>) -> Option<&'a mut dyn Runtime> {
+pub fn reborrow<'a>(runtime: &'a mut Option<&mut dyn Runtime>) -> Option<&'a mut dyn Runtime> {
     match runtime {
         Some(runtime) => Some(&mut **runtime),
         None => None,

@@ -2,11 +2,11 @@
 //! where its stack lies; what is on it is read from memory. Nothing is stopped, and nobody is asked.
 
 use crate::Error;
-use crate::gather::{Gathering, family};
+use crate::collector::{StackCollector, with_descendants};
 use crate::memory::{ForeignMemory, ProcessMemory};
-use crate::open::tasks;
-use crate::runtimes::inside;
-use crate::sample::StackSample;
+use crate::perf_record::StackSample;
+use crate::perf_rings::thread_ids;
+use crate::runtimes::namespace_tid;
 use record::Profile;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -40,19 +40,19 @@ const MOST_KIND: i32 = 0x1FF;
 ///
 /// # Errors
 /// If none of the processes is there, or where they wait may not be read.
-pub fn waiting(pids: &[u32]) -> Result<Profile, Error> {
+pub fn sample_waiting(pids: &[u32]) -> Result<Profile, Error> {
     let asked = pids.first().copied().unwrap_or(0);
-    let pids = family(pids);
+    let pids = with_descendants(pids);
     if pids.is_empty() {
         return Err(Error::Gone(asked));
     }
     let (at_unix_ms, began) = (sys::now().unix_ms(), Instant::now());
-    let mut gather = Gathering::of(&pids);
-    let threads = pids.iter().flat_map(|pid| tasks(*pid).into_iter().map(|tid| (*pid, tid)));
+    let mut gather = StackCollector::of(&pids);
+    let threads = pids.iter().flat_map(|pid| thread_ids(*pid).into_iter().map(|tid| (*pid, tid)));
     let (mut refused, mut holders) = (None, HashMap::new());
     for (pid, tid) in threads.take(MOST_THREADS) {
-        match Parked::of(pid, tid) {
-            Ok(Some(Parked { call, instruction, pointer, stack, held_by })) => {
+        match WaitingThread::of(pid, tid) {
+            Ok(Some(WaitingThread { call, instruction, pointer, stack, held_by })) => {
                 let sample = StackSample::waiting(pid, tid, instruction, pointer, &stack);
                 let name =
                     |number| holders.entry((pid, number)).or_insert_with(|| thread(pid, number)).clone();
@@ -66,12 +66,16 @@ pub fn waiting(pids: &[u32]) -> Result<Profile, Error> {
     }
     match refused {
         Some((pid, why)) if gather.samples == 0 => Err(Error::Hidden { pid, why }),
-        _ => Ok(Profile { at_unix_ms, length: Nanos::from(began.elapsed()), ..crate::finish::named(gather) }),
+        _ => Ok(Profile {
+            at_unix_ms,
+            length: Nanos::from(began.elapsed()),
+            ..crate::symbolize::symbolize(gather)
+        }),
     }
 }
 
 /// A thread that waits.
-struct Parked {
+struct WaitingThread {
     call: String,
     instruction: u64,
     pointer: u64,
@@ -80,15 +84,15 @@ struct Parked {
     held_by: Option<u32>,
 }
 
-impl Parked {
+impl WaitingThread {
     /// None if it is on a processor, wants one, or does not keep still while it is looked at.
     fn of(pid: u32, tid: u32) -> io::Result<Option<Self>> {
         let path = format!("/proc/{pid}/task/{tid}/syscall");
         let mut text = std::fs::read_to_string(&path)?;
         for _ in 0..TRIES {
-            let Some((call, pointer, instruction)) = parked(&text) else { return Ok(None) };
-            let stack = copied(ProcessMemory(pid), pointer);
-            let held_by = holder(&ProcessMemory(pid), &text);
+            let Some((call, pointer, instruction)) = parse_syscall(&text) else { return Ok(None) };
+            let stack = copy_stack(ProcessMemory(pid), pointer);
+            let held_by = lock_holder(&ProcessMemory(pid), &text);
             let again = std::fs::read_to_string(&path)?;
             if again == text {
                 return Ok(Some(Self { call, instruction, pointer, stack, held_by }));
@@ -100,23 +104,23 @@ impl Parked {
 }
 
 /// Call, stack pointer and where it goes on, as `/proc/PID/task/TID/syscall` has them; none of a thread that does not wait.
-fn parked(text: &str) -> Option<(String, u64, u64)> {
+fn parse_syscall(text: &str) -> Option<(String, u64, u64)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (number, [.., pointer, instruction]) = (words.first()?, &words[..]) else { return None };
     let number: i64 = number.parse().ok()?;
     let address = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
     let call = match number {
         -1 => FAULT.to_owned(),
-        _ => sys::call_name(number).map_or_else(|| format!("system call {number}"), str::to_owned),
+        _ => sys::syscall_name(number).map_or_else(|| format!("system call {number}"), str::to_owned),
     };
     Some((call, address(pointer)?, address(instruction)?))
 }
 
 /// Who holds the lock that a thread waits for in this call, by its number in the process; none if it waits for something else, or the lock
 /// does not say. Whatever else is waited for in the same way may look like a lock: that such a thread is there is asked next.
-fn holder(memory: &impl ForeignMemory, text: &str) -> Option<u32> {
+fn lock_holder(memory: &impl ForeignMemory, text: &str) -> Option<u32> {
     let mut words = text.split_whitespace();
-    (words.next()?.parse() == Ok(sys::call_number("futex")?)).then_some(())?;
+    (words.next()?.parse() == Ok(sys::syscall_number("futex")?)).then_some(())?;
     let mut argument = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
     let (address, asked, expected) = (argument()?, argument()? & COMMAND, argument()? as u32);
     let word = memory.int(address)?.cast_unsigned();
@@ -136,13 +140,13 @@ fn holder(memory: &impl ForeignMemory, text: &str) -> Option<u32> {
 
 /// A thread of a process by the number that it has there: its name, and which it is. None if there is none.
 fn thread(pid: u32, number: u32) -> Option<String> {
-    let tid = tasks(pid).into_iter().find(|tid| inside(pid, *tid) == Some(number))?;
+    let tid = thread_ids(pid).into_iter().find(|tid| namespace_tid(pid, *tid) == Some(number))?;
     let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
     Some(format!("{} (thread {tid})", name.trim()))
 }
 
 /// What lies on a stack, as far as it can be read.
-fn copied(memory: ProcessMemory, pointer: u64) -> Vec<u8> {
+fn copy_stack(memory: ProcessMemory, pointer: u64) -> Vec<u8> {
     let mut stack = Vec::with_capacity(STACK_BYTES);
     let mut length = PAGE_BYTES - pointer as usize % PAGE_BYTES;
     while stack.len() < STACK_BYTES {
@@ -155,15 +159,16 @@ fn copied(memory: ProcessMemory, pointer: u64) -> Vec<u8> {
 
 /// A thread that waits anywhere, with anything on its stack.
 #[cfg(any(test, feature = "fuzzing"))]
-pub fn hostile(bytes: &[u8]) {
-    use crate::made::OwnNames;
-    use crate::unwind::{Rules, Unwinder};
+pub fn fuzz(bytes: &[u8]) {
+    use crate::runtime_names::RuntimeNames;
+    use crate::unwind::{UnwindCache, Unwinder};
     let text = String::from_utf8_lossy(bytes);
-    holder(&crate::memory::Anything(bytes), &text);
-    let said = parked(&text);
+    lock_holder(&crate::memory::RepeatingMemory(bytes), &text);
+    let said = parse_syscall(&text);
     let (pointer, instruction) = said.map_or((0x7000, 9), |(_, pointer, instruction)| (pointer, instruction));
     let sample = StackSample::waiting(1, 1, instruction, pointer, bytes);
-    let (unwinder, mut rules, mut made) = (Unwinder::default(), Rules::default(), OwnNames::default());
+    let (unwinder, mut rules, mut made) =
+        (Unwinder::default(), UnwindCache::default(), RuntimeNames::default());
     let mut stack = unwinder.unwind(&sample, &mut rules, None, &mut made);
     unwinder.complete(&mut stack, &sample, &mut rules, None, &mut made, &|at| at % 2 == 0);
     assert!(stack.frames.len() <= crate::unwind::MOST_FRAMES);
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn who_waits_has_a_stack() {
-        let futex = sys::call_number("futex").expect("every machine has it");
+        let futex = sys::syscall_number("futex").expect("every machine has it");
         for (text, expected) in [
             (
                 format!("{futex} 0x7f10 0x80 0x0 0x0 0x0 0x0 0x7ffe10 0x7f20\n"),
@@ -187,7 +192,7 @@ mod tests {
             ("7 x 0x1\n".to_owned(), None),
             (String::new(), None),
         ] {
-            let found = parked(&text);
+            let found = parse_syscall(&text);
             let found = found.as_ref().map(|(call, pointer, at)| (call.as_str(), *pointer, *at));
             assert_eq!(found, expected, "{text}");
         }
@@ -195,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_lock_says_who_holds_it() {
-        let futex = sys::call_number("futex").expect("every machine has it");
+        let futex = sys::syscall_number("futex").expect("every machine has it");
         let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         let glibc = bytes(&[2, 0, 4711, 1, 0, 0, 0, 0]);
         let others = bytes(&[2, 0, 4711, 1, 9_999, 0, 0, 0]);
@@ -212,7 +217,7 @@ mod tests {
             (&own, format!("{futex} 0x100 0x81 0x80001267"), None),
             (&own, format!("{futex} 0x100"), None),
         ] {
-            assert_eq!(holder(&crate::memory::Anything(lock), &call), expected, "{call}");
+            assert_eq!(lock_holder(&crate::memory::RepeatingMemory(lock), &call), expected, "{call}");
         }
     }
 }

@@ -35,7 +35,7 @@ macro_rules! causes {
 impl Cause {
     /// Whether it is room of the target that is used up: workers, processors, connections. What fills for another reason, such as a queue, or is
     /// seen only by what it does, is not.
-    pub fn is_of_room(self) -> bool {
+    pub fn is_resource(self) -> bool {
         use Cause::*;
         matches!(
             self,

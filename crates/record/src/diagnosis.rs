@@ -25,7 +25,7 @@ pub struct Diagnosis {
     /// The highest rate at which it was well, to contrast with.
     pub well_at: Option<Rate>,
     /// Whether the verdict reproduces the rate measured.
-    pub arithmetic: Option<Arithmetic>,
+    pub arithmetic: Option<CapacityCheck>,
     /// What to do, the first thing first.
     pub next: Vec<String>,
     /// What that should give, and what the next limit is.
@@ -43,9 +43,9 @@ impl Diagnosis {
     }
 
     /// Where the load generator was the limit, what the target itself had next to nothing left of.
-    pub fn full_too(&self) -> Option<&Finding> {
+    pub fn also_saturated(&self) -> Option<&Finding> {
         let is_full =
-            |finding: &&Finding| finding.cause.is_of_room() && finding.confidence.value() >= SURE_ENOUGH;
+            |finding: &&Finding| finding.cause.is_resource() && finding.confidence.value() >= SURE_ENOUGH;
         self.findings.iter().skip(1).find(is_full).filter(|_| self.cause() == Some(Cause::Generator))
     }
 
@@ -151,13 +151,13 @@ pub struct Station {
     /// What it is: `10 connections to 127.0.0.1:5432`.
     pub name: String,
     /// Which part of the way it is.
-    pub place: Place,
+    pub place: StationKind,
     /// How many may be in use at once; none if nothing bounds them, or nobody knows.
     pub size: Option<f64>,
     /// How it was used where the target was well,
-    pub well: Option<Use>,
+    pub well: Option<StationUse>,
     /// and where it was degraded.
-    pub degraded: Option<Use>,
+    pub degraded: Option<StationUse>,
     /// It gave first.
     pub gave: bool,
 }
@@ -172,7 +172,7 @@ impl From<String> for Station {
 /// Parts of the way of a request: whoever shows a station finds there what else was seen of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum StationKind {
     /// torment itself.
     Generator,
     /// torment's connections to the target.
@@ -188,9 +188,9 @@ pub enum Place {
     Elsewhere,
 }
 
-impl Place {
+impl StationKind {
     /// A station there.
-    pub fn named(self, name: impl Into<String>) -> Station {
+    pub fn station(self, name: impl Into<String>) -> Station {
         Station { name: name.into(), place: self, ..Station::default() }
     }
 }
@@ -198,7 +198,7 @@ impl Place {
 /// How a station was used, on average; what is not known is none.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Use {
+pub struct StationUse {
     /// How many were in use.
     pub in_use: Option<f64>,
     /// How long a request stayed: by Little's law, the number in use ÷ rate.
@@ -209,7 +209,7 @@ pub struct Use {
 
 /// A verdict that is right reproduces the rate measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Arithmetic {
+pub struct CapacityCheck {
     /// In words: `10 connections / 51 ms held per request`.
     pub formula: String,
     /// What follows.
@@ -218,7 +218,7 @@ pub struct Arithmetic {
     pub measured: Rate,
 }
 
-impl Arithmetic {
+impl CapacityCheck {
     /// Within 2 %.
     pub fn is_near(&self) -> bool {
         (self.ceiling.0 / self.measured.0.max(f64::MIN_POSITIVE) - 1.0).abs() <= 0.02

@@ -1,7 +1,8 @@
-use crate::watch::{Look, Watched, Window};
+use crate::watch::{CloserLook, WatchCoverage, Window};
 use crate::{
-    Caveat, Conditions, Costs, Design, Diagnosis, Figure, FleetMember, Label, Limit, LostMember, Making,
-    Profile, Purpose, Room, RunKind, Slice, Standing, TrialResult, Verdict, Visit,
+    ArmStart, Caveat, Conditions, Design, Diagnosis, ExperimentState, Figure, FleetMember, GeneratorCapacity,
+    Label, Limit, LostMember, MachineCosts, Profile, Purpose, RunKind, Slice, SystemLimit, TrialResult,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate};
@@ -37,7 +38,7 @@ pub struct Machine {
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// First of every run.
-    RunStarted(Box<Started>),
+    RunStarted(Box<RunStart>),
     /// A load begins.
     TrialStarted {
         /// Counted from 1.
@@ -73,10 +74,11 @@ pub enum Event {
         limits: Vec<Limit>,
         /// What torment makes at most where it fell behind again and again: it is the limit itself, unless that is over.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        making: Option<Making>,
+        making: Option<GeneratorCapacity>,
     },
     /// A reason for doubt about the whole run.
-    Doubt {
+    #[serde(rename = "doubt")]
+    Caveat {
         /// Which.
         caveat: Caveat,
     },
@@ -95,7 +97,7 @@ pub enum Event {
     /// What is known of the machine from earlier, and may explain what is measured.
     Known {
         /// What it costs.
-        costs: Costs,
+        costs: MachineCosts,
     },
     /// The target is watched from now on, or what is watched has changed.
     WatchStarted {
@@ -103,7 +105,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         place: String,
         /// What is watched.
-        watched: Box<Watched>,
+        watched: Box<WatchCoverage>,
     },
     /// What was seen of the target within a second of load.
     Observed {
@@ -123,10 +125,10 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         place: String,
         /// What.
-        look: Look,
+        look: CloserLook,
     },
     /// What a program that the plan started has written, kept when it ended.
-    Logged(Log),
+    Logged(ProgramLog),
     /// What an experiment is to find out.
     Designed {
         /// All of it.
@@ -138,16 +140,16 @@ pub enum Event {
         at_unix_ms: u64,
     },
     /// A start of an arm begins.
-    VisitStarted(Visiting),
+    VisitStarted(OngoingStart),
     /// One start of an arm is over.
     Visited {
         /// What was measured.
-        visit: Box<Visit>,
+        visit: Box<ArmStart>,
     },
     /// Where an experiment stands after a block, and at its end.
     Stands {
         /// Where.
-        standing: Box<Standing>,
+        standing: Box<ExperimentState>,
     },
     /// What the machine is like before it is measured.
     Surveyed {
@@ -155,7 +157,7 @@ pub enum Event {
         conditions: Box<Conditions>,
     },
     /// Figures of a table are about to be measured.
-    Probing(Probing),
+    Probing(TableStart),
     /// A figure of the machine, measured.
     Measured {
         /// All of it.
@@ -171,10 +173,10 @@ pub enum Event {
     /// Every limit on the number of tasks, before they are tried.
     Forecast {
         /// Each of them, the one that binds first leading.
-        rooms: Vec<Room>,
+        rooms: Vec<SystemLimit>,
     },
     /// How far a ramp of tasks has come.
-    Ramped(Ramped),
+    Ramped(RampProgress),
     /// What ran on the processors.
     Profiled {
         /// All of it.
@@ -186,12 +188,12 @@ pub enum Event {
         diagnosis: Box<Diagnosis>,
     },
     /// Last of every run that was not cut short.
-    RunEnded(Box<End>),
+    RunEnded(Box<RunEnd>),
 }
 
 /// How a run began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Started {
+pub struct RunStart {
     /// The run.
     pub id: RunId,
     /// Milliseconds since 1970.
@@ -223,7 +225,7 @@ pub struct Started {
 
 /// A start of an arm that goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Visiting {
+pub struct OngoingStart {
     /// As in [`Visit`].
     pub number: u32,
     /// As in [`Visit`].
@@ -238,7 +240,7 @@ pub struct Visiting {
 
 /// What a program that the plan started has written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Log {
+pub struct ProgramLog {
     /// The program's name in the plan.
     pub program: String,
     /// Its output, of a long one the beginning and the end.
@@ -249,7 +251,7 @@ pub struct Log {
 
 /// Figures of a table that are to be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Probing {
+pub struct TableStart {
     /// Which.
     pub table: String,
     /// Figures in it.
@@ -260,7 +262,7 @@ pub struct Probing {
 
 /// How far a ramp of tasks has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ramped {
+pub struct RampProgress {
     /// Tasks that exist.
     pub tasks: u64,
     /// Memory that is free (MemFree).
@@ -271,7 +273,7 @@ pub struct Ramped {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct End {
+pub struct RunEnd {
     /// Milliseconds since 1970.
     pub at_unix_ms: u64,
     /// What it came to; none if it could not be brought to one.

@@ -1,5 +1,5 @@
 use crate::{Cause, Caveat, RunId};
-use plan::{At, Hypothesis, Measure};
+use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate, Share};
 
@@ -7,9 +7,9 @@ use units::{Nanos, Rate, Share};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Design {
     /// The first is the plan as it stands.
-    pub arms: Vec<ArmOf>,
+    pub arms: Vec<DesignArm>,
     /// What is measured at one start, in this order.
-    pub probes: Vec<ProbeOf>,
+    pub probes: Vec<DesignMeasurement>,
     /// What is asked.
     pub hypotheses: Vec<Hypothesis>,
     /// Starts of the baseline before the first block.
@@ -40,7 +40,7 @@ impl Design {
 
 /// An arm, in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ArmOf {
+pub struct DesignArm {
     /// Its name.
     pub name: String,
     /// What is different from the plan as it stands: `TOMCAT_THREADS 200 → 400`. None for the first.
@@ -49,18 +49,18 @@ pub struct ArmOf {
 
 /// What is measured, in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProbeOf {
+pub struct DesignMeasurement {
     /// The workload's name; `all` if the plan has only one.
     pub workload: String,
     /// At what load.
-    pub at: At,
+    pub at: LoadLevel,
     /// Places of the arms it is measured of.
     pub arms: Vec<usize>,
 }
 
 /// One start of one arm, and all that was measured of it: the replicate of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Visit {
+pub struct ArmStart {
     /// Counted from 1 over the whole experiment, repeated visits included.
     pub number: u32,
     /// 0 is the pilot; blocks count from 1.
@@ -77,16 +77,16 @@ pub struct Visit {
     pub started_in: Nanos,
     /// Where the rest of its time went; zeros of starts before this was kept.
     #[serde(default)]
-    pub spent: Spent,
+    pub spent: StartTimes,
     /// What was measured at each probe that is for this arm.
-    pub taken: Vec<Taken>,
+    pub taken: Vec<MeasurementResult>,
     /// Why it does not count; none if it does.
     pub void: Option<String>,
 }
 
 /// Where a start's time went, beside [`Visit::started_in`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Spent {
+pub struct StartTimes {
     /// Until all that the service needs was ready.
     pub needs: Nanos,
     /// Putting the state back.
@@ -105,7 +105,7 @@ pub struct Spent {
     pub stop: Nanos,
 }
 
-impl Spent {
+impl StartTimes {
     /// Adds another start's.
     pub fn add(&mut self, other: &Self) {
         self.needs += other.needs;
@@ -121,7 +121,7 @@ impl Spent {
 
 /// What one probe gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct MeasurementResult {
     /// Place of the probe in the plan's experiment.
     pub probe: usize,
     /// The run that was kept of it.
@@ -129,7 +129,7 @@ pub struct Taken {
     /// The rate that was held, if one was.
     pub rate: Option<Rate>,
     /// Figures in the measure's unit; only those that could be taken.
-    pub figures: Vec<(Measure, f64)>,
+    pub figures: Vec<(ArmMeasure, f64)>,
     /// Figures that are only known to be at least this: the generator or the plan ended the search.
     pub at_least: bool,
     /// What gave first, if anything did.
@@ -143,7 +143,7 @@ pub struct Taken {
 /// What can be said of a hypothesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answer {
+pub enum HypothesisAnswer {
     /// The whole interval is beyond the smallest effect, to the better.
     Better,
     /// To the worse.
@@ -158,22 +158,22 @@ pub enum Answer {
 
 /// What the diagnosis of the baseline lets expect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Expected {
+pub struct ExpectedAnswer {
     /// The answer that was expected; none if the diagnosis says nothing about it.
-    pub answer: Option<Answer>,
+    pub answer: Option<HypothesisAnswer>,
     /// Why, in one sentence.
     pub why: String,
 }
 
 /// A hypothesis and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct HypothesisResult {
     /// Place in the plan's hypotheses; none of the placebo.
     pub hypothesis: Option<usize>,
     /// Its name.
     pub name: String,
     /// The answer now.
-    pub answer: Answer,
+    pub answer: HypothesisAnswer,
     /// Ratio of the two arms' geometric means; with its interval of the planned confidence, which holds for all
     /// hypotheses and looks together.
     pub ratio: Option<Interval>,
@@ -182,7 +182,7 @@ pub struct Judged {
     /// Complete blocks it rests on.
     pub blocks: u32,
     /// What was expected of it.
-    pub expected: Option<Expected>,
+    pub expected: Option<ExpectedAnswer>,
     /// Whether that came true; none if it is undecided or nothing was expected.
     pub held: Option<bool>,
     /// What gave first in each arm, in a sentence; or why there is nothing to compare. May be empty.
@@ -197,14 +197,14 @@ pub struct ArmAnswer {
     /// The arm's name; of a hypothesis of several arms, or one of several of an arm, its own.
     pub arm: String,
     /// See above.
-    pub answer: Answer,
+    pub answer: HypothesisAnswer,
     /// How many times as much as what it was compared with; none if it was not measured.
     pub factor: Option<f64>,
 }
 
 impl ArmAnswer {
     /// Those of an experiment, in the order they were asked; placebos are no hypotheses.
-    pub fn of(design: &Design, standing: &Standing) -> Vec<Self> {
+    pub fn all(design: &Design, standing: &ExperimentState) -> Vec<Self> {
         let arm = |asked: &Hypothesis| {
             let raised = |asked: &Hypothesis| {
                 let mut raised = asked.contrast.iter().filter(|(_, weight)| *weight > 0.0);
@@ -214,7 +214,7 @@ impl ArmAnswer {
             let asked = design.hypotheses.iter().filter(|other| raised(other) == Some(arm)).count();
             design.arms.get(arm).filter(|_| asked == 1).map(|arm| arm.name.clone())
         };
-        let answer = |judged: &Judged| {
+        let answer = |judged: &HypothesisResult| {
             let asked = design.hypotheses.get(judged.hypothesis?)?;
             Some(Self {
                 arm: arm(asked).unwrap_or_else(|| judged.name.clone()),
@@ -243,7 +243,7 @@ pub struct Noise {
     /// Place of the probe, and the measure.
     pub probe: usize,
     /// See above.
-    pub measure: Measure,
+    pub measure: ArmMeasure,
     /// Standard deviation of the logarithm between two starts of the same: 0.1 is about a tenth.
     pub deviation: f64,
     /// Degrees of freedom it rests on.
@@ -254,11 +254,11 @@ pub struct Noise {
 
 /// Where an experiment stands.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Standing {
+pub struct ExperimentState {
     /// Complete blocks.
     pub blocks: u32,
     /// One for each hypothesis, and one for the placebo of each measure that is asked for.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<HypothesisResult>,
     /// One for each measure that is asked for.
     pub noise: Vec<Noise>,
     /// Doubts about the whole: drift between blocks, arms of unequal noise.

@@ -24,7 +24,7 @@ pub struct FleetMember {
 
 /// What one of them did in one trial, in figures: a mean over many hides the one that drowns.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Worked {
+pub struct MemberFigures {
     /// Whose.
     pub member: u32,
     /// Loops that have told.
@@ -78,9 +78,9 @@ pub struct LostMember {
     pub why: String,
 }
 
-impl Worked {
+impl MemberFigures {
     /// Of all that it counted; `stolen` is of its machine, `crowded` of its connections.
-    pub fn of(total: &Slice, stolen: Share, crowded: Option<u64>) -> Self {
+    pub fn from_slice(total: &Slice, stolen: Share, crowded: Option<u64>) -> Self {
         Self {
             member: 0,
             loops: total.loops,
@@ -103,7 +103,7 @@ impl Worked {
 
     /// Shares of its loops' time in which they worked, and in which they waited for a processor; none of a load that was over
     /// before they heard of it. Both clocks are read one after the other, and no more than all of the time is told.
-    pub fn busy(&self) -> (Share, Share) {
+    pub fn busy_shares(&self) -> (Share, Share) {
         let span = self.elapsed.as_secs_f64() * f64::from(self.loops.max(1));
         let share = |time: Nanos| if span > 0.0 { time.as_secs_f64() / span } else { 0.0 };
         let worked = share(self.cpu).min(1.0);
@@ -119,11 +119,20 @@ mod tests {
     #[test]
     fn who_had_no_time_was_not_busy() {
         let ms = Nanos::from_millis;
-        let worked =
-            Worked { loops: 2, elapsed: ms(1000), cpu: ms(500), run_delay: ms(200), ..Worked::default() };
-        assert_eq!(worked.busy(), (Share(0.25), Share(0.1)));
-        let full = Worked { cpu: ms(1980), run_delay: ms(50), ..worked };
-        assert_eq!(full.busy().0.0 + full.busy().1.0, 1.0, "of two clocks, read one after the other");
-        assert_eq!(Worked { elapsed: Nanos::ZERO, ..worked }.busy(), (Share(0.0), Share(0.0)));
+        let worked = MemberFigures {
+            loops: 2,
+            elapsed: ms(1000),
+            cpu: ms(500),
+            run_delay: ms(200),
+            ..MemberFigures::default()
+        };
+        assert_eq!(worked.busy_shares(), (Share(0.25), Share(0.1)));
+        let full = MemberFigures { cpu: ms(1980), run_delay: ms(50), ..worked };
+        assert_eq!(
+            full.busy_shares().0.0 + full.busy_shares().1.0,
+            1.0,
+            "of two clocks, read one after the other"
+        );
+        assert_eq!(MemberFigures { elapsed: Nanos::ZERO, ..worked }.busy_shares(), (Share(0.0), Share(0.0)));
     }
 }

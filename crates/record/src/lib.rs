@@ -3,56 +3,62 @@
 //! Values only, no behaviour beyond merging, counting and saying what they are. A run *is* its sequence of [`Event`]s:
 //! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
 
-mod allowance;
 pub mod catalogue;
 mod cause;
+mod caveat;
 mod diagnosis;
-mod doubt;
 mod event;
 pub mod exit;
 mod experiment;
 mod fleet;
-mod gather;
-mod kind;
 mod label;
 mod named;
 mod outcome;
+mod prerequisite;
 mod probe;
 mod profile;
+mod run_kind;
 mod silence;
 mod slice;
+mod slice_merger;
 mod steady;
 mod texts;
 mod trial;
 mod verdict;
 pub mod watch;
 
-pub use allowance::{Allowance, Area, Bearing, Remedy};
 pub use cause::Cause;
+pub use caveat::{Caveat, CaveatDetails, CaveatKind};
 pub use diagnosis::{
-    Arithmetic, Confidence, Diagnosis, Evidence, Finding, NoFinding, Place, Prediction, Station, Use,
+    CapacityCheck, Confidence, Diagnosis, Evidence, Finding, NoFinding, Prediction, Station, StationKind,
+    StationUse,
 };
-pub use doubt::{Caveat, Doubt, Grounds};
-pub use event::{End, Event, Judgement, Log, Machine, Probing, Ramped, RunId, Started, Visiting};
+pub use event::{
+    Event, Judgement, Machine, OngoingStart, ProgramLog, RampProgress, RunEnd, RunId, RunStart, TableStart,
+};
 pub use experiment::{
-    Answer, ArmAnswer, ArmOf, Design, Expected, ExperimentEnd, Interval, Judged, Noise, ProbeOf, Spent,
-    Standing, Taken, Visit,
+    ArmAnswer, ArmStart, Design, DesignArm, DesignMeasurement, ExpectedAnswer, ExperimentEnd,
+    ExperimentState, HypothesisAnswer, HypothesisResult, Interval, MeasurementResult, Noise, StartTimes,
 };
-pub use fleet::{FleetMember, LostMember, Worked};
-pub use gather::{Counted, Gather};
-pub use kind::{LimitUnit, RoomUnit, RunKind};
+pub use fleet::{FleetMember, LostMember, MemberFigures};
 pub use label::Label;
-pub use outcome::{Failure, Lack, Outcome, Outcomes};
-pub use probe::{CacheModel, Conditions, CostRange, Costs, Figure, Gave, Room, Single, Summand, Unit};
-pub use profile::{
-    CallNode, CodeFunction, CodeModule, LoadSide, Nameless, Profile, ProfiledLoad, ProfiledProcess,
-    StackCount,
+pub use outcome::{ExhaustedResource, Failure, Outcome, Outcomes};
+pub use prerequisite::{Area, Prerequisite, Remedy, Severity};
+pub use probe::{
+    CacheModel, Conditions, CostRange, Figure, FigureUnit, MachineCosts, OperationTimes, RampEnd, Summand,
+    SystemLimit,
 };
+pub use profile::{
+    CallNode, CodeFunction, CodeModule, LoadSide, Profile, ProfiledLoad, ProfiledProcess, StackCount,
+    UnnamedReason,
+};
+pub use run_kind::{LimitUnit, RunKind, SystemLimitUnit};
 pub use silence::{CatchUp, SILENCE, Silence, WAITED_FOR, freed_within};
-pub use slice::{BLOCK, BLOCKS_PER_SLICE, Part, SLICE, Slice};
+pub use slice::{BLOCK, BLOCKS_PER_SLICE, SLICE, Slice, StepSlice};
+pub use slice_merger::{SliceMerger, TrialCounts};
 pub use steady::SteadyResponse;
 pub use trial::{Purpose, Recovery, TrialResult};
-pub use verdict::{Background, CurvePoint, Ended, Limit, Making, Verdict, WarmedUp};
+pub use verdict::{BackgroundLoss, CurvePoint, GeneratorCapacity, Limit, SearchEnd, Verdict, WarmUpResult};
 
 /// Raised whenever a change makes measured figures incomparable with earlier ones; stored with each run.
 /// 2: an answer is done when the kernel received its last byte, not when the loop came to read it.

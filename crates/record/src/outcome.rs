@@ -98,7 +98,7 @@ impl Outcomes {
 /// Something of its own machine that torment had no more of. It says nothing about the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Lack {
+pub enum ExhaustedResource {
     /// A descriptor: `RLIMIT_NOFILE` of the process, or `fs.file-max` (EMFILE, ENFILE).
     Descriptor,
     /// A local port to the target's address: `net.ipv4.ip_local_port_range` (EADDRNOTAVAIL).
@@ -109,7 +109,7 @@ pub enum Lack {
     Memory,
 }
 
-impl std::fmt::Display for Lack {
+impl std::fmt::Display for ExhaustedResource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Descriptor => "descriptor",
@@ -131,7 +131,7 @@ pub enum Failure {
     /// The database takes no more sessions (SQLSTATE 53300); its words.
     Full(String),
     /// torment itself could not go on, for want of this.
-    Lacking(Lack),
+    Lacking(ExhaustedResource),
     /// The connection ended before the answer did.
     Closed,
     /// A connection that had answered before ended without a byte of this answer; and why the request was not sent again.
@@ -185,11 +185,13 @@ impl Serialize for Failure {
 impl<'de> Deserialize<'de> for Failure {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match Self::deserialize(deserializer)? {
-            Self::Connect(why) if why.starts_with("too many open files") => Self::Lacking(Lack::Descriptor),
+            Self::Connect(why) if why.starts_with("too many open files") => {
+                Self::Lacking(ExhaustedResource::Descriptor)
+            }
             Self::Connect(why)
                 if why == "cannot assign requested address" || why == "address not available" =>
             {
-                Self::Lacking(Lack::Port)
+                Self::Lacking(ExhaustedResource::Port)
             }
             Self::Connect(why) if why.contains("(53300)") => Self::Full(why),
             failure => failure,
@@ -207,16 +209,19 @@ mod tests {
     fn stored_failures_are_read_as_what_they_meant() {
         let full = "the server says: sorry, too many clients already (53300); --pool is 5: lower it";
         for (stored, expected) in [
-            (r#"{"connect":"too many open files"}"#, Failure::Lacking(Lack::Descriptor)),
-            (r#"{"connect":"too many open files in system"}"#, Failure::Lacking(Lack::Descriptor)),
-            (r#"{"connect":"cannot assign requested address"}"#, Failure::Lacking(Lack::Port)),
-            (r#"{"connect":"address not available"}"#, Failure::Lacking(Lack::Port)),
+            (r#"{"connect":"too many open files"}"#, Failure::Lacking(ExhaustedResource::Descriptor)),
+            (
+                r#"{"connect":"too many open files in system"}"#,
+                Failure::Lacking(ExhaustedResource::Descriptor),
+            ),
+            (r#"{"connect":"cannot assign requested address"}"#, Failure::Lacking(ExhaustedResource::Port)),
+            (r#"{"connect":"address not available"}"#, Failure::Lacking(ExhaustedResource::Port)),
             (r#"{"connect":"connection refused"}"#, Failure::Connect("connection refused".to_owned())),
             (format!(r#"{{"connect":"{full}"}}"#).as_str(), Failure::Full(full.to_owned())),
             (r#"{"status":503}"#, Failure::Status(503)),
             (r#""closed""#, Failure::Closed),
             (r#"{"database":"57014 canceled"}"#, Failure::Database("57014 canceled".to_owned())),
-            (r#"{"lacking":"port"}"#, Failure::Lacking(Lack::Port)),
+            (r#"{"lacking":"port"}"#, Failure::Lacking(ExhaustedResource::Port)),
         ] {
             let read: Failure = serde_json::from_str(stored).expect(stored);
             assert_eq!(read, expected, "{stored}");

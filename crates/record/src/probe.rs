@@ -1,6 +1,6 @@
 //! What the machine itself costs and allows: figures of `torment probe`, the limits on tasks, what gave.
 
-use crate::{Caveat, RoomUnit, RunId};
+use crate::{Caveat, RunId, SystemLimitUnit};
 use serde::{Deserialize, Serialize};
 use stats::{Histogram, Median, Quantiles};
 use units::{Bytes, Nanos};
@@ -9,7 +9,7 @@ units::named! {
     /// What a figure is counted in.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    pub enum Unit {
+    pub enum FigureUnit {
         /// Time, in nanoseconds: less is better.
         Nanos = "nanos",
         /// Memory, in bytes: less is better.
@@ -36,7 +36,7 @@ pub struct Figure {
     /// Under which circumstances, or what of it: `2 MiB, launch and join`.
     pub column: String,
     /// What it is counted in.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// Median of the blocks.
     pub median: f64,
     /// Lower end of the median's 95 % interval, from order statistics.
@@ -49,7 +49,7 @@ pub struct Figure {
     pub operations: u64,
     /// Of single operations, where each was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub single: Option<Single>,
+    pub single: Option<OperationTimes>,
     /// Context switches of all sides an operation, voluntary and not, as the kernel counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<f64>,
@@ -79,14 +79,14 @@ pub struct Summand {
 
 impl Summand {
     /// So much of that.
-    pub fn of(name: impl Into<String>, amount: f64) -> Self {
+    pub fn new(name: impl Into<String>, amount: f64) -> Self {
         Self { name: name.into(), amount }
     }
 
     /// All of a figure as two: what is known from another one, and the rest. None if that is not less.
     pub fn split(all: f64, (name, known): (&str, f64), rest: &str) -> Vec<Self> {
         match known > 0.0 && known < all {
-            true => vec![Self::of(name, known), Self::of(rest, all - known)],
+            true => vec![Self::new(name, known), Self::new(rest, all - known)],
             false => Vec::new(),
         }
     }
@@ -94,9 +94,9 @@ impl Summand {
 
 impl Figure {
     /// What the blocks say, and nothing else known: the median with its interval. None without blocks, or if one is no number.
-    pub fn of(
+    pub fn from_blocks(
         (table, row, column): (&str, &str, &str),
-        unit: Unit,
+        unit: FigureUnit,
         blocks: Vec<f64>,
         operations: u64,
     ) -> Option<Self> {
@@ -147,8 +147,8 @@ pub struct CostRange {
 
 impl CostRange {
     /// One for each table with figures in time that differ, in the order of their first appearance.
-    pub fn of(figures: &[Figure]) -> Vec<Self> {
-        let timed: Vec<&Figure> = figures.iter().filter(|figure| figure.unit == Unit::Nanos).collect();
+    pub fn from_figures(figures: &[Figure]) -> Vec<Self> {
+        let timed: Vec<&Figure> = figures.iter().filter(|figure| figure.unit == FigureUnit::Nanos).collect();
         let mut firsts: Vec<&Figure> = Vec::new();
         for figure in &timed {
             if firsts.iter().all(|first| first.table != figure.table) {
@@ -179,7 +179,7 @@ impl CostRange {
 
 /// Times of single operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Single {
+pub struct OperationTimes {
     /// The shortest.
     pub min: Nanos,
     /// Half are shorter.
@@ -192,9 +192,9 @@ pub struct Single {
     pub max: Nanos,
 }
 
-impl Single {
+impl OperationTimes {
     /// Of all these times; none if there are none.
-    pub fn of(times: &Histogram) -> Option<Self> {
+    pub fn from_histogram(times: &Histogram) -> Option<Self> {
         let Quantiles { p50, p90, p99, max, .. } = times.quantiles()?;
         Some(Self { min: times.quantile(0.0)?, p50, p90, p99, max })
     }
@@ -219,7 +219,7 @@ pub struct Conditions {
 
 /// What the machine was measured to cost by an earlier `torment probe`: what a run's figures can be held against.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Costs {
+pub struct MachineCosts {
     /// That run.
     pub run: RunId,
     /// A wake-up and a switch to another thread on the same processor, without the system calls that ask for them.
@@ -230,7 +230,7 @@ pub struct Costs {
 
 /// One limit on the number of tasks: where it is set, how much of it is used, what room it leaves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Room {
+pub struct SystemLimit {
     /// Its standard name: `RLIMIT_NPROC`, `pids.max`, `kernel.threads-max`, …
     pub name: String,
     /// Where it is set: a file, or who.
@@ -240,7 +240,7 @@ pub struct Room {
     /// How much of that is in use; none if it cannot be read.
     pub used: Option<u64>,
     /// Its own unit.
-    pub unit: RoomUnit,
+    pub unit: SystemLimitUnit,
     /// More threads that it allows; none: any number.
     pub threads: Option<u64>,
     /// How to raise it until the next start.
@@ -255,11 +255,11 @@ pub struct Room {
 /// What ended a ramp of threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Gave {
+pub enum RampEnd {
     /// This limit, and beside it those that would have given within 5 % of it.
     Limit {
         /// The one that gave.
-        room: Box<Room>,
+        room: Box<SystemLimit>,
         /// The call that failed, and its error: `clone3: EAGAIN`.
         call: String,
         /// What shows that it was this one.
@@ -272,12 +272,12 @@ pub enum Gave {
         /// What shows it.
         because: String,
         /// The limit it ran into.
-        room: Option<Box<Room>>,
+        room: Option<Box<SystemLimit>>,
     },
     /// None: the reserve that is left to others was reached.
     Reserve {
         /// The limit nearest to giving.
-        room: Option<Box<Room>>,
+        room: Option<Box<SystemLimit>>,
     },
     /// None: as many as were asked for.
     Asked,

@@ -91,13 +91,13 @@ pub struct CodeModule {
     pub name: String,
     /// Why its functions have no names; none if they have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nameless: Option<Nameless>,
+    pub nameless: Option<UnnamedReason>,
 }
 
 /// Why the functions of a module have no names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Nameless {
+pub enum UnnamedReason {
     /// Its names were stripped, and no file of them was found; its build id in hexadecimal, if it has one.
     Stripped {
         /// By it the file of names is found.
@@ -135,7 +135,7 @@ pub struct CallNode(pub u32, pub u32);
 
 impl CallNode {
     /// A function and the place of its caller.
-    pub fn of(caller: Option<u32>, function: u32) -> Self {
+    pub fn new(caller: Option<u32>, function: u32) -> Self {
         Self(caller.map_or(0, |caller| caller.saturating_add(1)), function)
     }
 
@@ -192,7 +192,7 @@ mod tests {
             hz: 99,
             samples: 5,
             functions: vec![function("main"), function("work")],
-            calls: vec![CallNode::of(None, 0), CallNode::of(Some(0), 1), CallNode::of(Some(1), 1)],
+            calls: vec![CallNode::new(None, 0), CallNode::new(Some(0), 1), CallNode::new(Some(1), 1)],
             stacks: vec![StackCount(0, 2, 5)],
             ..Profile::default()
         };

@@ -27,7 +27,7 @@ impl Silence {
 
     /// Those of a target, where each list has what one saw who does not know of the others' answers: what all of them saw, as
     /// long as all saw it.
-    pub(crate) fn of_all(seen: &[Vec<Self>]) -> Vec<Self> {
+    pub(crate) fn intersection(seen: &[Vec<Self>]) -> Vec<Self> {
         let Some((first, others)) = seen.split_first() else { return Vec::new() };
         let both = |mine: &Self, theirs: &Self| Self {
             from: mine.from.max(theirs.from),
@@ -93,14 +93,14 @@ mod tests {
         let mine = vec![silence(100, 400, Some(9)), silence(600, 900, Some(8))];
         let theirs = vec![silence(50, 150, Some(3)), silence(650, 850, Some(5))];
         assert_eq!(
-            Silence::of_all(&[mine.clone(), theirs.clone()]),
+            Silence::intersection(&[mine.clone(), theirs.clone()]),
             [silence(650, 850, Some(5))],
             "50 ms are none"
         );
-        assert_eq!(Silence::of_all(&[mine.clone(), vec![silence(0, 1000, None)]]).len(), 2);
-        assert_eq!(Silence::of_all(&[mine.clone(), theirs, Vec::new()]), []);
-        assert_eq!(Silence::of_all(std::slice::from_ref(&mine)), mine);
-        assert_eq!(Silence::of_all(&[]), []);
+        assert_eq!(Silence::intersection(&[mine.clone(), vec![silence(0, 1000, None)]]).len(), 2);
+        assert_eq!(Silence::intersection(&[mine.clone(), theirs, Vec::new()]), []);
+        assert_eq!(Silence::intersection(std::slice::from_ref(&mine)), mine);
+        assert_eq!(Silence::intersection(&[]), []);
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub struct Slice {
     pub received_bytes: u64,
     /// Figures of each step of each flow, in the order of the plan; none if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
+    pub parts: Vec<StepSlice>,
     /// Time covered by the slice, load or drain.
     pub elapsed: Nanos,
     /// Processor time of the engine's loops, without deliberate spinning.
@@ -84,7 +84,7 @@ pub struct Slice {
 
 /// What happened to one step of a flow, or to one of several requests.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Part {
+pub struct StepSlice {
     /// Requests handed to the kernel.
     pub sent: u64,
     /// Answers as expected.
@@ -96,7 +96,7 @@ pub struct Part {
     pub response: Histogram,
 }
 
-impl Part {
+impl StepSlice {
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.sent += other.sent;

@@ -1,18 +1,18 @@
 //! The words in events that are not our own: what a target, a kernel or a program said.
 
-use crate::watch::{Look, Watched, Window};
+use crate::watch::{CloserLook, WatchCoverage, Window};
 use crate::{
-    Caveat, Diagnosis, Event, Failure, Grounds, Log, LostMember, Profile, Slice, Standing, TrialResult,
-    Verdict,
+    Caveat, CaveatDetails, Diagnosis, Event, ExperimentState, Failure, LostMember, Profile, ProgramLog,
+    Slice, TrialResult, Verdict,
 };
 
 /// What changes a text.
-type With<'w> = &'w mut dyn FnMut(&mut String);
+type TextVisitor<'w> = &'w mut dyn FnMut(&mut String);
 
 impl Event {
     /// Calls `with` for every text that may hold words of somebody else's. What is named and described from the plan
     /// alone is left out, and so is what the machine itself is asked where there is no target.
-    pub fn each_text(&mut self, with: With<'_>) {
+    pub fn visit_texts(&mut self, with: TextVisitor<'_>) {
         match self {
             Self::SliceDone { slice, .. } => of_slice(slice, with),
             Self::TrialDone { result, judgement, .. } => {
@@ -22,11 +22,11 @@ impl Event {
                 of_caveats(&mut judgement.invalid, with);
             }
             Self::WorkerLost { lost, .. } => with(&mut lost.why),
-            Self::Doubt { caveat } => of_caveats(std::slice::from_mut(caveat), with),
+            Self::Caveat { caveat } => of_caveats(std::slice::from_mut(caveat), with),
             Self::WatchStarted { watched, .. } => of_watched(watched, with),
             Self::Observed { window, .. } => of_window(window, with),
             Self::Looked { look, .. } => of_look(look, with),
-            Self::Logged(Log { text, .. }) | Self::Noted { text, .. } => with(text),
+            Self::Logged(ProgramLog { text, .. }) | Self::Noted { text, .. } => with(text),
             Self::Visited { visit } => {
                 visit.void.iter_mut().for_each(&mut *with);
                 for taken in &mut visit.taken {
@@ -62,7 +62,7 @@ impl Event {
 
 impl Failure {
     /// As [`Event::each_text`].
-    pub fn each_text(&mut self, with: With<'_>) {
+    pub fn visit_texts(&mut self, with: TextVisitor<'_>) {
         match self {
             Self::Status(_) | Self::Lacking(_) | Self::Closed | Self::Dropped(_) => {}
             Self::Connect(why)
@@ -76,59 +76,59 @@ impl Failure {
     }
 }
 
-fn of_slice(slice: &mut Slice, with: With<'_>) {
+fn of_slice(slice: &mut Slice, with: TextVisitor<'_>) {
     for (mut failure, count) in std::mem::take(&mut slice.failures) {
-        failure.each_text(with);
+        failure.visit_texts(with);
         *slice.failures.entry(failure).or_default() += count;
     }
 }
 
-fn of_caveats(caveats: &mut [Caveat], with: With<'_>) {
+fn of_caveats(caveats: &mut [Caveat], with: TextVisitor<'_>) {
     caveats
         .iter_mut()
         .filter_map(|caveat| caveat.grounds.as_mut())
         .for_each(|grounds| of_grounds(grounds, with));
 }
 
-fn of_grounds(grounds: &mut Grounds, with: With<'_>) {
+fn of_grounds(grounds: &mut CaveatDetails, with: TextVisitor<'_>) {
     match grounds {
-        Grounds::OfMember { grounds, .. } => of_grounds(grounds, with),
-        Grounds::Text(text)
-        | Grounds::NoRoom { why: text, .. }
-        | Grounds::NotReset { why: text, .. }
-        | Grounds::Lost(LostMember { why: text, .. }) => with(text),
-        Grounds::Held { refused: why, .. } | Grounds::NotAnswered { most: why, .. } => {
-            why.iter_mut().for_each(|why| why.each_text(with));
+        CaveatDetails::OfMember { grounds, .. } => of_grounds(grounds, with),
+        CaveatDetails::Text(text)
+        | CaveatDetails::NoRoom { why: text, .. }
+        | CaveatDetails::NotReset { why: text, .. }
+        | CaveatDetails::Lost(LostMember { why: text, .. }) => with(text),
+        CaveatDetails::Held { refused: why, .. } | CaveatDetails::NotAnswered { most: why, .. } => {
+            why.iter_mut().for_each(|why| why.visit_texts(with));
         }
         // Figures, names of programs, and names of machines from the plan.
-        Grounds::Unsent { .. }
-        | Grounds::Late { .. }
-        | Grounds::Due { .. }
-        | Grounds::Sent { .. }
-        | Grounds::Differ { .. }
-        | Grounds::Lacking { .. }
-        | Grounds::Busy { .. }
-        | Grounds::Stolen { .. }
-        | Grounds::Speeds { .. }
-        | Grounds::Neighbours { .. }
-        | Grounds::Slowed { .. }
-        | Grounds::WorkedOn { .. }
-        | Grounds::Crowded { .. }
-        | Grounds::Places { .. }
-        | Grounds::Answers { .. }
-        | Grounds::NoMore { .. }
-        | Grounds::FewFiles { .. }
-        | Grounds::FewPorts { .. }
-        | Grounds::Uneven { .. }
-        | Grounds::Beside { .. }
-        | Grounds::Unlike { .. }
-        | Grounds::Missed { .. }
-        | Grounds::NoLimit { .. }
-        | Grounds::Short { .. } => {}
+        CaveatDetails::Unsent { .. }
+        | CaveatDetails::Late { .. }
+        | CaveatDetails::Due { .. }
+        | CaveatDetails::Sent { .. }
+        | CaveatDetails::Differ { .. }
+        | CaveatDetails::Lacking { .. }
+        | CaveatDetails::Busy { .. }
+        | CaveatDetails::Stolen { .. }
+        | CaveatDetails::Speeds { .. }
+        | CaveatDetails::Neighbours { .. }
+        | CaveatDetails::Slowed { .. }
+        | CaveatDetails::WorkedOn { .. }
+        | CaveatDetails::Crowded { .. }
+        | CaveatDetails::Places { .. }
+        | CaveatDetails::Answers { .. }
+        | CaveatDetails::NoMore { .. }
+        | CaveatDetails::FewFiles { .. }
+        | CaveatDetails::FewPorts { .. }
+        | CaveatDetails::Uneven { .. }
+        | CaveatDetails::Beside { .. }
+        | CaveatDetails::Unlike { .. }
+        | CaveatDetails::Missed { .. }
+        | CaveatDetails::NoLimit { .. }
+        | CaveatDetails::Short { .. } => {}
     }
 }
 
-fn of_watched(watched: &mut Watched, with: With<'_>) {
+fn of_watched(watched: &mut WatchCoverage, with: TextVisitor<'_>) {
     for subject in &mut watched.subjects {
         with(&mut subject.name);
         with(&mut subject.command);
@@ -143,7 +143,7 @@ fn of_watched(watched: &mut Watched, with: With<'_>) {
     watched.lost.iter_mut().for_each(|lost| with(&mut lost.why));
 }
 
-fn of_window(window: &mut Window, with: With<'_>) {
+fn of_window(window: &mut Window, with: TextVisitor<'_>) {
     window.changes.iter_mut().for_each(&mut *with);
     for subject in &mut window.subjects {
         subject.titles.iter_mut().for_each(|(title, _)| with(title));
@@ -156,26 +156,28 @@ fn of_window(window: &mut Window, with: With<'_>) {
     }
 }
 
-fn of_look(look: &mut Look, with: With<'_>) {
+fn of_look(look: &mut CloserLook, with: TextVisitor<'_>) {
     match look {
-        Look::Threads { at, .. } | Look::Stacks { at, .. } => {
+        CloserLook::Threads { at, .. } | CloserLook::Stacks { at, .. } => {
             at.iter_mut().for_each(|at| with(&mut at.group))
         }
-        Look::VirtualThreads(_) => {}
-        Look::Blockers { blocked } => blocked.iter_mut().for_each(|blocked| with(&mut blocked.statement)),
-        Look::Statements { statements } => {
+        CloserLook::VirtualThreads(_) => {}
+        CloserLook::Blockers { blocked } => {
+            blocked.iter_mut().for_each(|blocked| with(&mut blocked.statement))
+        }
+        CloserLook::Statements { statements } => {
             statements.iter_mut().for_each(|statement| with(&mut statement.text))
         }
-        Look::Refused { why, .. } => with(why),
+        CloserLook::Refused { why, .. } => with(why),
     }
 }
 
-fn of_profile(profile: &mut Profile, with: With<'_>) {
+fn of_profile(profile: &mut Profile, with: TextVisitor<'_>) {
     profile.processes.iter_mut().for_each(|process| with(&mut process.name));
     profile.threads.iter_mut().for_each(&mut *with);
 }
 
-fn of_standing(standing: &mut Standing, with: With<'_>) {
+fn of_standing(standing: &mut ExperimentState, with: TextVisitor<'_>) {
     of_caveats(&mut standing.caveats, with);
     for judged in &mut standing.judged {
         with(&mut judged.says);
@@ -183,7 +185,7 @@ fn of_standing(standing: &mut Standing, with: With<'_>) {
     }
 }
 
-fn of_diagnosis(diagnosis: &mut Diagnosis, with: With<'_>) {
+fn of_diagnosis(diagnosis: &mut Diagnosis, with: TextVisitor<'_>) {
     let Diagnosis { sentences, findings, chain, stations, next, unless, unseen, .. } = diagnosis;
     [sentences, chain, next, unless, unseen].into_iter().flatten().for_each(&mut *with);
     stations.iter_mut().for_each(|station| with(&mut station.name));

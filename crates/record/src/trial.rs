@@ -1,4 +1,4 @@
-use crate::{Caveat, Slice, Worked};
+use crate::{Caveat, MemberFigures, Slice};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
@@ -80,16 +80,16 @@ pub struct TrialResult {
     pub caveats: Vec<Caveat>,
     /// What each of a fleet did. What one by itself did is in `total`, and not stored once more.
     #[serde(default, skip_serializing_if = "is_alone")]
-    pub members: Vec<Worked>,
+    pub members: Vec<MemberFigures>,
 }
 
 impl TrialResult {
     /// What happened to the fleet that made it: what was measured is no measurement then, good or bad.
-    pub fn of_the_fleet(&self) -> impl Iterator<Item = &Caveat> {
-        self.caveats.iter().filter(|caveat| caveat.doubt.is_of_fleet())
+    pub fn fleet_caveats(&self) -> impl Iterator<Item = &Caveat> {
+        self.caveats.iter().filter(|caveat| caveat.doubt.is_fleet())
     }
 }
 
-fn is_alone(members: &[Worked]) -> bool {
+fn is_alone(members: &[MemberFigures]) -> bool {
     members.len() < 2
 }

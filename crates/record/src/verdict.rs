@@ -1,4 +1,4 @@
-use crate::{CacheModel, Failure, Gave, LimitUnit, Outcomes, Standing};
+use crate::{CacheModel, ExperimentState, Failure, LimitUnit, Outcomes, RampEnd};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate};
 
@@ -54,7 +54,7 @@ pub struct CurvePoint {
 /// Why a search ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum SearchEnd {
     /// Every goal has both bounds within its width, confirmed.
     Converged,
     /// The largest rate allowed meets every goal: at least that.
@@ -79,7 +79,7 @@ pub enum Ended {
     FleetFailed,
 }
 
-impl Ended {
+impl SearchEnd {
     /// Whether no limit was found: it is at least what holds, whatever failed above it.
     pub fn is_at_least(&self) -> bool {
         matches!(self, Self::MaxReached | Self::GeneratorLimit | Self::FleetFailed)
@@ -88,7 +88,7 @@ impl Ended {
 
 /// Requests that are lost at any rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Background {
+pub struct BackgroundLoss {
     /// Lost, in the trials without a growing queue.
     pub bad: u64,
     /// Due in them.
@@ -103,7 +103,7 @@ pub struct Background {
 
 /// What a warm-up came to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct WarmedUp {
+pub struct WarmUpResult {
     /// Time under load.
     pub loaded: Nanos,
     /// Answers in it.
@@ -114,7 +114,7 @@ pub struct WarmedUp {
 
 /// What the generator makes against this target when it is asked for more than it can.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Making {
+pub struct GeneratorCapacity {
     /// Requests sent in a second.
     pub most: f64,
     /// Processor time of its loops for each request, outside of the kernel.
@@ -138,7 +138,7 @@ pub enum Verdict {
         /// One for each goal, the strict one first.
         limits: Vec<Limit>,
         /// Why the search ended.
-        ended: Ended,
+        ended: SearchEnd,
         /// p50, p99 and max at fixed shares of the capacity.
         curve: Vec<CurvePoint>,
         /// Overload smaller than this share is invisible to a trial without the divergence rule.
@@ -149,21 +149,21 @@ pub enum Verdict {
         loaded: Nanos,
         /// What is lost at any rate, if anything is: the limits are those without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        background: Option<Background>,
+        background: Option<BackgroundLoss>,
         /// How the target was warmed up, if it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        warmed_up: Option<WarmedUp>,
+        warmed_up: Option<WarmUpResult>,
         /// Requests per second that the target did while many waited, if that is clearly less than it holds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         overloaded: Option<f64>,
         /// What the generator can make, if that was the limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        generator: Option<Making>,
+        generator: Option<GeneratorCapacity>,
     },
     /// Of `torment try`.
     Answers {
         /// What became of every hypothesis.
-        standing: Standing,
+        standing: ExperimentState,
     },
     /// Of `torment probe`.
     Sheet {
@@ -188,7 +188,7 @@ pub enum Verdict {
         /// What the limits allowed, as read before.
         forecast: Option<u64>,
         /// What ended the ramp.
-        gave: Gave,
+        gave: RampEnd,
     },
     /// Of `torment find working-set`.
     WorkingSet {

@@ -4,10 +4,10 @@
 use std::fmt::Write;
 
 use crate::answer::Answer;
-use crate::codec::Request;
-use crate::database::{Failure, Fortune, Owner, OwnerFields, Session};
-use crate::fault::Work;
+use crate::database::{DatabaseError, Fortune, Owner, OwnerFields, Session};
+use crate::fault::FaultWork;
 use crate::form;
+use crate::request_parser::Request;
 use crate::route::Route;
 
 /// What a page needs of the database.
@@ -21,32 +21,32 @@ pub(crate) enum Query {
 
 /// An answer, or what leads to it.
 #[derive(Debug)]
-pub(crate) enum Reply {
+pub(crate) enum HandlerResult {
     Now(Answer),
     Ask(Query),
     /// The work of a fault page.
-    Do(Work),
+    Do(FaultWork),
 }
 
 /// What a clinic page replies to a request.
-pub(crate) fn reply(route: Route, request: &Request<'_>) -> Reply {
+pub(crate) fn handle_page(route: Route, request: &Request<'_>) -> HandlerResult {
     match route {
         Route::Owner => match request.path.trim_start_matches("/owners/").parse() {
-            Ok(id) => Reply::Ask(Query::Owner(id)),
-            Err(_) => Reply::Now(no_owner()),
+            Ok(id) => HandlerResult::Ask(Query::Owner(id)),
+            Err(_) => HandlerResult::Now(no_owner()),
         },
-        Route::NewOwner => match read_owner(&request.body) {
-            Ok(fields) => Reply::Ask(Query::NewOwner(fields)),
-            Err(reasons) => Reply::Now(Answer::text(400, reasons)),
+        Route::NewOwner => match parse_owner(&request.body) {
+            Ok(fields) => HandlerResult::Ask(Query::NewOwner(fields)),
+            Err(reasons) => HandlerResult::Now(Answer::text(400, reasons)),
         },
-        Route::CountOwners => Reply::Ask(Query::CountOwners),
-        Route::Fortunes => Reply::Ask(Query::Fortunes),
-        _ => Reply::Now(Answer::html(200, HOME)),
+        Route::CountOwners => HandlerResult::Ask(Query::CountOwners),
+        Route::Fortunes => HandlerResult::Ask(Query::Fortunes),
+        _ => HandlerResult::Now(Answer::html(200, HOME)),
     }
 }
 
 /// Asks the database; blocks until it has answered.
-pub(crate) fn ask(query: &Query, session: &mut dyn Session) -> Answer {
+pub(crate) fn run_query(query: &Query, session: &mut dyn Session) -> Answer {
     let answer = match query {
         Query::Owner(id) => session
             .owner(*id)
@@ -57,7 +57,7 @@ pub(crate) fn ask(query: &Query, session: &mut dyn Session) -> Answer {
         Query::CountOwners => session.count_owners().map(|n| Answer::json(format!("{{\"owners\":{n}}}\n"))),
         Query::Fortunes => session.fortunes().map(|fortunes| Answer::html(200, fortunes_page(fortunes))),
     };
-    answer.unwrap_or_else(|Failure(words)| Answer::text(500, format!("the database failed: {words}\n")))
+    answer.unwrap_or_else(|DatabaseError(words)| Answer::text(500, format!("the database failed: {words}\n")))
 }
 
 const HOME: &str = "<!doctype html>
@@ -72,9 +72,9 @@ fn no_owner() -> Answer {
 }
 
 /// Reads and checks the form; otherwise one line of reason for each bad field.
-fn read_owner(body: &[u8]) -> Result<OwnerFields, String> {
+fn parse_owner(body: &[u8]) -> Result<OwnerFields, String> {
     let mut owner = OwnerFields::default();
-    for (name, value) in form::pairs(body).map_err(|reason| format!("form: {reason}\n"))? {
+    for (name, value) in form::parse_form(body).map_err(|reason| format!("form: {reason}\n"))? {
         match name.as_str() {
             "first_name" => owner.first_name = value,
             "last_name" => owner.last_name = value,
@@ -116,22 +116,27 @@ fn owner_page(id: i32, owner: &Owner) -> String {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Owner {id}</title></head>\n\
          <body><h1>Owner</h1>\n<table>\n<tr><th>Name</th><td>{} {}</td></tr>\n<tr><th>Address</th><td>{}</td></tr>\n\
          <tr><th>City</th><td>{}</td></tr>\n<tr><th>Telephone</th><td>{}</td></tr>\n</table>\n<h2>Pets</h2>\n<ul>\n",
-        form::escaped(&f.first_name),
-        form::escaped(&f.last_name),
-        form::escaped(&f.address),
-        form::escaped(&f.city),
-        form::escaped(&f.telephone),
+        form::escape_html(&f.first_name),
+        form::escape_html(&f.last_name),
+        form::escape_html(&f.address),
+        form::escape_html(&f.city),
+        form::escape_html(&f.telephone),
     );
     for pet in &owner.pets {
         let _ = write!(
             page,
             "<li>{}, {}, born {}",
-            form::escaped(&pet.name),
-            form::escaped(&pet.kind),
-            form::escaped(&pet.birth_date)
+            form::escape_html(&pet.name),
+            form::escape_html(&pet.kind),
+            form::escape_html(&pet.birth_date)
         );
         for visit in &pet.visits {
-            let _ = write!(page, "; {}: {}", form::escaped(&visit.date), form::escaped(&visit.description));
+            let _ = write!(
+                page,
+                "; {}: {}",
+                form::escape_html(&visit.date),
+                form::escape_html(&visit.description)
+            );
         }
         page.push_str("</li>\n");
     }
@@ -149,7 +154,7 @@ fn fortunes_page(mut fortunes: Vec<Fortune>) -> String {
          <tr><th>id</th><th>message</th></tr>\n",
     );
     for fortune in &fortunes {
-        let message = form::escaped(&fortune.message);
+        let message = form::escape_html(&fortune.message);
         let _ = writeln!(page, "<tr><td>{}</td><td>{message}</td></tr>", fortune.id);
     }
     page.push_str("</table></body></html>\n");
@@ -161,7 +166,7 @@ mod tests {
     use super::*;
 
     fn check(body: &str, expected: Result<[&str; 5], &str>) {
-        let found = read_owner(body.as_bytes());
+        let found = parse_owner(body.as_bytes());
         let expected =
             expected.map_err(str::to_owned).map(|[first, last, address, city, telephone]| OwnerFields {
                 first_name: first.to_owned(),

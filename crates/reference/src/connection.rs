@@ -9,10 +9,10 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown};
 
 use crate::answer::Answer;
-use crate::clinic::Reply;
-use crate::codec::{self, Parsed, Request};
-use crate::encode::{Outgoing, Shape};
-use crate::log::Log;
+use crate::answer_encoder::{AnswerForm, SendBuffer};
+use crate::clinic::HandlerResult;
+use crate::request_log::RequestLog;
+use crate::request_parser::{self, ParseResult, Request};
 use crate::route::Route;
 
 /// After a refusal so much more is read and thrown away, so that the client, still sending, gets
@@ -29,14 +29,14 @@ pub(crate) struct Connection {
     single: bool,
     /// When the first bytes of the request in the inbox arrived at the socket.
     arrival: Option<Instant>,
-    outgoing: Outgoing,
+    outgoing: SendBuffer,
     /// Bytes thrown away since a refusal.
     draining: Option<usize>,
 }
 
 /// What a read brought.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Received {
+pub(crate) enum ReceiveResult {
     /// So many bytes, in the inbox.
     Bytes(usize),
     /// Nothing there yet (or nothing we want).
@@ -51,12 +51,12 @@ pub(crate) struct Exchange {
     /// `None` for bytes that were no request; such a connection closes.
     route: Option<Route>,
     arrival: Instant,
-    shape: Shape,
+    shape: AnswerForm,
 }
 
 /// What becomes of a connection after an answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum ConnectionReuse {
     Again,
     Close,
 }
@@ -70,52 +70,52 @@ impl Connection {
             told_to_continue: false,
             single: false,
             arrival: None,
-            outgoing: Outgoing::default(),
+            outgoing: SendBuffer::default(),
             draining: None,
         }
     }
 
     /// One that is closed after its first answer.
-    pub(crate) fn single(socket: Arc<OwnedFd>) -> Self {
+    pub(crate) fn new_single_use(socket: Arc<OwnedFd>) -> Self {
         Self { single: true, ..Self::new(socket) }
     }
 
     /// Reads once. The kernel says when what is read arrived (its newest segment, if there are
     /// several); where it does not, `ready` is when the socket was found readable, and without that it is now.
-    pub(crate) fn receive(&mut self, scratch: &mut [u8], ready: Option<Instant>) -> Received {
+    pub(crate) fn receive(&mut self, scratch: &mut [u8], ready: Option<Instant>) -> ReceiveResult {
         let (n, age) = loop {
-            match sys::recv_stamped(&self.socket, scratch) {
-                Ok((0, _)) => return Received::Closed,
+            match sys::recv_with_age(&self.socket, scratch) {
+                Ok((0, _)) => return ReceiveResult::Closed,
                 Ok(read) => break read,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Received::Nothing,
-                Err(_) => return Received::Closed,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return ReceiveResult::Nothing,
+                Err(_) => return ReceiveResult::Closed,
             }
         };
         if let Some(thrown) = &mut self.draining {
             *thrown += n;
-            return if *thrown > DRAIN_LIMIT { Received::Closed } else { Received::Bytes(n) };
+            return if *thrown > DRAIN_LIMIT { ReceiveResult::Closed } else { ReceiveResult::Bytes(n) };
         }
         if self.inbox.is_empty() {
             let now = Instant::now();
             self.arrival = Some(age.and_then(|age| now.checked_sub(age)).or(ready).unwrap_or(now));
         }
         self.inbox.extend_from_slice(&scratch[..n]);
-        Received::Bytes(n)
+        ReceiveResult::Bytes(n)
     }
 
     /// Takes the next request from the inbox, when it is whole, and what `reply` says to it.
     pub(crate) fn next(
         &mut self,
-        log: &Log,
-        reply: impl FnOnce(Route, &Request<'_>, Instant) -> Reply,
-    ) -> Option<(Exchange, Reply)> {
+        log: &RequestLog,
+        reply: impl FnOnce(Route, &Request<'_>, Instant) -> HandlerResult,
+    ) -> Option<(Exchange, HandlerResult)> {
         if self.inbox.len() < self.at_least || self.draining.is_some() {
             return None;
         }
         let arrival = *self.arrival.get_or_insert_with(Instant::now);
-        let (exchange, reply, used) = match codec::parse(&self.inbox) {
-            Parsed::Partial { at_least, wants_continue } => {
+        let (exchange, reply, used) = match request_parser::parse(&self.inbox) {
+            ParseResult::Partial { at_least, wants_continue } => {
                 self.at_least = at_least;
                 if wants_continue && !self.told_to_continue {
                     self.told_to_continue = true;
@@ -125,10 +125,10 @@ impl Connection {
                 }
                 return None;
             }
-            Parsed::Whole { request, used } => {
+            ParseResult::Whole { request, used } => {
                 let route = Route::of(request.path);
                 log.received(route, arrival);
-                let shape = Shape {
+                let shape = AnswerForm {
                     head_only: request.method == "HEAD",
                     modern: request.modern,
                     keep_alive: request.keep_alive && !self.single,
@@ -136,11 +136,11 @@ impl Connection {
                 let exchange = Exchange { route: Some(route), arrival, shape };
                 (exchange, reply(route, &request, arrival), used)
             }
-            Parsed::Refused(refusal) => {
+            ParseResult::Refused(refusal) => {
                 log.refused();
-                let shape = Shape { head_only: false, modern: true, keep_alive: false };
+                let shape = AnswerForm { head_only: false, modern: true, keep_alive: false };
                 let answer = Answer::text(refusal.status, format!("{}\n", refusal.reason));
-                (Exchange { route: None, arrival, shape }, Reply::Now(answer), self.inbox.len())
+                (Exchange { route: None, arrival, shape }, HandlerResult::Now(answer), self.inbox.len())
             }
         };
         self.inbox.drain(..used);
@@ -153,8 +153,12 @@ impl Connection {
     }
 
     /// Queues the answer. Says whether another exchange can follow on this connection.
-    pub(crate) fn push(&mut self, exchange: &Exchange, answer: &Answer) -> After {
-        if self.outgoing.push(answer, exchange.shape) { After::Again } else { After::Close }
+    pub(crate) fn push(&mut self, exchange: &Exchange, answer: &Answer) -> ConnectionReuse {
+        if self.outgoing.push(answer, exchange.shape) {
+            ConnectionReuse::Again
+        } else {
+            ConnectionReuse::Close
+        }
     }
 
     /// Sends what is queued; `false` when the socket takes no more for now.
@@ -179,7 +183,13 @@ impl Connection {
 
     /// The answer is out: writes it down. `Again` when the connection lives on, if only to be
     /// drained after a refusal.
-    pub(crate) fn finish(&mut self, log: &Log, exchange: &Exchange, sent: &Sent, after: After) -> After {
+    pub(crate) fn finish(
+        &mut self,
+        log: &RequestLog,
+        exchange: &Exchange,
+        sent: &SentAnswer,
+        after: ConnectionReuse,
+    ) -> ConnectionReuse {
         match exchange.route {
             Some(route) => {
                 log.answered(route, sent.status, exchange.arrival, sent.due, Instant::now());
@@ -188,8 +198,8 @@ impl Connection {
             None => {
                 self.draining = Some(0);
                 match rustix::net::shutdown(&self.socket, Shutdown::Write) {
-                    Ok(()) => After::Again,
-                    Err(_) => After::Close,
+                    Ok(()) => ConnectionReuse::Again,
+                    Err(_) => ConnectionReuse::Close,
                 }
             }
         }
@@ -198,12 +208,12 @@ impl Connection {
 
 /// What the log wants to know of an answer after it is gone.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sent {
+pub(crate) struct SentAnswer {
     status: u16,
     due: Option<Instant>,
 }
 
-impl From<&Answer> for Sent {
+impl From<&Answer> for SentAnswer {
     fn from(answer: &Answer) -> Self {
         Self { status: answer.status, due: answer.not_before }
     }
@@ -211,7 +221,7 @@ impl From<&Answer> for Sent {
 
 impl Exchange {
     /// The client is gone, or the service ends, before the answer is out.
-    pub(crate) fn abandon(&self, log: &Log) {
+    pub(crate) fn abandon(&self, log: &RequestLog) {
         if let Some(route) = self.route {
             log.abandoned(route);
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::Listen;
+use crate::ListenAddress;
 
 /// Why a service could not start. Each message ends in what can be done.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +11,7 @@ pub enum Error {
     #[error("{address} is taken by {}; stop it or listen elsewhere", .holder.as_deref().unwrap_or("another process"))]
     AddressTaken {
         /// The address asked for.
-        address: Listen,
+        address: ListenAddress,
         /// The process that has it, when that can be found out.
         holder: Option<String>,
     },
@@ -19,7 +19,7 @@ pub enum Error {
     #[error("cannot listen on {address}: {source}; choose another address, such as 127.0.0.1:0")]
     Listen {
         /// The address asked for.
-        address: Listen,
+        address: ListenAddress,
         /// The kernel's reason.
         source: io::Error,
     },

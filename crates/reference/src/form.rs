@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 
 /// The fields of a form, decoded; the last of two with one name is the last in the list.
-pub(crate) fn pairs(body: &[u8]) -> Result<Vec<(String, String)>, &'static str> {
+pub(crate) fn parse_form(body: &[u8]) -> Result<Vec<(String, String)>, &'static str> {
     body.split(|b| *b == b'&')
         .filter(|pair| !pair.is_empty())
         .map(|pair| {
             let at = pair.iter().position(|b| *b == b'=').unwrap_or(pair.len());
             let (name, value) = pair.split_at(at);
-            Ok((decoded(name)?, decoded(value.get(1..).unwrap_or_default())?))
+            Ok((percent_decode(name)?, percent_decode(value.get(1..).unwrap_or_default())?))
         })
         .collect()
 }
 
-fn decoded(text: &[u8]) -> Result<String, &'static str> {
+fn percent_decode(text: &[u8]) -> Result<String, &'static str> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let [byte, tail @ ..] = rest {
@@ -37,7 +37,7 @@ fn hex(digit: u8) -> Option<u8> {
 }
 
 /// Text with the five characters that mean something in HTML made harmless.
-pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape_html(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn forms_are_decoded() {
         let check = |body: &str, expected: &[(&str, &str)]| {
-            let found = pairs(body.as_bytes()).expect(body);
+            let found = parse_form(body.as_bytes()).expect(body);
             let found: Vec<_> = found.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
             assert_eq!(found, expected, "{body}");
         };
@@ -70,13 +70,13 @@ mod tests {
         check("a=1&b=2", &[("a", "1"), ("b", "2")]);
         check("a=%2b+%C3%bc&&b&c=d=e", &[("a", "+ ü"), ("b", ""), ("c", "d=e")]);
         for bad in ["a=%", "a=%4", "a=%4g", "a=%ff"] {
-            assert!(pairs(bad.as_bytes()).is_err(), "{bad}");
+            assert!(parse_form(bad.as_bytes()).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn pages_cannot_be_broken_by_text() {
-        assert_eq!(escaped("O'Brien & <b>\"x\""), "O&#39;Brien &amp; &lt;b&gt;&quot;x&quot;");
-        assert!(matches!(escaped("plain"), Cow::Borrowed(_)));
+        assert_eq!(escape_html("O'Brien & <b>\"x\""), "O&#39;Brien &amp; &lt;b&gt;&quot;x&quot;");
+        assert!(matches!(escape_html("plain"), Cow::Borrowed(_)));
     }
 }

@@ -59,22 +59,22 @@
 //! never times out an idle connection, and never speaks TLS or HTTP/2.
 
 mod answer;
+mod answer_encoder;
 mod clinic;
-mod codec;
 mod connection;
 mod database;
-mod encode;
 mod error;
 mod fault;
 mod form;
-mod holder;
 mod listen;
-mod log;
 mod model;
+mod port_holder;
+mod request_log;
+mod request_parser;
 mod route;
-mod shared;
-mod stop;
-mod truths;
+mod service_state;
+mod stop_signal;
+mod truth_pages;
 mod virtual_servers;
 
 use std::sync::Arc;
@@ -82,16 +82,16 @@ use std::thread::JoinHandle;
 
 use rustix::process::{Resource, getrlimit};
 
-pub use database::Database;
+pub use database::ClinicDatabase;
 pub use error::Error;
-pub use listen::Listen;
-pub use virtual_servers::Warming;
+pub use listen::ListenAddress;
+pub use virtual_servers::WarmUpCurve;
 
-pub(crate) use shared::Shared;
+pub(crate) use service_state::ServiceState;
 
 /// How the service waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Model {
+pub enum ConcurrencyModel {
     /// A poller and `workers` threads; `queue` requests may wait for one, more are answered 503.
     Pool {
         /// Requests served at the same time, sleeping ones included.
@@ -120,7 +120,7 @@ pub enum Model {
 /// that wake the loops.
 const LOOP_DESCRIPTORS: u64 = 72;
 
-impl Model {
+impl ConcurrencyModel {
     /// As Tomcat comes: 200 workers, and a queue that descriptors bound before its own limit does.
     pub const POOL: Self = Self::Pool { workers: 200, queue: 100_000 };
     /// One loop.
@@ -128,7 +128,7 @@ impl Model {
 
     /// Event loops enough to hold so many connections at once: as the limit of descriptors is one of
     /// each loop, one for each time it fits in, but no more than 64.
-    pub fn holding(connections: u64) -> Self {
+    pub fn for_connections(connections: u64) -> Self {
         let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
         let each = limit.saturating_sub(LOOP_DESCRIPTORS).max(1);
         Self::Async { loops: connections.div_ceil(each).clamp(1, 64) as usize }
@@ -146,28 +146,28 @@ impl Model {
 
 /// What to start.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub struct ServiceConfig {
     /// Where to listen.
-    pub listen: Listen,
+    pub listen: ListenAddress,
     /// How to wait.
-    pub model: Model,
+    pub model: ConcurrencyModel,
     /// Where the clinic keeps its rows.
-    pub database: Database,
+    pub database: ClinicDatabase,
     /// Database connections, shared by all requests; HikariCP has 10.
     pub connections: usize,
     /// Connections that may wait to be accepted; the kernel cuts it to `net.core.somaxconn`.
     pub backlog: u32,
     /// Makes `/delay`, `/queue`, `/pool` and `/shed` slow at first.
-    pub warming: Option<Warming>,
+    pub warming: Option<WarmUpCurve>,
 }
 
-impl Default for Config {
+impl Default for ServiceConfig {
     /// The pool model on a free port of 127.0.0.1, with a temporary database.
     fn default() -> Self {
         Self {
-            listen: Listen::Tcp(std::net::SocketAddr::from(([127, 0, 0, 1], 0))),
-            model: Model::POOL,
-            database: Database::Temporary,
+            listen: ListenAddress::Tcp(std::net::SocketAddr::from(([127, 0, 0, 1], 0))),
+            model: ConcurrencyModel::POOL,
+            database: ClinicDatabase::Temporary,
             connections: 10,
             backlog: listen::BACKLOG,
             warming: None,
@@ -179,26 +179,30 @@ impl Default for Config {
 const THREADS_LIMIT: usize = 100_000;
 
 /// A running service; it ends when dropped.
-pub struct Service {
-    shared: Arc<Shared>,
-    address: Listen,
+pub struct BuiltinService {
+    shared: Arc<ServiceState>,
+    address: ListenAddress,
     threads: Vec<JoinHandle<()>>,
     /// The temporary database, removed last.
     _folder: Option<tempfile::TempDir>,
 }
 
-impl Service {
+impl BuiltinService {
     /// Opens the database, listens, and starts the threads; once this returns, requests are answered.
     /// Raises the soft limit of descriptors of the whole process to the hard one.
     ///
     /// Fails when the address is taken or not ours, when the database cannot be reached, or when
     /// a thread cannot be started.
-    pub fn start(config: Config) -> Result<Self, Error> {
+    pub fn start(config: ServiceConfig) -> Result<Self, Error> {
         let counts = match config.model {
-            Model::Pool { workers, .. } => [("workers", workers), ("connections", config.connections)],
-            Model::Threads => [("connections", config.connections); 2],
-            Model::Async { loops } => [("loops", loops), ("connections", config.connections)],
-            Model::Serial { workers } => [("workers", workers), ("connections", config.connections)],
+            ConcurrencyModel::Pool { workers, .. } => {
+                [("workers", workers), ("connections", config.connections)]
+            }
+            ConcurrencyModel::Threads => [("connections", config.connections); 2],
+            ConcurrencyModel::Async { loops } => [("loops", loops), ("connections", config.connections)],
+            ConcurrencyModel::Serial { workers } => {
+                [("workers", workers), ("connections", config.connections)]
+            }
         };
         for (what, count) in counts {
             if !(1..=THREADS_LIMIT).contains(&count) {
@@ -210,13 +214,15 @@ impl Service {
         let listener = listen::Listener::bind(&config.listen, config.backlog)?;
         let address = listener.address.clone();
         let (database, folder) = database::open(&config.database, config.connections)?;
-        let stop = stop::Stop::new().map_err(Error::Threads)?;
-        let shared = Arc::new(Shared::new(stop, database, config.model.name(), config.warming));
+        let stop = stop_signal::StopSignal::new().map_err(Error::Threads)?;
+        let shared = Arc::new(ServiceState::new(stop, database, config.model.name(), config.warming));
         let threads = match config.model {
-            Model::Pool { workers, queue } => model::pool::start(&shared, listener, workers, queue),
-            Model::Threads => model::threads::start(&shared, listener),
-            Model::Async { loops } => model::loops::start(&shared, listener, loops),
-            Model::Serial { workers } => model::serial::start(&shared, listener, workers),
+            ConcurrencyModel::Pool { workers, queue } => {
+                model::pool::start(&shared, listener, workers, queue)
+            }
+            ConcurrencyModel::Threads => model::threads::start(&shared, listener),
+            ConcurrencyModel::Async { loops } => model::loops::start(&shared, listener, loops),
+            ConcurrencyModel::Serial { workers } => model::serial::start(&shared, listener, workers),
         };
         match threads {
             Ok(threads) => Ok(Self { shared, address, threads, _folder: folder }),
@@ -229,7 +235,7 @@ impl Service {
     }
 
     /// Where it really listens.
-    pub fn address(&self) -> &Listen {
+    pub fn address(&self) -> &ListenAddress {
         &self.address
     }
 
@@ -245,7 +251,7 @@ impl Service {
     }
 }
 
-impl Drop for Service {
+impl Drop for BuiltinService {
     fn drop(&mut self) {
         self.shared.stop.stop();
         self.shared.faults.end();

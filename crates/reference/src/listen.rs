@@ -13,21 +13,21 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt};
 
-use crate::{Error, holder};
+use crate::{Error, port_holder};
 
 /// The kernel cuts this to `net.core.somaxconn` (4,096 by default).
 pub(crate) const BACKLOG: u32 = 65_535;
 
 /// An address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listen {
+pub enum ListenAddress {
     /// Port 0 takes any free port; [`Service::address`](crate::Service::address) then says which.
     Tcp(SocketAddr),
     /// A socket file; one left behind by a dead server is replaced.
     Unix(PathBuf),
 }
 
-impl Listen {
+impl ListenAddress {
     /// What to put in front of a path, for TCP: `http://127.0.0.1:8080`.
     pub fn base_url(&self) -> String {
         match self {
@@ -41,7 +41,7 @@ impl Listen {
     }
 }
 
-impl fmt::Display for Listen {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => write!(f, "{address}"),
@@ -51,7 +51,7 @@ impl fmt::Display for Listen {
 }
 
 /// `127.0.0.1:8080`, `[::1]:8080`, `8080` and `:8080` (on 127.0.0.1), or `unix:/path/to/socket`.
-impl FromStr for Listen {
+impl FromStr for ListenAddress {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
@@ -68,18 +68,18 @@ impl FromStr for Listen {
 /// A listening socket that never blocks, and the address it really has.
 pub(crate) struct Listener {
     pub(crate) socket: OwnedFd,
-    pub(crate) address: Listen,
+    pub(crate) address: ListenAddress,
 }
 
 impl Listener {
     /// `backlog` connections may wait to be accepted, and one more.
-    pub(crate) fn bind(listen: &Listen, backlog: u32) -> Result<Self, Error> {
+    pub(crate) fn bind(listen: &ListenAddress, backlog: u32) -> Result<Self, Error> {
         let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
         match listen {
-            Listen::Tcp(address) => {
-                bind_tcp(*address, backlog).map_err(|e| refused(listen, e, holder::of(*address)))
+            ListenAddress::Tcp(address) => {
+                bind_tcp(*address, backlog).map_err(|e| bind_error(listen, e, port_holder::of(*address)))
             }
-            Listen::Unix(path) => bind_unix(path, backlog).map_err(|e| refused(listen, e, None)),
+            ListenAddress::Unix(path) => bind_unix(path, backlog).map_err(|e| bind_error(listen, e, None)),
         }
     }
 
@@ -90,7 +90,7 @@ impl Listener {
         loop {
             match rustix::net::accept_with(&self.socket, flags) {
                 Ok(socket) => {
-                    if matches!(self.address, Listen::Tcp(_)) {
+                    if matches!(self.address, ListenAddress::Tcp(_)) {
                         // Without it the client sees 40 ms more; but an answer is an answer.
                         let _ = sockopt::set_tcp_nodelay(&socket, true);
                     }
@@ -107,14 +107,14 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Listen::Unix(path) = &self.address {
+        if let ListenAddress::Unix(path) = &self.address {
             // Somebody may have removed it already.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-fn refused(listen: &Listen, errno: Errno, holder: Option<String>) -> Error {
+fn bind_error(listen: &ListenAddress, errno: Errno, holder: Option<String>) -> Error {
     match errno {
         Errno::ADDRINUSE => Error::AddressTaken { address: listen.clone(), holder },
         other => Error::Listen { address: listen.clone(), source: other.into() },
@@ -129,9 +129,9 @@ fn bind_tcp(address: SocketAddr, backlog: i32) -> Result<Listener, Errno> {
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, backlog)?;
     // Where it cannot be, a request's time begins when we come to it.
-    let _ = sys::stamp_arrivals(&socket);
+    let _ = sys::enable_receive_timestamps(&socket);
     let real = rustix::net::getsockname(&socket)?.try_into()?;
-    Ok(Listener { socket, address: Listen::Tcp(real) })
+    Ok(Listener { socket, address: ListenAddress::Tcp(real) })
 }
 
 fn bind_unix(path: &Path, backlog: i32) -> Result<Listener, Errno> {
@@ -139,19 +139,19 @@ fn bind_unix(path: &Path, backlog: i32) -> Result<Listener, Errno> {
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let name = SocketAddrUnix::new(path)?;
     match rustix::net::bind(&socket, &name) {
-        Err(Errno::ADDRINUSE) if left_behind(path)? => {
+        Err(Errno::ADDRINUSE) if is_stale_socket(path)? => {
             rustix::fs::unlink(path)?;
             rustix::net::bind(&socket, &name)?;
         }
         bound => bound?,
     }
     rustix::net::listen(&socket, backlog)?;
-    Ok(Listener { socket, address: Listen::Unix(path.to_owned()) })
+    Ok(Listener { socket, address: ListenAddress::Unix(path.to_owned()) })
 }
 
 /// Whether a dead server left this socket file. A file of another kind is somebody's, and an
 /// error: connecting to it is refused just the same.
-fn left_behind(path: &Path) -> Result<bool, Errno> {
+fn is_stale_socket(path: &Path) -> Result<bool, Errno> {
     let kind = FileType::from_raw_mode(rustix::fs::lstat(path)?.st_mode);
     if kind != FileType::Socket {
         return Err(Errno::EXIST);
@@ -173,10 +173,10 @@ mod tests {
             ("[::1]:80", "[::1]:80"),
             ("unix:/tmp/x", "unix:/tmp/x"),
         ] {
-            assert_eq!(text.parse::<Listen>().map(|l| l.to_string()).as_deref(), Ok(expected));
+            assert_eq!(text.parse::<ListenAddress>().map(|l| l.to_string()).as_deref(), Ok(expected));
         }
         for bad in ["", "unix:", "99999", "example.org:80", "127.0.0.1"] {
-            assert!(bad.parse::<Listen>().is_err(), "{bad}");
+            assert!(bad.parse::<ListenAddress>().is_err(), "{bad}");
         }
     }
 }

@@ -18,14 +18,14 @@ const SERVERS_LIMIT: usize = 1_000;
 /// The k-th request (k from 0) takes `factor^(1 − k/requests)` times its service time, and
 /// exactly its service time from k = `requests` on: a straight line on a logarithmic scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Warming {
+pub struct WarmUpCurve {
     /// How many times slower the first request is; at least 1.
     pub factor: f64,
     /// After so many requests the service is warm.
     pub requests: u64,
 }
 
-impl Warming {
+impl WarmUpCurve {
     /// The service time of the `k`-th request, when a warm one takes `service`.
     pub fn service_time(self, service: Nanos, k: u64) -> Nanos {
         if k >= self.requests {
@@ -38,12 +38,12 @@ impl Warming {
 
 /// One server, first come first served.
 #[derive(Debug, Default)]
-struct OneServer {
+struct SingleServer {
     free_at: Nanos,
     served: u64,
 }
 
-impl OneServer {
+impl SingleServer {
     /// start = max(arrival, free); due = start + service.
     fn admit(&mut self, arrival: Nanos, service: Nanos) -> Nanos {
         self.free_at = arrival.max(self.free_at) + service;
@@ -54,12 +54,12 @@ impl OneServer {
 
 /// c identical servers behind one queue, first come first served.
 #[derive(Debug)]
-struct ManyServers {
+struct ServerPool {
     free_at: BinaryHeap<Reverse<Nanos>>,
     served: u64,
 }
 
-impl ManyServers {
+impl ServerPool {
     fn new(size: usize) -> Self {
         Self { free_at: std::iter::repeat_n(Reverse(Nanos::ZERO), size).collect(), served: 0 }
     }
@@ -75,13 +75,13 @@ impl ManyServers {
 
 /// One server that turns requests away when too many wait.
 #[derive(Debug, Default)]
-struct Shedding {
-    server: OneServer,
+struct SheddingServer {
+    server: SingleServer,
     /// When those who waited at the last arrival start to be served, in order.
     starts: VecDeque<Nanos>,
 }
 
-impl Shedding {
+impl SheddingServer {
     /// When the answer is due, or `None` when `limit` requests already wait.
     fn admit(&mut self, arrival: Nanos, service: Nanos, limit: usize) -> Option<Nanos> {
         while self.starts.front().is_some_and(|start| *start <= arrival) {
@@ -99,14 +99,14 @@ impl Shedding {
 }
 
 /// When an answer is due whose service freezes for the last `frozen` of every `every`.
-pub(crate) fn thawed(arrival: Nanos, every: Nanos, frozen: Nanos) -> Nanos {
+pub(crate) fn after_freeze(arrival: Nanos, every: Nanos, frozen: Nanos) -> Nanos {
     let phase = arrival.0 % every.0;
     if phase >= every.0 - frozen.0 { arrival - Nanos(phase) + every } else { arrival }
 }
 
 /// Which virtual server a request means: one for each distinct set of parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
+pub(crate) enum ServerKey {
     Queue { service: Nanos },
     Pool { size: usize, service: Nanos },
     Shed { service: Nanos, limit: usize },
@@ -114,10 +114,10 @@ pub(crate) enum Key {
 }
 
 #[derive(Debug)]
-enum Server {
-    One(OneServer),
-    Many(ManyServers),
-    Shedding(Shedding),
+enum VirtualServer {
+    One(SingleServer),
+    Many(ServerPool),
+    Shedding(SheddingServer),
 }
 
 /// What a virtual server says to an arrival.
@@ -132,14 +132,14 @@ pub(crate) enum Admission {
 /// All virtual servers of a service.
 #[derive(Debug, Default)]
 pub(crate) struct VirtualServers {
-    servers: HashMap<Key, Server>,
-    warming: Option<Warming>,
+    servers: HashMap<ServerKey, VirtualServer>,
+    warming: Option<WarmUpCurve>,
     delayed: u64,
 }
 
 impl VirtualServers {
     /// With `warming`, every server of the service is slow at first.
-    pub(crate) fn new(warming: Option<Warming>) -> Self {
+    pub(crate) fn new(warming: Option<WarmUpCurve>) -> Self {
         Self { warming, ..Self::default() }
     }
 
@@ -150,35 +150,37 @@ impl VirtualServers {
     }
 
     /// Takes a request into the server that `key` names.
-    pub(crate) fn admit(&mut self, key: Key, arrival: Nanos) -> Admission {
+    pub(crate) fn admit(&mut self, key: ServerKey, arrival: Nanos) -> Admission {
         if self.servers.len() >= SERVERS_LIMIT && !self.servers.contains_key(&key) {
             return Admission::TooManyServers;
         }
         let server = self.servers.entry(key).or_insert_with(|| match key {
-            Key::Queue { .. } | Key::Warm { .. } => Server::One(OneServer::default()),
-            Key::Pool { size, .. } => Server::Many(ManyServers::new(size)),
-            Key::Shed { .. } => Server::Shedding(Shedding::default()),
+            ServerKey::Queue { .. } | ServerKey::Warm { .. } => VirtualServer::One(SingleServer::default()),
+            ServerKey::Pool { size, .. } => VirtualServer::Many(ServerPool::new(size)),
+            ServerKey::Shed { .. } => VirtualServer::Shedding(SheddingServer::default()),
         });
         let served = match server {
-            Server::One(one) | Server::Shedding(Shedding { server: one, .. }) => one.served,
-            Server::Many(many) => many.served,
+            VirtualServer::One(one) | VirtualServer::Shedding(SheddingServer { server: one, .. }) => {
+                one.served
+            }
+            VirtualServer::Many(many) => many.served,
         };
         let (service, warming) = match key {
-            Key::Warm { service, factor_bits, requests } => {
-                (service, Some(Warming { factor: f64::from_bits(factor_bits), requests }))
+            ServerKey::Warm { service, factor_bits, requests } => {
+                (service, Some(WarmUpCurve { factor: f64::from_bits(factor_bits), requests }))
             }
-            Key::Queue { service } | Key::Pool { service, .. } | Key::Shed { service, .. } => {
-                (service, self.warming)
-            }
+            ServerKey::Queue { service }
+            | ServerKey::Pool { service, .. }
+            | ServerKey::Shed { service, .. } => (service, self.warming),
         };
         let service = warming.map_or(service, |w| w.service_time(service, served));
         match (server, key) {
-            (Server::One(one), _) => Admission::Due(one.admit(arrival, service)),
-            (Server::Many(many), _) => Admission::Due(many.admit(arrival, service)),
-            (Server::Shedding(shedding), Key::Shed { limit, .. }) => {
+            (VirtualServer::One(one), _) => Admission::Due(one.admit(arrival, service)),
+            (VirtualServer::Many(many), _) => Admission::Due(many.admit(arrival, service)),
+            (VirtualServer::Shedding(shedding), ServerKey::Shed { limit, .. }) => {
                 shedding.admit(arrival, service, limit).map_or(Admission::Shed, Admission::Due)
             }
-            (Server::Shedding(_), _) => unreachable!("only a Shed key makes a shedding server"),
+            (VirtualServer::Shedding(_), _) => unreachable!("only a Shed key makes a shedding server"),
         }
     }
 }
@@ -189,7 +191,7 @@ mod tests {
 
     const US: fn(u64) -> Nanos = Nanos::from_micros;
 
-    fn dues(key: Key, arrivals_us: &[u64]) -> Vec<Option<u64>> {
+    fn dues(key: ServerKey, arrivals_us: &[u64]) -> Vec<Option<u64>> {
         let mut servers = VirtualServers::default();
         let due = |a: &u64| match servers.admit(key, US(*a)) {
             Admission::Due(due) => Some(due.0 / 1_000),
@@ -201,7 +203,7 @@ mod tests {
 
     #[test]
     fn one_server_is_first_come_first_served() {
-        let key = Key::Queue { service: US(500) };
+        let key = ServerKey::Queue { service: US(500) };
         assert_eq!(
             dues(key, &[0, 100, 200, 5_000, 5_499, 5_500]),
             [500, 1_000, 1_500, 5_500, 6_000, 6_500].map(Some)
@@ -213,7 +215,7 @@ mod tests {
     #[test]
     fn a_busy_server_never_loses_time() {
         let mut servers = VirtualServers::default();
-        let key = Key::Queue { service: US(500) };
+        let key = ServerKey::Queue { service: US(500) };
         for n in 1..=10_000_u64 {
             // Told up to 7 of 32 service times late.
             let arrival = US((n.saturating_sub(32) * 500).saturating_sub(n % 7 * 500));
@@ -223,20 +225,20 @@ mod tests {
 
     #[test]
     fn many_servers_share_one_queue() {
-        let key = Key::Pool { size: 2, service: US(100) };
+        let key = ServerKey::Pool { size: 2, service: US(100) };
         assert_eq!(dues(key, &[0, 0, 0, 0, 150, 400]), [100, 100, 200, 200, 300, 500].map(Some));
-        let one = Key::Pool { size: 1, service: US(100) };
-        assert_eq!(dues(one, &[0, 0, 150]), dues(Key::Queue { service: US(100) }, &[0, 0, 150]));
+        let one = ServerKey::Pool { size: 1, service: US(100) };
+        assert_eq!(dues(one, &[0, 0, 150]), dues(ServerKey::Queue { service: US(100) }, &[0, 0, 150]));
     }
 
     #[test]
     fn shedding_keeps_at_most_the_limit_waiting() {
-        let key = Key::Shed { service: US(100), limit: 2 };
+        let key = ServerKey::Shed { service: US(100), limit: 2 };
         assert_eq!(
             dues(key, &[0, 0, 0, 0, 99, 100, 100, 1_000]),
             [Some(100), Some(200), Some(300), None, None, Some(400), None, Some(1_100)]
         );
-        let none_waits = Key::Shed { service: US(100), limit: 0 };
+        let none_waits = ServerKey::Shed { service: US(100), limit: 0 };
         assert_eq!(dues(none_waits, &[0, 50, 100]), [Some(100), None, Some(200)]);
     }
 
@@ -246,7 +248,10 @@ mod tests {
         for (arrival_ms, due_ms) in
             [(0, 0), (8_999, 8_999), (9_000, 10_000), (9_999, 10_000), (10_000, 10_000), (19_500, 20_000)]
         {
-            assert_eq!(thawed(Nanos::from_millis(arrival_ms), every, frozen), Nanos::from_millis(due_ms));
+            assert_eq!(
+                after_freeze(Nanos::from_millis(arrival_ms), every, frozen),
+                Nanos::from_millis(due_ms)
+            );
         }
     }
 
@@ -255,7 +260,7 @@ mod tests {
     fn a_frozen_service_has_the_quantiles_the_manual_promises() {
         let mut waits: Vec<u64> = (0..10_000)
             .map(|n| Nanos::from_millis(n * 2))
-            .map(|a| (thawed(a, Nanos::from_secs(10), Nanos::from_secs(1)) - a).0 / 1_000_000)
+            .map(|a| (after_freeze(a, Nanos::from_secs(10), Nanos::from_secs(1)) - a).0 / 1_000_000)
             .collect();
         waits.sort_unstable();
         assert_eq!((waits[9_500 - 1], waits[9_900 - 1], waits[9_999]), (500, 900, 1_000));
@@ -263,14 +268,14 @@ mod tests {
 
     #[test]
     fn warming_falls_from_factor_to_one() {
-        let warming = Warming { factor: 10.0, requests: 100 };
+        let warming = WarmUpCurve { factor: 10.0, requests: 100 };
         assert_eq!(warming.service_time(US(500), 0), US(5_000));
         assert_eq!(warming.service_time(US(500), 50), Nanos(1_581_139));
         assert_eq!(warming.service_time(US(500), 100), US(500));
         assert_eq!(warming.service_time(US(500), u64::MAX), US(500));
         let mut servers = VirtualServers::new(Some(warming));
         assert_eq!(servers.delay(US(0), US(500)), US(5_000));
-        let key = Key::Queue { service: US(500) };
+        let key = ServerKey::Queue { service: US(500) };
         assert_eq!(servers.admit(key, US(0)), Admission::Due(US(5_000)));
         for _ in 1..100 {
             servers.admit(key, US(0));
@@ -283,9 +288,9 @@ mod tests {
     fn there_is_a_limit_to_virtual_servers() {
         let mut servers = VirtualServers::default();
         for n in 0..SERVERS_LIMIT as u64 {
-            assert_eq!(servers.admit(Key::Queue { service: US(n) }, US(0)), Admission::Due(US(n)));
+            assert_eq!(servers.admit(ServerKey::Queue { service: US(n) }, US(0)), Admission::Due(US(n)));
         }
-        assert_eq!(servers.admit(Key::Queue { service: US(5_000) }, US(0)), Admission::TooManyServers);
-        assert_eq!(servers.admit(Key::Queue { service: US(5) }, US(0)), Admission::Due(US(10)));
+        assert_eq!(servers.admit(ServerKey::Queue { service: US(5_000) }, US(0)), Admission::TooManyServers);
+        assert_eq!(servers.admit(ServerKey::Queue { service: US(5) }, US(0)), Admission::Due(US(10)));
     }
 }

@@ -11,7 +11,7 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 const HEAD: u64 = 64 << 10;
 
 /// What tells it from others of its version.
-pub(crate) fn stamp() -> &'static BuildStamp {
+pub(crate) fn build_stamp() -> &'static BuildStamp {
     static STAMP: OnceLock<BuildStamp> = OnceLock::new();
     STAMP.get_or_init(|| BuildStamp {
         arch: std::env::consts::ARCH.to_owned(),
@@ -20,8 +20,8 @@ pub(crate) fn stamp() -> &'static BuildStamp {
 }
 
 /// The version and the build of this program, by which another tells whether it is the same.
-pub fn program() -> String {
-    let BuildStamp { arch, digest } = stamp();
+pub fn version_and_build() -> String {
+    let BuildStamp { arch, digest } = build_stamp();
     format!("torment {VERSION} {arch} {digest}")
 }
 
@@ -29,7 +29,7 @@ pub fn program() -> String {
 fn digest() -> Option<String> {
     let mut head = Vec::new();
     File::open("/proc/self/exe").ok()?.take(HEAD).read_to_end(&mut head).ok()?;
-    let anatomy::Read::Elf(binary) = anatomy::read(&head).ok()? else { return None };
+    let anatomy::Executable::Elf(binary) = anatomy::read_executable(&head).ok()? else { return None };
     Some(binary.build_id?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -39,9 +39,9 @@ mod tests {
 
     #[test]
     fn the_linker_has_stamped_this_program() {
-        let BuildStamp { arch, digest } = stamp();
+        let BuildStamp { arch, digest } = build_stamp();
         assert_eq!(arch, std::env::consts::ARCH);
         assert!(digest.len() >= 16 && digest.bytes().all(|digit| digit.is_ascii_hexdigit()), "{digest:?}");
-        assert_eq!(program(), format!("torment {VERSION} {arch} {digest}"));
+        assert_eq!(version_and_build(), format!("torment {VERSION} {arch} {digest}"));
     }
 }

@@ -1,19 +1,20 @@
 //! `torment find connections`: how many a service holds open while it answers within the goal.
 
-use crate::conductor::{Conductor, Done, Load, Ready};
 use crate::find::{LOST_MOST, exit_code};
 use crate::fleet::{Fleet, Watchers};
+use crate::trial_runner::{FinishedTrial, PlannedTrial, ReadyGenerator, TrialRunner};
 use crate::{
-    Around, Circumstances, Error, Outcome, Sink, Stop, Title, WatchersAsked, demo, id, recorded, setup,
+    Error, MeasureOptions, RunExit, RunHeader, RunOptions, Sink, StopFlag, WatchersConfig, demo, id,
+    record_run, setup,
 };
-use engine::{HeldConnections, Holder, Offer};
+use engine::{ConnectionHolder, HeldConnections, OfferedLoad};
 use plan::{Arrivals, Plan, Stage};
 use record::{
-    Caveat, Doubt, Ended, Event, Failure, Grounds, Judgement, LimitUnit, Purpose, Recovery, RunKind, Slice,
-    Verdict,
+    Caveat, CaveatDetails, CaveatKind, Event, Failure, Judgement, LimitUnit, Purpose, Recovery, RunKind,
+    SearchEnd, Slice, Verdict,
 };
 use schedule::Schedule;
-use search::{Ahead, Range, Shown, Threshold};
+use search::{LevelResult, ThresholdRange, ThresholdSearch, ThresholdStep};
 use std::time::Duration;
 use units::{Nanos, Rate, Share};
 
@@ -29,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// What is searched, beside what the plan says of target, requests and generator.
 #[derive(Debug, Clone)]
-pub struct Connections {
+pub struct ConnectionsRequest {
     /// The plan; of what it says to find, trial and width are used.
     pub plan: Plan,
     /// Requests a second over all connections; none: they are idle.
@@ -46,59 +47,60 @@ pub struct Connections {
 
 /// Searches it.
 pub fn connections(
-    asked: &Connections,
-    around: Around<'_>,
+    asked: &ConnectionsRequest,
+    around: RunOptions<'_>,
     version: &str,
     sink: &mut dyn Sink,
-    stop: &Stop,
-) -> Outcome {
+    stop: &StopFlag,
+) -> RunExit {
     let held = match asked.rate {
         Some(rate) => format!("held at {rate}"),
         None => "held idle".to_owned(),
     };
-    let title = Title::of(&asked.plan);
-    let title = Title { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
-    recorded(id::new_id(), title, version, None, sink, |sink| {
-        setup::started(&asked.plan, sink, stop, |plan, sink, reset| {
-            let Around { costs, fleet, watchers, .. } = around;
-            let mut fleet = fleet.map(|asked| Fleet::of(asked, plan, stop)).transpose()?;
+    let title = RunHeader::from_plan(&asked.plan);
+    let title =
+        RunHeader { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
+    record_run(id::new_id(), title, version, None, sink, |sink| {
+        setup::with_started_plan(&asked.plan, sink, stop, |plan, sink, reset| {
+            let RunOptions { costs, fleet, watchers, .. } = around;
+            let mut fleet = fleet.map(|asked| Fleet::new(asked, plan, stop)).transpose()?;
             let fleet = fleet.as_mut();
-            let circumstances = Circumstances { reset, costs, fleet, ..Circumstances::default() };
+            let circumstances = MeasureOptions { reset, costs, fleet, ..MeasureOptions::default() };
             search(asked, plan, watchers, sink, stop, circumstances)
         })
     })
 }
 
 fn search(
-    asked: &Connections,
+    asked: &ConnectionsRequest,
     plan: &Plan,
-    watchers: Option<&WatchersAsked>,
+    watchers: Option<&WatchersConfig>,
     sink: &mut dyn Sink,
-    stop: &Stop,
-    circumstances: Circumstances<'_>,
+    stop: &StopFlag,
+    circumstances: MeasureOptions<'_>,
 ) -> Result<(Verdict, u8), Error> {
     let (_demo, target) = demo::start_if_asked(plan)?;
-    let watchers = watchers.map(|asked| Watchers::ready(plan, &target, asked, stop)).transpose()?;
-    let mut circumstances = Circumstances { watchers, ..circumstances };
+    let watchers = watchers.map(|asked| Watchers::start(plan, &target, asked, stop)).transpose()?;
+    let mut circumstances = MeasureOptions { watchers, ..circumstances };
     let mut plan = plan.clone();
     plan.generator.connections = asked.most;
     let verdict = match circumstances.fleet.take() {
-        None => held_by(Ready::here(&plan, &target)?, asked, &plan, sink, stop, circumstances),
-        Some(fleet) => held_by(fleet.turn_to(&plan, &target)?, asked, &plan, sink, stop, circumstances),
+        None => held_by(ReadyGenerator::here(&plan, &target)?, asked, &plan, sink, stop, circumstances),
+        Some(fleet) => held_by(fleet.assign(&plan, &target)?, asked, &plan, sink, stop, circumstances),
     };
     let code = exit_code(&verdict);
     Ok((verdict, code))
 }
 
-fn held_by<C: Holder>(
-    ready: Ready<C>,
-    asked: &Connections,
+fn held_by<C: ConnectionHolder>(
+    ready: ReadyGenerator<C>,
+    asked: &ConnectionsRequest,
     plan: &Plan,
     sink: &mut dyn Sink,
-    stop: &Stop,
-    circumstances: Circumstances<'_>,
+    stop: &StopFlag,
+    circumstances: MeasureOptions<'_>,
 ) -> Verdict {
-    let mut conductor = Conductor::prepare(plan, ready, sink, stop, circumstances);
+    let mut conductor = TrialRunner::prepare(plan, ready, sink, stop, circumstances);
     // Fewer if whoever makes them may not have as many; it has been told.
     let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
     let verdict = climb(&mut conductor, asked, plan, most);
@@ -106,15 +108,15 @@ fn held_by<C: Holder>(
     verdict
 }
 
-fn climb<C: Holder>(
-    conductor: &mut Conductor<'_, C>,
-    asked: &Connections,
+fn climb<C: ConnectionHolder>(
+    conductor: &mut TrialRunner<'_, C>,
+    asked: &ConnectionsRequest,
     plan: &Plan,
     most: u32,
 ) -> Verdict {
     let least = conductor.connections_least();
     let most = most.max(least);
-    let mut search = Threshold::new(Range {
+    let mut search = ThresholdSearch::new(ThresholdRange {
         unit: LimitUnit::Connections,
         from: f64::from(asked.from),
         factor: 2.0,
@@ -126,49 +128,50 @@ fn climb<C: Holder>(
     let (mut trials, mut loaded, mut lost) = (0, Nanos::ZERO, 0);
     let ended = loop {
         let level = match search.next() {
-            Ahead::Try(level) => level as u32,
-            Ahead::Done(ended) => break ended,
+            ThresholdStep::Try(level) => level as u32,
+            ThresholdStep::Done(ended) => break ended,
         };
-        if conductor.interrupted() {
-            search.interrupt(Ended::Interrupted);
+        if conductor.is_interrupted() {
+            search.interrupt(SearchEnd::Interrupted);
             continue;
         }
         let purpose = if search.limit(GOAL).upper.is_none() { Purpose::Climb } else { Purpose::Measure };
         let held = conductor.hold(level);
-        if conductor.interrupted() {
-            search.interrupt(Ended::Interrupted);
+        if conductor.is_interrupted() {
+            search.interrupt(SearchEnd::Interrupted);
             continue;
         }
-        let Made { done, judgement, shown } = trial(conductor, asked, plan, &held, level, purpose);
+        let JudgedTrial { done, judgement, shown } = trial(conductor, asked, plan, &held, level, purpose);
         trials += 1;
         loaded += done.result.loaded;
         let came_back = !matches!(done.result.recovery, Recovery::Not(_));
-        let is_of_fleet = done.result.of_the_fleet().next().is_some();
+        let is_of_fleet = done.result.fleet_caveats().next().is_some();
         if done.interrupted {
-            search.interrupt(Ended::Interrupted);
+            search.interrupt(SearchEnd::Interrupted);
         } else if is_of_fleet {
             // It says nothing, so that the search is not told of it and asks for the same again.
             lost += 1;
             if lost == LOST_MOST {
-                search.interrupt(Ended::FleetFailed);
+                search.interrupt(SearchEnd::FleetFailed);
             }
         } else {
             search.take(shown);
         }
-        conductor.judged(done, &judgement);
+        conductor.emit_judgement(done, &judgement);
         conductor.emit(&Event::Bounds { limits: vec![search.limit(GOAL)], making: None });
-        if !is_of_fleet && !matches!(shown, Shown::Good { .. }) && !conductor.interrupted() {
+        if !is_of_fleet && !matches!(shown, LevelResult::Good { .. }) && !conductor.is_interrupted() {
             // What the target did not accept may still wait in its queue: the next trial begins without any.
             conductor.release();
             std::thread::sleep(PAUSE);
-            if came_back && !conductor.recovers() {
-                search.interrupt(Ended::NotRecovered);
+            if came_back && !conductor.await_recovery() {
+                search.interrupt(SearchEnd::NotRecovered);
             }
             conductor.release();
         }
     };
     // Where this machine ends is not where the target does.
-    let ended = if ended == Ended::MaxReached && most < asked.most { Ended::GeneratorLimit } else { ended };
+    let ended =
+        if ended == SearchEnd::MaxReached && most < asked.most { SearchEnd::GeneratorLimit } else { ended };
     let limits = vec![search.limit(GOAL)];
     Verdict::Limits {
         limits,
@@ -185,25 +188,25 @@ fn climb<C: Holder>(
 }
 
 /// A trial, what it means, and what that means for the search.
-struct Made {
-    done: Done,
+struct JudgedTrial {
+    done: FinishedTrial,
     judgement: Judgement,
-    shown: Shown,
+    shown: LevelResult,
 }
 
-fn trial<C: Holder>(
-    conductor: &mut Conductor<'_, C>,
-    asked: &Connections,
+fn trial<C: ConnectionHolder>(
+    conductor: &mut TrialRunner<'_, C>,
+    asked: &ConnectionsRequest,
     plan: &Plan,
     held: &HeldConnections,
     level: u32,
     purpose: Purpose,
-) -> Made {
+) -> JudgedTrial {
     let (rate, duration) = offer(asked, level);
     let stage = Stage { duration, from: rate, to: rate };
-    let load = Load {
+    let load = PlannedTrial {
         purpose,
-        offer: Offer::Open(Schedule::new(&[stage], Arrivals::Even, plan.generator.seed)),
+        offer: OfferedLoad::Open(Schedule::new(&[stage], Arrivals::Even, plan.generator.seed)),
         rate: Some(rate),
         duration: Some(duration),
         drain: plan.longest_timeout(),
@@ -218,26 +221,30 @@ fn trial<C: Holder>(
     if !holds {
         let HeldConnections { open: made, refused, by } = held.clone();
         if let Some(Failure::Lacking(lack)) = refused {
-            let grounds = Grounds::NoMore { lack, open: made };
+            let grounds = CaveatDetails::NoMore { lack, open: made };
             let grounds = match by {
                 None => grounds,
-                Some((member, place)) => Grounds::OfMember { member, place, grounds: Box::new(grounds) },
+                Some((member, place)) => {
+                    CaveatDetails::OfMember { member, place, grounds: Box::new(grounds) }
+                }
             };
-            judgement.invalid.push(Caveat::on(Doubt::ConnectionsOurs, grounds));
+            judgement.invalid.push(Caveat::with_details(CaveatKind::ConnectionsOurs, grounds));
         }
-        let grounds = Grounds::Held { asked: u64::from(level), made, stood: open, refused };
-        done.result.caveats.push(Caveat::on(Doubt::ConnectionsLost, grounds));
+        let grounds = CaveatDetails::Held { asked: u64::from(level), made, stood: open, refused };
+        done.result.caveats.push(Caveat::with_details(CaveatKind::ConnectionsLost, grounds));
     }
     let shown = match (judgement.invalid.is_empty(), judgement.good) {
-        (false, _) => Shown::Void,
-        (true, true) => Shown::Good { due: done.result.total.due, bad: done.result.total.outcomes.bad() },
-        (true, false) => Shown::Bad,
+        (false, _) => LevelResult::Void,
+        (true, true) => {
+            LevelResult::Good { due: done.result.total.due, bad: done.result.total.outcomes.bad() }
+        }
+        (true, false) => LevelResult::Bad,
     };
-    Made { done, judgement, shown }
+    JudgedTrial { done, judgement, shown }
 }
 
 /// Rate and time of a trial: so that each connection carries a request at least once.
-fn offer(asked: &Connections, level: u32) -> (Rate, Nanos) {
+fn offer(asked: &ConnectionsRequest, level: u32) -> (Rate, Nanos) {
     let each = |rate: Rate| Nanos::from_secs_f64(f64::from(level) / rate.0.max(f64::MIN_POSITIVE));
     match asked.rate {
         Some(rate) => (rate, asked.trial.max(each(rate))),
@@ -253,13 +260,13 @@ mod tests {
     use super::*;
     use crate::exit;
 
-    fn asked(rate: Option<f64>) -> Connections {
+    fn asked(rate: Option<f64>) -> ConnectionsRequest {
         let mut draft = plan::Draft::default();
         draft.set(plan::Key::Url, "TARGET", "null");
         let plan = draft
-            .check(plan::Command::Find, &mut |_| Err("no file".to_owned()))
+            .check(plan::PlanCommand::Find, &mut |_| Err("no file".to_owned()))
             .expect("the null target needs nothing");
-        Connections {
+        ConnectionsRequest {
             plan,
             rate: rate.map(Rate),
             from: 16,
@@ -281,19 +288,23 @@ mod tests {
     /// Inside the engine there is no limit but the one given.
     #[test]
     fn nowhere_holds_as_many_as_are_asked() {
-        struct Deaf;
-        impl Sink for Deaf {
+        struct NullSink;
+        impl Sink for NullSink {
             fn event(&mut self, _: &Event) {}
         }
-        let asked =
-            Connections { most: 64, trial: Nanos::from_millis(300), rate: Some(Rate(500.0)), ..asked(None) };
+        let asked = ConnectionsRequest {
+            most: 64,
+            trial: Nanos::from_millis(300),
+            rate: Some(Rate(500.0)),
+            ..asked(None)
+        };
         let (verdict, code) =
-            search(&asked, &asked.plan, None, &mut Deaf, &Stop::default(), Circumstances::default())
+            search(&asked, &asked.plan, None, &mut NullSink, &StopFlag::default(), MeasureOptions::default())
                 .expect("it needs nothing");
         let Verdict::Limits { limits, ended, .. } = verdict else { panic!("{verdict:?}") };
         assert_eq!(
             (limits[0].lower, limits[0].upper, ended, code),
-            (Some(64.0), None, Ended::MaxReached, exit::MET)
+            (Some(64.0), None, SearchEnd::MaxReached, exit::MET)
         );
     }
 }

@@ -1,31 +1,31 @@
 //! A search: asks for a load, makes it, hands the result back, until there is a verdict.
 
-mod profiled;
+mod profile_loads;
 
-pub(crate) use profiled::{profiled, reserved};
+pub(crate) use profile_loads::{profile_loads, reserved};
 
-use crate::conductor::{Conductor, Load};
 use crate::exit;
-use engine::{Carrier, Offer};
-use plan::{Find, Goal, Plan, Stage};
-use record::{Ended, Event, LimitUnit, Purpose, Recovery, Verdict};
+use crate::trial_runner::{PlannedTrial, TrialRunner};
+use engine::{LoadGenerator, OfferedLoad};
+use plan::{Goal, Plan, SearchPlan, Stage};
+use record::{Event, LimitUnit, Purpose, Recovery, SearchEnd, Verdict};
 use schedule::Schedule;
-use search::{Config, Search, Step};
+use search::{Search, SearchConfig, SearchStep};
 use units::Nanos;
 
 /// Trials in which a worker of the fleet was lost before the search is given up.
 pub(crate) const LOST_MOST: u32 = 5;
 
-pub(crate) fn find<C: Carrier>(
-    conductor: &mut Conductor<'_, C>,
+pub(crate) fn find<C: LoadGenerator>(
+    conductor: &mut TrialRunner<'_, C>,
     plan: &Plan,
-    find: &Find,
+    find: &SearchPlan,
     unit: LimitUnit,
     (curve, reserved): (bool, Nanos),
 ) -> (Verdict, u8) {
     let began = conductor.now();
-    let goals = if find.strict { Goal::strict } else { Goal::held };
-    let mut search = Search::new(Config {
+    let goals = if find.strict { Goal::strict_goals } else { Goal::default_goals };
+    let mut search = Search::new(SearchConfig {
         goals: goals(&plan.objective, find.trial, find.sum, find.width).to_vec(),
         objective: plan.objective,
         from: find.from,
@@ -41,14 +41,15 @@ pub(crate) fn find<C: Carrier>(
         unit,
     });
     let mut lost = 0;
-    let bounds = |search: &Search| Event::Bounds { limits: search.limits(), making: search.making() };
+    let bounds =
+        |search: &Search| Event::Bounds { limits: search.limits(), making: search.generator_capacity() };
     let verdict = loop {
         let proposal = match search.next() {
-            Step::Try(proposal) => proposal,
-            Step::Done(verdict) => break *verdict,
+            SearchStep::Try(proposal) => proposal,
+            SearchStep::Done(verdict) => break *verdict,
         };
-        if conductor.interrupted() {
-            break search.interrupt(Ended::Interrupted);
+        if conductor.is_interrupted() {
+            break search.interrupt(SearchEnd::Interrupted);
         }
         if find.budget.is_some_and(|budget| conductor.now() - began + proposal.duration > budget) {
             break search.time_is_up();
@@ -58,14 +59,14 @@ pub(crate) fn find<C: Carrier>(
         let seed = plan.generator.seed.wrapping_add(u64::from(conductor.trials()));
         let offer = match proposal.closed {
             // Each connection of a closed loop has several requests under way if it can.
-            Some(users) => Offer::Closed {
+            Some(users) => OfferedLoad::Closed {
                 connections: users.div_ceil(plan.streams()),
                 requests: None,
                 duration: Some(proposal.duration),
             },
-            None => Offer::Open(Schedule::new(&[stage], find.arrivals, seed)),
+            None => OfferedLoad::Open(Schedule::new(&[stage], find.arrivals, seed)),
         };
-        let load = Load {
+        let load = PlannedTrial {
             purpose: proposal.purpose,
             offer,
             rate: Some(proposal.rate).filter(|_| proposal.closed.is_none()),
@@ -75,57 +76,57 @@ pub(crate) fn find<C: Carrier>(
         let done = conductor.trial(&load, &|so_far| search.hopeless(so_far));
         if done.interrupted {
             let judgement = search.judge(&done.result);
-            conductor.judged(done, &judgement);
-            break search.interrupt(Ended::Interrupted);
+            conductor.emit_judgement(done, &judgement);
+            break search.interrupt(SearchEnd::Interrupted);
         }
-        if done.result.of_the_fleet().next().is_some() {
+        if done.result.fleet_caveats().next().is_some() {
             // It says nothing, so that the search is not told of it and asks for the same again.
             let judgement = search.judge(&done.result);
-            conductor.judged(done, &judgement);
+            conductor.emit_judgement(done, &judgement);
             lost += 1;
             if lost == LOST_MOST {
-                break search.interrupt(Ended::FleetFailed);
+                break search.interrupt(SearchEnd::FleetFailed);
             }
             continue;
         }
         let judgement = search.judge(&done.result);
-        if judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator()) && conductor.grows() {
+        if judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator()) && conductor.grow() {
             // The same by more of them says more.
-            conductor.judged(done, &judgement);
+            conductor.emit_judgement(done, &judgement);
             continue;
         }
-        let lost = done.result.recovery.lost().filter(|_| conductor.knows_calm());
+        let lost = done.result.recovery.lost().filter(|_| conductor.has_baseline());
         if let Some(after) = lost {
             // What it never answers may be lost, and the target there all the same: asked anew it tells.
             let mut result = done.result.clone();
-            conductor.judged(done, &judgement);
+            conductor.emit_judgement(done, &judgement);
             conductor.emit(&bounds(&search));
             let since = conductor.now();
-            if conductor.recovers() {
+            if conductor.await_recovery() {
                 result.recovery = Recovery::After(after);
             }
             search.take(&result);
             conductor.emit(&bounds(&search));
-            search.also_loaded(conductor.now() - since);
+            search.add_load_time(conductor.now() - since);
             continue;
         }
         if proposal.purpose == Purpose::WarmUp {
-            search.also_compiled(conductor.compiling(&done));
+            search.set_compiling_threads(conductor.compiling(&done));
         }
         let judgement = search.take(&done.result);
         let overloaded = !judgement.good && done.result.recovery.lost().is_none();
-        conductor.judged(done, &judgement);
+        conductor.emit_judgement(done, &judgement);
         conductor.emit(&bounds(&search));
         if overloaded {
             let since = conductor.now();
-            if !conductor.recovers() {
-                break search.interrupt(Ended::NotRecovered);
+            if !conductor.await_recovery() {
+                break search.interrupt(SearchEnd::NotRecovered);
             }
-            search.also_loaded(conductor.now() - since);
+            search.add_load_time(conductor.now() - since);
         }
     };
     if let Some(caveat) = search.slowing() {
-        conductor.emit(&Event::Doubt { caveat });
+        conductor.emit(&Event::Caveat { caveat });
     }
     let code = exit_code(&verdict);
     (verdict, code)
@@ -134,16 +135,16 @@ pub(crate) fn find<C: Carrier>(
 pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
     let Verdict::Limits { limits, ended, background, .. } = verdict else { return exit::ERROR };
     match ended {
-        _ if background.as_ref().is_some_and(|lost| lost.seen) && *ended != Ended::Interrupted => {
+        _ if background.as_ref().is_some_and(|lost| lost.seen) && *ended != SearchEnd::Interrupted => {
             exit::NOT_MET
         }
-        Ended::Converged | Ended::MaxReached | Ended::Noisy => exit::MET,
-        Ended::BudgetSpent if limits.iter().all(|limit| limit.regular) => exit::MET,
-        Ended::BudgetSpent | Ended::NonStationary => exit::UNDECIDED,
-        Ended::BelowMin | Ended::TargetFails => exit::NOT_MET,
-        Ended::GeneratorLimit | Ended::FleetFailed => exit::NOT_TRUSTWORTHY,
-        Ended::NotRecovered => exit::NOT_RECOVERED,
-        Ended::Interrupted => exit::INTERRUPTED,
+        SearchEnd::Converged | SearchEnd::MaxReached | SearchEnd::Noisy => exit::MET,
+        SearchEnd::BudgetSpent if limits.iter().all(|limit| limit.regular) => exit::MET,
+        SearchEnd::BudgetSpent | SearchEnd::NonStationary => exit::UNDECIDED,
+        SearchEnd::BelowMin | SearchEnd::TargetFails => exit::NOT_MET,
+        SearchEnd::GeneratorLimit | SearchEnd::FleetFailed => exit::NOT_TRUSTWORTHY,
+        SearchEnd::NotRecovered => exit::NOT_RECOVERED,
+        SearchEnd::Interrupted => exit::INTERRUPTED,
     }
 }
 

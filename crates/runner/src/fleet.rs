@@ -1,36 +1,38 @@
 //! Processes that make the loads of one plan after the other, together, conducted as one engine is: each sends its part by the clock, tells every second what
 //! it counted, and is judged by itself. One that is lost voids its trial and nothing else.
 
-mod asked;
-mod entrance;
-mod gather;
+mod config;
 mod grow;
-mod hand;
-mod hold;
+mod held_connections;
+mod join_listener;
+mod lifecycle;
 mod losses;
+mod member_state;
+mod membership;
 mod pods;
 mod ssh;
-mod turn;
+mod ssh_stderr;
 mod watchers;
-mod words;
 
-pub use asked::{FleetAsked, WatchersAsked};
-pub use entrance::Entrance;
-pub(crate) use pods::at_home_alone;
+pub use config::{FleetConfig, WatchersConfig};
+pub use join_listener::JoinListener;
+pub(crate) use pods::local_address_error;
 pub(crate) use watchers::Watchers;
 
-use crate::Stop;
+use crate::StopFlag;
 use crate::worker::SILENT;
-use cluster::Workforce;
-use engine::{Carrier, Job, LEAD, Moment, Wish};
-use fleet::{Duty, Instruction, Ledger, Loops, Move, Muster, Tidings};
-use grow::Cost;
-use hand::Hand;
-use link::{News, Post};
+use cluster::RunPods;
+use engine::{ClockSample, EngineConfig, LEAD, LoadCommand, LoadGenerator};
+use fleet::{
+    Instruction, Ledger, LoopAssignment, MemberReport, TrialAction, TrialAssignment, TrialCoordinator,
+};
+use grow::WorkerCost;
+use link::{CoordinatorLink, MemberEvent};
+use member_state::MemberState;
 use plan::Plan;
-use record::{Caveat, Counted, FleetMember, Slice, Worked};
-use schedule::Offer;
-use ssh::Arriving;
+use record::{Caveat, FleetMember, MemberFigures, Slice, TrialCounts};
+use schedule::OfferedLoad;
+use ssh::PendingConnections;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use units::Nanos;
@@ -47,22 +49,22 @@ const GOES_ON: Nanos = Nanos(SILENT.0 + 2_000_000_000);
 
 /// Workers, and the line to each.
 pub(crate) struct Fleet {
-    post: Post,
+    post: CoordinatorLink,
     /// Whose loads are made.
     plan: Plan,
     /// Those that this process trusts: what it believes, they do.
     authorities: Option<Vec<u8>>,
-    asked: FleetAsked,
+    asked: FleetConfig,
     /// What is asked of the target; none where its name is known to others only.
-    job: Option<Job>,
+    job: Option<EngineConfig>,
     /// By number.
-    hands: BTreeMap<u32, Hand>,
+    hands: BTreeMap<u32, MemberState>,
     /// What there is of it in a cluster.
-    workforce: Option<Workforce>,
+    workforce: Option<RunPods>,
     /// How often one was started in a row that did not come.
     starts: BTreeMap<u32, u32>,
     /// Those that are on their way.
-    arriving: Arriving,
+    arriving: PendingConnections,
     /// What is doubtful about those that are ready, until it is told,
     caveats: Vec<Caveat>,
     /// and of this plan's loads what was told.
@@ -70,9 +72,9 @@ pub(crate) struct Fleet {
     /// Why one of them cannot do its part, until that is told.
     refusal: Option<String>,
     /// Nobody is waited for once this is asked.
-    stop: Stop,
+    stop: StopFlag,
     /// What the last load cost whoever made it.
-    cost: Option<Cost>,
+    cost: Option<WorkerCost>,
     /// No more are asked for than so many.
     most: u32,
     /// Some have come since each was told its share.
@@ -96,10 +98,10 @@ pub(crate) struct Fleet {
 }
 
 /// One trial while it lasts.
-struct Course {
-    muster: Muster,
+struct FleetTrial {
+    muster: TrialCoordinator,
     ledger: Ledger,
-    worked: BTreeMap<u32, Worked>,
+    worked: BTreeMap<u32, MemberFigures>,
     /// Those that were asked to go by others, and still tell what they counted: since when.
     leaving: BTreeMap<u32, (Nanos, String)>,
     /// What others sent than those who were to: they heard too late that they were not to begin.
@@ -115,25 +117,32 @@ impl Fleet {
         there.map(|(number, hand)| (*number, hand.loops)).collect()
     }
 
-    fn tell_all(&self, what: impl Fn() -> Instruction) {
-        for (number, _) in self.hands.iter().filter(|(_, hand)| hand.is_in_touch()) {
+    fn send_all(&self, what: impl Fn() -> Instruction) {
+        for (number, _) in self.hands.iter().filter(|(_, hand)| hand.is_connected()) {
             self.post.send(*number, what());
         }
     }
 
     /// Does what the muster asks for.
-    fn make(&mut self, what: Move, course: &mut Course, loops: &Loops, offer: &Offer, drain: Nanos) {
+    fn make(
+        &mut self,
+        what: TrialAction,
+        course: &mut FleetTrial,
+        loops: &LoopAssignment,
+        offer: &OfferedLoad,
+        drain: Nanos,
+    ) {
         match what {
-            Move::Arm { trial, start } => {
+            TrialAction::Arm { trial, start } => {
                 self.trial = trial;
                 self.called_off = self.called_off.split_off(&(trial.saturating_sub(2), 0));
                 for (number, hand) in &self.hands {
                     let Some(clock) = hand.clock.filter(|_| !loops.of(*number).is_empty()) else { continue };
-                    let duty = Duty {
+                    let duty = TrialAssignment {
                         trial,
                         offer: offer.clone(),
                         loops: loops.of(*number).to_vec(),
-                        of: loops.all(),
+                        of: loops.total(),
                         first_number: self.next_number,
                         start: clock.theirs(start),
                         drain,
@@ -141,16 +150,16 @@ impl Fleet {
                     self.post.send(*number, Instruction::Arm(Box::new(duty)));
                 }
             }
-            Move::Cancel { trial } => {
+            TrialAction::Cancel { trial } => {
                 self.called_off.extend(loops.members().map(|member| (trial, member)));
-                self.tell_all(|| Instruction::Cancel { trial });
+                self.send_all(|| Instruction::Cancel { trial });
             }
-            Move::Begin => course.begins = true,
-            Move::Stop { trial, at } => {
-                course.ledger.ends(at);
-                self.tell_all(|| Instruction::Stop { trial, at });
+            TrialAction::Begin => course.begins = true,
+            TrialAction::Stop { trial, at } => {
+                course.ledger.end_load(at);
+                self.send_all(|| Instruction::Stop { trial, at });
             }
-            Move::Lose { member } => {
+            TrialAction::Lose { member } => {
                 if let Some(hand) = self.hands.get_mut(&member) {
                     // One that hangs is ended: it must not wake up and go on.
                     hand.end();
@@ -160,96 +169,104 @@ impl Fleet {
     }
 
     /// What is heard in a trial.
-    fn take(&mut self, number: u32, news: News, course: &mut Course) {
+    fn handle_trial_news(&mut self, number: u32, news: MemberEvent, course: &mut FleetTrial) {
         let now = now();
-        let Course { muster, ledger, worked, leaving, strays, .. } = course;
+        let FleetTrial { muster, ledger, worked, leaving, strays, .. } = course;
         let told_of = self.trial;
         match news {
-            News::Told(Tidings::Armed { trial }) => muster.armed(number, trial),
-            News::Told(Tidings::Slice { trial, slice }) if trial == told_of => {
-                ledger.slice(number, &slice);
-                muster.told(number, ledger.until(number));
+            MemberEvent::Told(MemberReport::Armed { trial }) => muster.armed(number, trial),
+            MemberEvent::Told(MemberReport::Slice { trial, slice }) if trial == told_of => {
+                ledger.add_slice(number, &slice);
+                muster.member_reported(number, ledger.reported_until(number));
                 if let Some(second) = ledger.acknowledge(number) {
                     self.post.send(number, Instruction::Heard { trial, second });
                 }
             }
-            News::Told(Tidings::Over { trial, at, slices, worked: mut did }) if trial == told_of => {
+            MemberEvent::Told(MemberReport::Over { trial, at, slices, worked: mut did })
+                if trial == told_of =>
+            {
                 did.member = number;
                 let before = self.hands.get(&number).and_then(|hand| hand.clock);
-                let clock = self.post.reading(number, now).or(before);
+                let clock = self.post.clock_reading(number, now).or(before);
                 did.clock = clock.map_or(Nanos::ZERO, |clock| clock.bound);
                 worked.insert(number, *did);
-                ledger.over(number, at, slices);
-                muster.over(number, at);
+                ledger.finish_member(number, at, slices);
+                muster.member_over(number, at);
             }
-            News::Told(Tidings::Over { trial, worked, .. }) if self.called_off.remove(&(trial, number)) => {
+            MemberEvent::Told(MemberReport::Over { trial, worked, .. })
+                if self.called_off.remove(&(trial, number)) =>
+            {
                 strays.push((number, worked.sent));
             }
-            News::Told(Tidings::Leaving { why }) => {
-                leaving.insert(number, (now - muster.start(), why.clone()));
-                self.hear(Some((number, News::Told(Tidings::Leaving { why }))));
+            MemberEvent::Told(MemberReport::Leaving { why }) => {
+                leaving.insert(number, (now - muster.start_time(), why.clone()));
+                self.handle_news(Some((number, MemberEvent::Told(MemberReport::Leaving { why }))));
                 muster.stop(now);
             }
             // It may make another line, and tell then what it counted meanwhile.
-            News::Gone(why) if self.is_cut(number, &why) => {}
-            News::Joined(hello) if self.comes_back(number, &hello) => {
+            MemberEvent::Gone(why) if self.mark_cut(number, &why) => {}
+            MemberEvent::Joined(hello) if self.resume_cut(number, &hello) => {
                 if let Some(at) = muster.stopped() {
                     self.post.send(number, Instruction::Stop { trial: told_of, at });
                 }
             }
-            News::Gone(why) => {
-                self.hear(Some((number, News::Gone(why))));
+            MemberEvent::Gone(why) => {
+                self.handle_news(Some((number, MemberEvent::Gone(why))));
                 let why = self.hands.get(&number).and_then(|hand| hand.gone.clone()).unwrap_or_default();
-                muster.lost(number, why, now);
+                muster.member_lost(number, why, now);
             }
-            News::Jumped(_) => muster.lost(number, "its clock was set".to_owned(), now),
-            other => self.hear(Some((number, other))),
+            MemberEvent::Jumped(_) => muster.member_lost(number, "its clock was set".to_owned(), now),
+            other => self.handle_news(Some((number, other))),
         }
     }
 }
 
-impl Carrier for Fleet {
+impl LoadGenerator for Fleet {
     /// Who is lost meanwhile is started again for the next one: for what a target holds it does not matter how many ask, so that
     /// whoever is there makes it if that fails.
-    fn trial(
+    fn run_trial(
         &mut self,
-        offer: &Offer,
+        offer: &OfferedLoad,
         drain: Nanos,
-        on_begin: &mut dyn FnMut(Moment),
+        on_begin: &mut dyn FnMut(ClockSample),
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
-    ) -> Counted {
-        self.await_cut();
+        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+    ) -> TrialCounts {
+        self.await_reconnects();
         if self.holders.is_empty() {
             self.first = None;
             if std::mem::take(&mut self.are_more) {
-                self.share_anew();
+                self.redistribute_shares();
             }
             self.grow_for(offer);
-            self.bring_back();
+            self.restart_lost();
         } else {
             // What stands stays as it is.
-            self.agree();
+            self.compare_clocks();
         }
         let there = self.there();
         let lost_before = self.lost_holders();
-        let loops = Loops::dealt(there.clone());
+        let loops = LoopAssignment::dealt(there.clone());
         let round_trips = self.hands.values().filter_map(|hand| hand.clock).map(|clock| clock.round_trip);
-        let muster =
-            Muster::begin(self.trial + 1, there.into_keys(), round_trips.max().unwrap_or_default(), now());
-        let mut course = Course {
+        let muster = TrialCoordinator::begin(
+            self.trial + 1,
+            there.into_keys(),
+            round_trips.max().unwrap_or_default(),
+            now(),
+        );
+        let mut course = FleetTrial {
             muster,
-            ledger: Ledger::of(&loops, offer),
+            ledger: Ledger::new(&loops, offer),
             worked: BTreeMap::new(),
             leaving: BTreeMap::new(),
             strays: Vec::new(),
             begins: false,
         };
-        let mut wished = Wish::GoOn;
+        let mut wished = LoadCommand::GoOn;
         loop {
             let mut lost = Vec::new();
-            while let Some(what) = course.muster.next_move() {
-                if let Move::Lose { member } = what {
+            while let Some(what) = course.muster.next_action() {
+                if let TrialAction::Lose { member } = what {
                     lost.push(member);
                 }
                 self.make(what, &mut course, &loops, offer, drain);
@@ -257,46 +274,46 @@ impl Carrier for Fleet {
             // The end of the load first: what they owe ends with it.
             // One that was not started from here cannot be ended.
             let goes_on = if self.asked.is_joined() { GOES_ON } else { Nanos::ZERO };
-            lost.into_iter().for_each(|member| course.ledger.lost(member, goes_on));
+            lost.into_iter().for_each(|member| course.ledger.lose_member(member, goes_on));
             while let Some(slice) = course.ledger.next_whole() {
                 on_slice(&slice);
             }
             if course.muster.has_failed() || course.muster.is_over() && course.ledger.is_over() {
                 break;
             }
-            let begins = course.muster.start() - LEAD;
+            let begins = course.muster.start_time() - LEAD;
             if course.begins && now() >= begins {
                 course.begins = false;
-                on_begin(Moment::now());
+                on_begin(ClockSample::now());
             }
-            let wakes = if course.begins { Some(begins) } else { course.muster.decides() };
+            let wakes = if course.begins { Some(begins) } else { course.muster.decision_time() };
             let ahead = |moment: Nanos| Duration::from_nanos((moment - now()).0);
             let mut patience = wakes.map_or(ASK, |moment| ASK.min(ahead(moment)));
             for _ in 0..HEARD {
                 let Some((number, news)) = self.post.next(patience) else { break };
-                self.take(number, news, &mut course);
+                self.handle_trial_news(number, news, &mut course);
                 patience = Duration::ZERO;
             }
             let now = now();
             course.muster.tick(now);
-            if wished == Wish::GoOn {
-                wished = wish(course.ledger.total(), now - course.muster.start());
-                if wished > Wish::GoOn {
+            if wished == LoadCommand::GoOn {
+                wished = wish(course.ledger.total(), now - course.muster.start_time());
+                if wished > LoadCommand::GoOn {
                     course.muster.stop(now);
                 }
             }
         }
         self.trial = course.muster.trial();
-        let lost = [lost_before, self.lost(&course, offer)].concat();
-        let mut counted = course.ledger.end();
+        let lost = [lost_before, self.lost_members(&course, offer)].concat();
+        let mut counted = course.ledger.into_counted();
         // Those that were lost took numbers with them of which nobody told.
         let taken = match offer {
-            Offer::Open(schedule) if !lost.is_empty() => schedule.expected().ceil() as u64,
+            OfferedLoad::Open(schedule) if !lost.is_empty() => schedule.expected_arrivals().ceil() as u64,
             _ => 0,
         };
         self.next_number += counted.total.due.max(taken);
         counted.members = course.worked.into_values().collect();
-        self.cost = Cost::of(offer, &counted.members).or(self.cost);
+        self.cost = WorkerCost::of(offer, &counted.members).or(self.cost);
         counted.lost = lost;
         counted
     }
@@ -304,37 +321,39 @@ impl Carrier for Fleet {
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
         let (began, trial) = (now(), self.trial);
         let mut awaited: Vec<u32> = self.there().into_keys().collect();
-        self.tell_all(|| Instruction::Settle { limit });
+        self.send_all(|| Instruction::Settle { limit });
         let mut in_time = true;
         while !awaited.is_empty() && now() - began <= limit + SETTLE_SPARE {
             let news = self.post.next(ASK);
             match &news {
-                Some((number, News::Told(Tidings::Settled { trial: which }))) if *which == trial => {
+                Some((number, MemberEvent::Told(MemberReport::Settled { trial: which })))
+                    if *which == trial =>
+                {
                     awaited.retain(|member| member != number);
                 }
-                Some((number, News::Gone(why))) if !self.is_cut(*number, why) => {
+                Some((number, MemberEvent::Gone(why))) if !self.mark_cut(*number, why) => {
                     awaited.retain(|member| member != number);
                 }
                 // What it was told may have been lost.
-                Some((number, News::Joined(_))) => {
+                Some((number, MemberEvent::Joined(_))) => {
                     self.post.send(*number, Instruction::Settle { limit });
                 }
                 _ => {}
             }
-            self.hear(news);
+            self.handle_news(news);
             if in_time && (now() - began > limit || interrupted()) {
                 in_time = false;
-                self.tell_all(|| Instruction::Abandon);
+                self.send_all(|| Instruction::Abandon);
             }
         }
         in_time.then(|| now() - began)
     }
 
-    fn stands(&mut self) -> Option<Vec<FleetMember>> {
-        let member = |(number, hand): (&u32, &Hand)| FleetMember {
+    fn changed_members(&mut self) -> Option<Vec<FleetMember>> {
+        let member = |(number, hand): (&u32, &MemberState)| FleetMember {
             number: *number,
             place: hand.place.clone(),
-            on: self.asked.on(*number),
+            on: self.asked.on_option(*number),
             pid: hand.pid,
             loops: hand.loops,
             clock: hand.clock.map_or(Nanos::ZERO, |clock| clock.bound),
@@ -354,7 +373,7 @@ impl Carrier for Fleet {
         Some(members)
     }
 
-    fn doubts(&mut self) -> Vec<Caveat> {
+    fn take_caveats(&mut self) -> Vec<Caveat> {
         // What one of them lacks on a machine that all share was told of the first.
         let caveats = std::mem::take(&mut self.caveats);
         let is_news = |caveat: &Caveat| !self.asked.is_here() && !self.doubted.contains(caveat);
@@ -363,7 +382,7 @@ impl Carrier for Fleet {
         caveats
     }
 
-    fn grow(&mut self) -> bool {
+    fn scale_up(&mut self) -> bool {
         self.grow_after()
     }
 }
@@ -371,9 +390,9 @@ impl Carrier for Fleet {
 impl Drop for Fleet {
     fn drop(&mut self) {
         self.arriving.give_up();
-        self.tell_all(|| Instruction::Leave);
+        self.send_all(|| Instruction::Leave);
         for hand in self.hands.values_mut() {
-            hand.leave(hand.is_in_touch());
+            hand.leave(hand.is_connected());
         }
     }
 }

@@ -3,62 +3,62 @@
 //!
 //! It never prints and never stores: whoever wants to know is a [`Sink`].
 
-mod attempt;
-mod away;
 mod build;
-mod conductor;
 mod connections;
-mod coordinate;
+mod coordinator;
 mod demo;
-mod discreet;
+mod experiment_run;
 mod find;
 mod fleet;
 mod id;
-mod listening;
 mod load;
 mod machine;
 mod preflight;
 mod probe;
 mod profile;
+mod remote_run;
+mod run_observer;
+mod secret_filter;
+mod service_process;
 mod setup;
 #[cfg(test)]
 #[path = "tests/simulated.rs"]
 mod simulated;
-mod stop;
+mod stop_flag;
 mod storm;
-mod tasks;
+mod threads;
+mod trial_runner;
 mod watcher;
-mod witness;
 mod worker;
 mod working_set;
 
-pub use crate::fleet::{Entrance, FleetAsked, WatchersAsked};
-pub use attempt::{attempt, design};
-pub use away::{AwayAsked, attach, conduct_away};
-pub use build::program;
-pub use connections::{Connections, connections};
-pub use coordinate::coordinate;
-pub use listening::Listening;
+pub use crate::fleet::{FleetConfig, JoinListener, WatchersConfig};
+pub use build::version_and_build;
+pub use connections::{ConnectionsRequest, connections};
+pub use coordinator::coordinate;
+pub use experiment_run::{design, run_experiment};
 pub use machine::describe as machine;
 pub use preflight::{job, preview};
-pub use probe::{Probing, probe};
-pub use profile::{Profiled, profile};
+pub use probe::{ProbeRequest, probe};
+pub use profile::{ProfileRequest, profile};
 pub use record::exit;
-pub use stop::Stop;
-pub use storm::{Storming, storm};
-pub use tasks::{Crowding, threads};
-pub use watcher::{OwnWatch, watch_by, watch_for};
-pub use worker::{join, work};
-pub use working_set::{Cached, WorkingSet, working_set};
+pub use remote_run::{RemoteRunRequest, attach, conduct_remotely};
+pub use service_process::ServiceProcess;
+pub use stop_flag::StopFlag;
+pub use storm::{StormRequest, storm};
+pub use threads::{ThreadsRequest, threads};
+pub use watcher::{WatchOverride, watch_joined, watch_over_pipes};
+pub use worker::{work_joined, work_over_pipes};
+pub use working_set::{CacheKind, WorkingSetRequest, working_set};
 
 use crate::fleet::{Fleet, Watchers};
-use conductor::{Conductor, Ready};
-use discreet::Discreet;
-use engine::Carrier;
-use plan::{Plan, Secrets, Target, Task};
-use record::{Costs, Event, Failure, LimitUnit, METHOD, RunId, RunKind, Verdict};
+use engine::LoadGenerator;
+use plan::{Plan, Redactor, Target, Task};
+use record::{Event, Failure, LimitUnit, METHOD, MachineCosts, RunId, RunKind, Verdict};
+use run_observer::RunObserver;
+use secret_filter::SecretFilter;
+use trial_runner::{ReadyGenerator, TrialRunner};
 use units::Nanos;
-use witness::Witness;
 
 /// Takes events in the order they happen.
 pub trait Sink {
@@ -67,7 +67,7 @@ pub trait Sink {
 
     /// The next one of a measurement within an experiment, which is a run of its own: from its
     /// [`Event::RunStarted`] to its [`Event::RunEnded`].
-    fn part(&mut self, _event: &Event) {}
+    fn measurement_event(&mut self, _event: &Event) {}
 }
 
 /// Why nothing could be measured.
@@ -135,7 +135,7 @@ fn unexpected(request: &str, status: Option<u16>, why: &Failure, says: &str) -> 
 
 /// What a run came to.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunExit {
     /// The run's name.
     pub id: RunId,
     /// Exit code of the command.
@@ -146,13 +146,13 @@ pub struct Outcome {
 
 /// What a run rests on beside its plan.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Around<'a> {
+pub struct RunOptions<'a> {
     /// What the machine was measured to cost, if it was.
-    pub costs: Option<&'a Costs>,
+    pub costs: Option<&'a MachineCosts>,
     /// Who makes the load; none: this process.
-    pub fleet: Option<&'a FleetAsked>,
+    pub fleet: Option<&'a FleetConfig>,
     /// Who watches the target; none: this process.
-    pub watchers: Option<&'a WatchersAsked>,
+    pub watchers: Option<&'a WatchersConfig>,
     /// Whether the target is sampled.
     pub profile: Profiling,
 }
@@ -171,21 +171,27 @@ pub enum Profiling {
 
 /// Carries the plan out, from the first event to the last. Every run that began ends with
 /// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt()`].
-pub fn conduct(plan: &Plan, around: Around<'_>, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
-    recorded(id::new_id(), Title::of(plan), version, None, sink, |sink| {
-        setup::started(plan, sink, stop, |plan, sink, reset| {
-            let Around { costs, fleet, watchers, profile } = around;
-            let mut fleet = fleet.map(|asked| Fleet::of(asked, plan, stop)).transpose()?;
+pub fn conduct(
+    plan: &Plan,
+    around: RunOptions<'_>,
+    version: &str,
+    sink: &mut dyn Sink,
+    stop: &StopFlag,
+) -> RunExit {
+    record_run(id::new_id(), RunHeader::from_plan(plan), version, None, sink, |sink| {
+        setup::with_started_plan(plan, sink, stop, |plan, sink, reset| {
+            let RunOptions { costs, fleet, watchers, profile } = around;
+            let mut fleet = fleet.map(|asked| Fleet::new(asked, plan, stop)).transpose()?;
             let fleet = fleet.as_mut();
             let circumstances =
-                Circumstances { reset, curve: true, costs, fleet, profile, ..Circumstances::default() };
+                MeasureOptions { reset, curve: true, costs, fleet, profile, ..MeasureOptions::default() };
             measure(plan, watchers, sink, stop, circumstances)
         })
     })
 }
 
 /// What a run is called.
-pub(crate) struct Title {
+pub(crate) struct RunHeader {
     /// What kind of run it is.
     pub command: RunKind,
     /// The target, as shown to people.
@@ -197,11 +203,11 @@ pub(crate) struct Title {
     /// Names of the steps of all flows, if there are several.
     pub parts: Vec<String>,
     /// What is said nowhere.
-    pub secrets: Secrets,
+    pub secrets: Redactor,
 }
 
-impl Title {
-    fn of(plan: &Plan) -> Self {
+impl RunHeader {
+    fn from_plan(plan: &Plan) -> Self {
         let command = match plan.task {
             Task::Run(_) => RunKind::Run,
             Task::Find(_) => RunKind::Find,
@@ -213,34 +219,34 @@ impl Title {
             goal: plan.objective.to_string(),
             plan: plan.to_toml(),
             parts: parts(plan),
-            secrets: plan.secrets(),
+            secrets: plan.redactor(),
         }
     }
 
     /// Of what asks the machine itself, not a service: a kind of run, and the words that it was given.
-    pub fn machine(command: RunKind, words: &str) -> Self {
+    pub fn for_machine(command: RunKind, words: &str) -> Self {
         Self {
             command,
             target: "this machine".to_owned(),
             goal: String::new(),
             plan: words.to_owned(),
             parts: Vec::new(),
-            secrets: Secrets::default(),
+            secrets: Redactor::default(),
         }
     }
 }
 
 /// Tells of a run from its beginning to its end; what happens between is `work`.
-pub(crate) fn recorded(
+pub(crate) fn record_run(
     id: RunId,
-    title: Title,
+    title: RunHeader,
     version: &str,
     part_of: Option<&RunId>,
     sink: &mut dyn Sink,
     work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
-) -> Outcome {
-    let Title { command, target, goal, plan, parts, secrets } = title;
-    sink.event(&Event::RunStarted(Box::new(record::Started {
+) -> RunExit {
+    let RunHeader { command, target, goal, plan, parts, secrets } = title;
+    sink.event(&Event::RunStarted(Box::new(record::RunStart {
         id: id.clone(),
         at_unix_ms: unix_ms(),
         version: version.to_owned(),
@@ -261,30 +267,30 @@ pub(crate) fn recorded(
 /// From what a run came to its last event.
 fn ended(
     id: RunId,
-    secrets: &Secrets,
+    secrets: &Redactor,
     sink: &mut dyn Sink,
     work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
-) -> Outcome {
-    let sink: &mut dyn Sink = &mut Discreet::before(sink, secrets);
+) -> RunExit {
+    let sink: &mut dyn Sink = &mut SecretFilter::new(sink, secrets);
     let (verdict, exit_code, error) = match work(sink) {
         Ok((verdict, exit_code)) => (Some(verdict), exit_code, None),
-        Err(error) => (None, exit::ERROR, Some(error.without(secrets))),
+        Err(error) => (None, exit::ERROR, Some(error.without_secrets(secrets))),
     };
-    sink.event(&Event::RunEnded(Box::new(record::End {
+    sink.event(&Event::RunEnded(Box::new(record::RunEnd {
         at_unix_ms: unix_ms(),
         verdict,
         exit_code,
         error: error.as_ref().map(ToString::to_string),
     })));
-    Outcome { id, exit_code, error }
+    RunExit { id, exit_code, error }
 }
 
 /// Puts the state of the target back before a trial.
-pub(crate) type Reset<'a> = Box<dyn FnMut(&mut dyn Sink) -> Result<(), Error> + 'a>;
+pub(crate) type ResetFn<'a> = Box<dyn FnMut(&mut dyn Sink) -> Result<(), Error> + 'a>;
 
 /// What becomes of requests that are open when a load ends.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct After {
+pub(crate) struct DrainPolicy {
     /// So long they are waited for; none: as long as they may take.
     pub drain: Option<Nanos>,
     /// The target is stopped then: nobody waits until it has done with them.
@@ -293,12 +299,12 @@ pub(crate) struct After {
 
 /// What differs between a run of its own and a measurement within an experiment.
 #[derive(Default)]
-pub(crate) struct Circumstances<'a> {
-    pub reset: Option<Reset<'a>>,
+pub(crate) struct MeasureOptions<'a> {
+    pub reset: Option<ResetFn<'a>>,
     /// After a search: response times at fixed shares of the capacity.
     pub curve: bool,
     /// What the machine was measured to cost.
-    pub costs: Option<&'a Costs>,
+    pub costs: Option<&'a MachineCosts>,
     /// Who makes the load, if not this process.
     pub fleet: Option<&'a mut Fleet>,
     /// Who watches the target, if not this process.
@@ -306,39 +312,39 @@ pub(crate) struct Circumstances<'a> {
     /// As in [`Around`].
     pub profile: Profiling,
     /// What becomes of what is open at its end.
-    pub after: After,
+    pub after: DrainPolicy,
 }
 
 /// One load or one search against a target that is there, or is the built-in service.
 fn measure(
     plan: &Plan,
-    watchers: Option<&WatchersAsked>,
+    watchers: Option<&WatchersConfig>,
     sink: &mut dyn Sink,
-    stop: &Stop,
-    circumstances: Circumstances<'_>,
+    stop: &StopFlag,
+    circumstances: MeasureOptions<'_>,
 ) -> Result<(Verdict, u8), Error> {
     let (_demo, target) = demo::start_if_asked(plan)?;
-    let watchers = watchers.map(|asked| Watchers::ready(plan, &target, asked, stop)).transpose()?;
-    let mut circumstances = Circumstances { watchers, ..circumstances };
+    let watchers = watchers.map(|asked| Watchers::start(plan, &target, asked, stop)).transpose()?;
+    let mut circumstances = MeasureOptions { watchers, ..circumstances };
     let Some(fleet) = circumstances.fleet.take() else {
-        return carry_out(plan, Ready::here(plan, &target)?, sink, stop, circumstances);
+        return carry_out(plan, ReadyGenerator::here(plan, &target)?, sink, stop, circumstances);
     };
-    let ready = fleet.turn_to(plan, &target);
+    let ready = fleet.assign(plan, &target);
     let result = ready.and_then(|ready| carry_out(plan, ready, sink, stop, circumstances));
-    fleet.rest();
+    fleet.release_plan();
     result
 }
 
 /// The same with whoever makes the load.
-fn carry_out<C: Carrier>(
+fn carry_out<C: LoadGenerator>(
     plan: &Plan,
-    ready: Ready<C>,
+    ready: ReadyGenerator<C>,
     sink: &mut dyn Sink,
-    stop: &Stop,
-    circumstances: Circumstances<'_>,
+    stop: &StopFlag,
+    circumstances: MeasureOptions<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let Circumstances { curve, after, profile, .. } = circumstances;
-    let mut conductor = Conductor::prepare(plan, ready, sink, stop, circumstances).and_after(after);
+    let MeasureOptions { curve, after, profile, .. } = circumstances;
+    let mut conductor = TrialRunner::prepare(plan, ready, sink, stop, circumstances).with_drain_policy(after);
     let began = conductor.now();
     let result = match &plan.task {
         Task::Find(find) => {
@@ -350,7 +356,7 @@ fn carry_out<C: Carrier>(
     conductor.conclude(&result.0);
     if let Task::Find(asked) = &plan.task {
         let took = conductor.now() - began;
-        find::profiled(&mut conductor, plan, asked, (&result.0, took), profile);
+        find::profile_loads(&mut conductor, plan, asked, (&result.0, took), profile);
     }
     Ok(result)
 }

@@ -1,12 +1,12 @@
 //! `torment run`: one load as planned, with a verdict on the goal.
 
-use crate::conductor::{Conductor, Load};
 use crate::exit;
-use engine::{Carrier, Offer};
+use crate::trial_runner::{PlannedTrial, TrialRunner};
+use engine::{LoadGenerator, OfferedLoad};
 use plan::{Load as Planned, Plan, Stage};
-use record::{BLOCK, Doubt, Purpose, TrialResult, Verdict};
+use record::{BLOCK, CaveatKind, Purpose, TrialResult, Verdict};
 use schedule::Schedule;
-use search::{Median, WarmUp, judge, steady};
+use search::{WarmUp, WindowMedian, judge, settled_slice};
 use units::{Nanos, Rate, Share};
 
 /// The overload that the divergence rule looks for is a quarter of this, as in a search.
@@ -16,8 +16,8 @@ const WARM_FIRST: Nanos = Nanos::from_secs(1);
 /// What is left of a warm-up is not worth another window if it is shorter.
 const WARM_LEAST: Nanos = Nanos::from_millis(100);
 
-pub(crate) fn run<C: Carrier>(
-    conductor: &mut Conductor<'_, C>,
+pub(crate) fn run<C: LoadGenerator>(
+    conductor: &mut TrialRunner<'_, C>,
     plan: &Plan,
     planned: &Planned,
 ) -> (Verdict, u8) {
@@ -30,7 +30,7 @@ pub(crate) fn run<C: Carrier>(
     let steady = steady_part(&done.result, planned, plan.longest_pauses());
     let mut judgement = judge(&steady, &plan.objective, WIDTH, None);
     if done.interrupted {
-        judgement.invalid.push(Doubt::Interrupted.into());
+        judgement.invalid.push(CaveatKind::Interrupted.into());
     }
     if let Planned::Closed { .. } = planned {
         // What it got through: the starts that no answer followed within the load, one a connection, are of no rate.
@@ -49,34 +49,35 @@ pub(crate) fn run<C: Carrier>(
         (_, _, true) => exit::MET,
         (_, _, false) => exit::NOT_MET,
     };
-    conductor.judged(done, &judgement);
+    conductor.emit_judgement(done, &judgement);
     (verdict, code)
 }
 
-fn offered(plan: &Plan, planned: &Planned, purpose: Purpose, drain: Nanos) -> Load {
+fn offered(plan: &Plan, planned: &Planned, purpose: Purpose, drain: Nanos) -> PlannedTrial {
     let (offer, rate, duration) = match planned {
         Planned::Open { stages, arrivals } => {
             let schedule = Schedule::new(stages, *arrivals, plan.generator.seed);
             let (rate, duration) = (schedule.max_rate(), schedule.duration());
-            (Offer::Open(schedule), Some(rate), Some(duration))
+            (OfferedLoad::Open(schedule), Some(rate), Some(duration))
         }
         Planned::Closed { connections, requests, duration } => {
-            let offer = Offer::Closed { connections: *connections, requests: *requests, duration: *duration };
+            let offer =
+                OfferedLoad::Closed { connections: *connections, requests: *requests, duration: *duration };
             (offer, None, *duration)
         }
     };
-    Load { purpose, offer, rate, duration, drain }
+    PlannedTrial { purpose, offer, rate, duration, drain }
 }
 
 /// Offers a load again and again, for ever longer, until what the target does is level, as a search does; for `most` at the longest.
-pub(crate) fn warm<C: Carrier>(
-    conductor: &mut Conductor<'_, C>,
+pub(crate) fn warm_up<C: LoadGenerator>(
+    conductor: &mut TrialRunner<'_, C>,
     plan: &Plan,
     planned: &Planned,
     most: Nanos,
 ) {
     let (mut warm, began) = (WarmUp::new(WARM_FIRST, false), conductor.now());
-    while !warm.done() && !conductor.interrupted() {
+    while !warm.is_done() && !conductor.is_interrupted() {
         let window = warm.window().min(most - (conductor.now() - began));
         if window < WARM_LEAST {
             return;
@@ -85,9 +86,9 @@ pub(crate) fn warm<C: Carrier>(
         let load = offered(plan, &planned, Purpose::WarmUp, window.min(plan.longest_timeout()));
         let done = conductor.trial(&load, &|_| false);
         let level = match planned {
-            Planned::Open { .. } => Median::of(&done.result.total.response),
+            Planned::Open { .. } => WindowMedian::of(&done.result.total.response),
             Planned::Closed { connections, .. } => {
-                Median::of_goodput(&done.result.total, connections, done.result.loaded)
+                WindowMedian::of_goodput(&done.result.total, connections, done.result.loaded)
             }
         };
         // Where nothing is answered nothing gets warm; the load that counts will tell.
@@ -119,7 +120,7 @@ fn mean_rate(stages: &[Stage]) -> Rate {
 /// stretch of one rate alone, and nothing if the load ends in a ramp. What the step to that rate brings under way it leaves
 /// out, as it does at the start of a load. A closed loop cannot diverge.
 fn steady_part(result: &TrialResult, planned: &Planned, pauses: Nanos) -> TrialResult {
-    let total = steady(&result.total, pauses).into_owned();
+    let total = settled_slice(&result.total, pauses).into_owned();
     let mut steady = TrialResult { total, ..result.clone() };
     let held: Nanos = match planned {
         Planned::Open { stages, .. } => {

@@ -1,6 +1,6 @@
 //! The machine this runs on.
 
-use procfs::{field, kib};
+use procfs::{field, kib_field};
 use record::Machine;
 use std::fs::read_to_string;
 
@@ -12,12 +12,12 @@ pub fn describe() -> Machine {
         host: uname.nodename().to_string_lossy().into_owned(),
         processor: field(&text("/proc/cpuinfo"), "model name").unwrap_or_default().to_owned(),
         cpus: rustix::thread::sched_getaffinity(None).map_or(0, |those| those.count()),
-        memory_bytes: kib(&text("/proc/meminfo"), "MemTotal").unwrap_or(0),
+        memory_bytes: kib_field(&text("/proc/meminfo"), "MemTotal").unwrap_or(0),
         kernel: uname.release().to_string_lossy().into_owned(),
     }
 }
 
 /// The start of its kernel (random(4), `boot_id`): nobody else has the same.
-pub(crate) fn start() -> String {
+pub(crate) fn boot_id() -> String {
     read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

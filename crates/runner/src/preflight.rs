@@ -1,9 +1,9 @@
 //! What is checked before any load: descriptors, the address, the first answer.
 
 use crate::{Error, demo};
-use engine::{Endpoint, Exchange, Job, exchanges_once};
+use engine::{EngineConfig, Exchange, ResolvedTarget, exchanges_once};
 use plan::{Load, Plan, Target, Task};
-use record::{Caveat, Doubt, Grounds};
+use record::{Caveat, CaveatDetails, CaveatKind};
 
 /// Ports left to others.
 const PORTS_SPARE: u64 = 64;
@@ -15,34 +15,38 @@ const SAYS_LENGTH: usize = 120;
 /// What the engine is given for this plan, whose target is there.
 ///
 /// Fails if the name does not resolve or certificates cannot be read.
-pub fn job(plan: &Plan, target: &Target) -> Result<Job, Error> {
+pub fn job(plan: &Plan, target: &Target) -> Result<EngineConfig, Error> {
     job_trusting(plan, target, None)
 }
 
 /// The same, where these authorities are trusted instead of those that this machine names.
-pub(crate) fn job_trusting(plan: &Plan, target: &Target, authorities: Option<&[u8]>) -> Result<Job, Error> {
-    let endpoint = Endpoint::trusting(target, authorities)?;
+pub(crate) fn job_trusting(
+    plan: &Plan,
+    target: &Target,
+    authorities: Option<&[u8]>,
+) -> Result<EngineConfig, Error> {
+    let endpoint = ResolvedTarget::resolve_trusting(target, authorities)?;
     let mut generator = plan.generator.clone();
     if let Task::Run(Load::Closed { connections, .. }) = plan.task {
         generator.connections = connections;
         // Each user has at most one request outstanding: that is limit enough.
         generator.outstanding = u32::MAX;
     }
-    Ok(Job {
+    Ok(EngineConfig {
         endpoint,
         flows: plan.flows.clone(),
         arrivals_limit: plan.arrivals_limit(),
         generator,
         loops: plan.fleet.worker_cpus.unwrap_or(1),
         deadline: plan.objective.deadline,
-        secrets: plan.secrets(),
+        secrets: plan.redactor(),
     })
 }
 
 /// `--once`: the requests of one user of each flow, all of them.
 pub fn preview(plan: &Plan) -> Result<Vec<Exchange>, Error> {
-    let secrets = plan.secrets();
-    asked_once(plan).map_err(|error| error.without(&secrets))
+    let secrets = plan.redactor();
+    asked_once(plan).map_err(|error| error.without_secrets(&secrets))
 }
 
 fn asked_once(plan: &Plan) -> Result<Vec<Exchange>, Error> {
@@ -51,20 +55,23 @@ fn asked_once(plan: &Plan) -> Result<Vec<Exchange>, Error> {
 }
 
 /// Raises the limit of descriptors and fits the connections into it, and into the ports there are.
-pub(crate) fn fit_connections(job: &mut Job) -> Result<Vec<Caveat>, Error> {
+pub(crate) fn fit_connections(job: &mut EngineConfig) -> Result<Vec<Caveat>, Error> {
     let (allowed, _) = sys::raise_nofile();
     if allowed < sys::DESCRIPTORS_LEAST {
         return Err(Error::Descriptors { allowed });
     }
-    let room = engine::connections_room();
-    let ports = job.endpoint.ports().map(|ports| ports.saturating_sub(PORTS_SPARE));
+    let room = engine::max_connections();
+    let ports = job.endpoint.port_limit().map(|ports| ports.saturating_sub(PORTS_SPARE));
     let mut caveats = Vec::new();
     let wanted = u64::from(job.generator.connections);
     if wanted > room {
-        caveats.push(Caveat::on(Doubt::FewDescriptors, Grounds::FewFiles { allowed, room }));
+        caveats.push(Caveat::with_details(
+            CaveatKind::FewDescriptors,
+            CaveatDetails::FewFiles { allowed, room },
+        ));
     }
     if let Some(ports) = ports.filter(|ports| wanted > *ports && room > *ports) {
-        caveats.push(Caveat::on(Doubt::FewPorts, Grounds::FewPorts { ports }));
+        caveats.push(Caveat::with_details(CaveatKind::FewPorts, CaveatDetails::FewPorts { ports }));
     }
     job.generator.connections = wanted.min(room).min(ports.unwrap_or(u64::MAX)) as u32;
     Ok(caveats)
@@ -72,7 +79,7 @@ pub(crate) fn fit_connections(job: &mut Job) -> Result<Vec<Caveat>, Error> {
 
 /// Whether the target is there and answers as expected. A request that may change something is not
 /// sent: then only the first load tells.
-pub(crate) fn first_answer(job: &Job) -> Result<(), Error> {
+pub(crate) fn first_answer(job: &EngineConfig) -> Result<(), Error> {
     let first = &job.flows[0].steps[0];
     if first.request().is_none_or(|request| !SAFE_METHODS.contains(&request.method.as_str())) {
         return Ok(engine::connect_once(job)?);

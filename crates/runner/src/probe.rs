@@ -1,47 +1,54 @@
 //! `torment probe`: the tables asked for, one after the other.
 
-use crate::{Error, Outcome, Sink, Stop, Title, exit, id, recorded};
-use probe::{Effort, Table};
-use record::{Doubt, Event, RunKind, Verdict};
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run};
+use probe::{ProbeSettings, ProbeTable};
+use record::{CaveatKind, Event, RunKind, Verdict};
 
 /// Says what a figure is, and is no doubt of it.
-const EXPECTED: Doubt = Doubt::NotASwitch;
+const EXPECTED: CaveatKind = CaveatKind::NotASwitch;
 
 /// What is to be measured of the machine.
-pub struct Probing {
+pub struct ProbeRequest {
     /// In this order.
-    pub tables: Vec<Box<dyn Table>>,
+    pub tables: Vec<Box<dyn ProbeTable>>,
     /// How much of each.
-    pub effort: Effort,
+    pub effort: ProbeSettings,
     /// What was typed after the command.
     pub words: String,
 }
 
 /// Measures the tables; what one of them cannot is told, and the others go on.
-pub fn probe(asked: &Probing, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
-    recorded(id::new_id(), Title::machine(RunKind::Probe, &asked.words), version, None, sink, |sink| {
-        sink.event(&Event::Surveyed { conditions: Box::new(probe::survey()) });
-        let (mut figures, mut doubtful, mut whole) = (0, 0, true);
-        for table in &asked.tables {
-            let mut tell = |event: Event| {
-                if let Event::Measured { figure } = &event {
-                    figures += 1;
-                    doubtful += u32::from(figure.caveats.iter().any(|caveat| caveat.doubt != EXPECTED));
+pub fn probe(asked: &ProbeRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    record_run(
+        id::new_id(),
+        RunHeader::for_machine(RunKind::Probe, &asked.words),
+        version,
+        None,
+        sink,
+        |sink| {
+            sink.event(&Event::Surveyed { conditions: Box::new(probe::survey()) });
+            let (mut figures, mut doubtful, mut whole) = (0, 0, true);
+            for table in &asked.tables {
+                let mut tell = |event: Event| {
+                    if let Event::Measured { figure } = &event {
+                        figures += 1;
+                        doubtful += u32::from(figure.caveats.iter().any(|caveat| caveat.doubt != EXPECTED));
+                    }
+                    sink.event(&event);
+                };
+                whole &= probe::measure(table.as_ref(), &asked.effort, &mut tell, &|| stop.is_requested())
+                    .map_err(|why| Error::Machine(why.to_string()))?;
+                if stop.is_requested() {
+                    break;
                 }
-                sink.event(&event);
-            };
-            whole &= probe::measure(table.as_ref(), &asked.effort, &mut tell, &|| stop.asked())
-                .map_err(|why| Error::Machine(why.to_string()))?;
-            if stop.asked() {
-                break;
             }
-        }
-        let cut_short = stop.asked() && !whole;
-        let code = match (cut_short, doubtful) {
-            (true, _) => exit::INTERRUPTED,
-            (false, 0) => exit::MET,
-            (false, _) => exit::NOT_TRUSTWORTHY,
-        };
-        Ok((Verdict::Sheet { figures, doubtful, cut_short }, code))
-    })
+            let cut_short = stop.is_requested() && !whole;
+            let code = match (cut_short, doubtful) {
+                (true, _) => exit::INTERRUPTED,
+                (false, 0) => exit::MET,
+                (false, _) => exit::NOT_TRUSTWORTHY,
+            };
+            Ok((Verdict::Sheet { figures, doubtful, cut_short }, code))
+        },
+    )
 }

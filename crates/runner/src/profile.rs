@@ -1,10 +1,10 @@
 //! `torment profile`: which code runs.
 
-use crate::{Error, Outcome, Sink, Stop, Title, exit, id, recorded};
-use ::profile::{Sampled, Sampling};
-use plan::Secrets;
-use procfs::Stat;
-use record::watch::{Role, Watched};
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run};
+use ::profile::{RawProfile, Sampling};
+use plan::Redactor;
+use procfs::TaskStat;
+use record::watch::{TreeRole, WatchCoverage};
 use record::{Event, Profile, ProfiledLoad, RunKind, Verdict};
 use stacks::Tally;
 use std::thread;
@@ -15,7 +15,7 @@ use units::Nanos;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What is to be sampled.
-pub struct Profiled {
+pub struct ProfileRequest {
     /// Processes; those that they start are sampled too.
     pub pids: Vec<u32>,
     /// Who that is, for people.
@@ -29,30 +29,31 @@ pub struct Profiled {
 }
 
 /// Samples them for the time that was asked for, or until they end.
-pub fn profile(asked: &Profiled, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
-    let title = Title {
+pub fn profile(asked: &ProfileRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    let title = RunHeader {
         command: RunKind::Profile,
         target: asked.whom.clone(),
         goal: String::new(),
         plan: asked.words.clone(),
         parts: Vec::new(),
-        secrets: Secrets::default(),
+        secrets: Redactor::default(),
     };
-    recorded(id::new_id(), title, version, None, sink, |sink| {
+    record_run(id::new_id(), title, version, None, sink, |sink| {
         let sampling =
             ::profile::start(&asked.pids, asked.hz).map_err(|why| Error::Machine(why.to_string()))?;
         let until = Instant::now() + Duration::from_nanos(asked.length.0);
-        let lives = || asked.pids.iter().any(|pid| Stat::read(*pid).is_some_and(|stat| !stat.has_ended()));
-        while Instant::now() < until && !stop.asked() && lives() {
+        let lives =
+            || asked.pids.iter().any(|pid| TaskStat::read(*pid).is_some_and(|stat| !stat.has_ended()));
+        while Instant::now() < until && !stop.is_requested() && lives() {
             thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
         }
         // Of whoever lives to be looked at.
-        let waiting = lives().then(|| observe::waiting(0, &asked.pids));
+        let waiting = lives().then(|| observe::sample_waiting_threads(0, &asked.pids));
         let sampled = sampling.end().ok_or_else(|| Error::Machine("the sampler failed".to_owned()))?;
-        let profile = sampled.named();
+        let profile = sampled.symbolize();
         let verdict = verdict(&profile);
         let code = match profile.samples {
-            _ if stop.asked() => exit::INTERRUPTED,
+            _ if stop.is_requested() => exit::INTERRUPTED,
             0 => exit::UNDECIDED,
             _ => exit::MET,
         };
@@ -66,16 +67,16 @@ pub fn profile(asked: &Profiled, version: &str, sink: &mut dyn Sink, stop: &Stop
 
 /// Samples who is watched while a load lasts.
 #[derive(Default)]
-pub(crate) struct Beside {
+pub(crate) struct TargetSampler {
     pids: Vec<u32>,
     sampling: Option<Sampling>,
-    sampled: Option<Sampled>,
+    sampled: Option<RawProfile>,
 }
 
-impl Beside {
+impl TargetSampler {
     /// Whom, from the next load on.
-    pub fn sees(&mut self, watched: &Watched) {
-        let service = watched.subjects.iter().filter(|subject| subject.role == Role::Service);
+    pub fn set_processes(&mut self, watched: &WatchCoverage) {
+        let service = watched.subjects.iter().filter(|subject| subject.role == TreeRole::Service);
         self.pids = service.map(|subject| subject.pid).filter(|pid| *pid > 0).collect();
     }
 
@@ -83,7 +84,7 @@ impl Beside {
     ///
     /// # Errors
     /// In words, if not.
-    pub fn can(&self) -> Result<(), String> {
+    pub fn check_permitted(&self) -> Result<(), String> {
         self.started(1).map(drop)
     }
 
@@ -112,8 +113,8 @@ impl Beside {
     }
 
     /// What was seen, of a load that the target held or did not.
-    pub fn told(&mut self, load: ProfiledLoad, requests: u64) -> Option<Profile> {
-        let profile = self.sampled.take()?.named();
+    pub fn take_profile(&mut self, load: ProfiledLoad, requests: u64) -> Option<Profile> {
+        let profile = self.sampled.take()?.symbolize();
         Some(Profile { load: Some(load), requests: Some(requests), ..profile })
     }
 }

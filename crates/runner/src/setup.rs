@@ -1,12 +1,12 @@
 //! What a plan starts, for the length of a run.
 
-use crate::{Error, Reset, Sink, Stop};
-use plan::{Plan, Postgres, Setup};
+use crate::{Error, ResetFn, Sink, StopFlag};
+use plan::{Plan, PostgresSetup, Setup};
 use record::Event;
 use service::Guard;
 
 /// The process that will own everything that is started.
-pub(crate) fn guard() -> Result<Guard, Error> {
+pub(crate) fn start_guard() -> Result<Guard, Error> {
     let program = std::env::current_exe().map_err(|e| {
         Error::Setup(format!("torment cannot find its own executable to guard what it starts: {e}"))
     })?;
@@ -15,22 +15,22 @@ pub(crate) fn guard() -> Result<Guard, Error> {
 
 /// Builds and starts what the plan names, lets `work` measure, and stops all of it again. What its programs have
 /// written is told last; one that ended meanwhile is the error, whatever was measured without it.
-pub(crate) fn around<T>(
+pub(crate) fn with_setup<T>(
     setup: &Setup,
     sink: &mut dyn Sink,
-    stop: &Stop,
+    stop: &StopFlag,
     work: impl FnOnce(&mut Guard, &mut dyn Sink) -> Result<T, Error>,
 ) -> Result<T, Error> {
     Guard::check(setup)?;
-    let mut guard = guard()?;
-    let asked = || stop.asked();
+    let mut guard = start_guard()?;
+    let asked = || stop.is_requested();
     guard.prepare(setup, &asked)?;
     let result = match guard.up(setup, &asked) {
         Ok(_) => work(&mut guard, sink),
         Err(error) => Err(error.into()),
     };
-    let ended = guard.ended();
-    tell_logs(&mut guard, sink);
+    let ended = guard.take_end_error();
+    emit_logs(&mut guard, sink);
     match ended {
         Some(error) => Err(error.into()),
         None => result,
@@ -39,35 +39,40 @@ pub(crate) fn around<T>(
 
 /// Lets `work` measure the plan, while what it names is started if it names anything. `work` is given the plan as it is
 /// then, and what puts the state back before a trial.
-pub(crate) fn started<T>(
+pub(crate) fn with_started_plan<T>(
     plan: &Plan,
     sink: &mut dyn Sink,
-    stop: &Stop,
-    work: impl FnOnce(&Plan, &mut dyn Sink, Option<Reset<'_>>) -> Result<T, Error>,
+    stop: &StopFlag,
+    work: impl FnOnce(&Plan, &mut dyn Sink, Option<ResetFn<'_>>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let Some(setup) = &plan.setup else { return work(plan, sink, None) };
-    around(setup, sink, stop, |guard, sink| {
-        let plan = Plan { watch: watching(plan, setup), ..plan.clone() };
+    with_setup(setup, sink, stop, |guard, sink| {
+        let plan = Plan { watch: watch_settings(plan, setup), ..plan.clone() };
         let reset = |sink: &mut dyn Sink| reset_trial(guard, setup, sink, stop);
         work(&plan, sink, Some(Box::new(reset)))
     })
 }
 
 /// Stops everything and tells what it has written.
-pub(crate) fn tell_logs(guard: &mut Guard, sink: &mut dyn Sink) {
+pub(crate) fn emit_logs(guard: &mut Guard, sink: &mut dyn Sink) {
     for log in guard.down() {
         sink.event(&Event::Logged(log));
     }
 }
 
 /// Puts the state back before the next measurement, as the plan says.
-pub(crate) fn reset(guard: &mut Guard, setup: &Setup, sink: &mut dyn Sink, stop: &Stop) -> Result<(), Error> {
+pub(crate) fn reset(
+    guard: &mut Guard,
+    setup: &Setup,
+    sink: &mut dyn Sink,
+    stop: &StopFlag,
+) -> Result<(), Error> {
     match setup.reset {
-        plan::Reset::None => Ok(()),
-        plan::Reset::Sql => Ok(guard.reset(setup)?),
-        plan::Reset::Restart => {
-            tell_logs(guard, sink);
-            guard.up(setup, &|| stop.asked())?;
+        plan::ResetMethod::None => Ok(()),
+        plan::ResetMethod::Sql => Ok(guard.reset(setup)?),
+        plan::ResetMethod::Restart => {
+            emit_logs(guard, sink);
+            guard.up(setup, &|| stop.is_requested())?;
             Ok(())
         }
     }
@@ -78,17 +83,17 @@ pub(crate) fn reset_trial(
     guard: &mut Guard,
     setup: &Setup,
     sink: &mut dyn Sink,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> Result<(), Error> {
     match setup.reset {
-        plan::Reset::Restart => Ok(()),
-        plan::Reset::Sql | plan::Reset::None => reset(guard, setup, sink, stop),
+        plan::ResetMethod::Restart => Ok(()),
+        plan::ResetMethod::Sql | plan::ResetMethod::None => reset(guard, setup, sink, stop),
     }
 }
 
 /// A database that the plan starts is asked what its sessions do, if the plan names no other.
-pub(crate) fn watching(plan: &Plan, setup: &Setup) -> plan::Watch {
+pub(crate) fn watch_settings(plan: &Plan, setup: &Setup) -> plan::WatchPlan {
     let mut watch = plan.watch.clone();
-    watch.postgres = watch.postgres.or_else(|| setup.postgres().map(Postgres::address));
+    watch.postgres = watch.postgres.or_else(|| setup.postgres().map(PostgresSetup::address));
     watch
 }

@@ -1,24 +1,24 @@
 //! Storms of short programs: `find processes`, and `run` with a command instead of a target.
 
-mod split;
+mod breakdown;
 
-use crate::conductor::Conductor;
-use crate::{Error, Outcome, Sink, Stop, Title, exit, find, id, load, recorded};
-use engine::{Carrier, Offer, Wish};
-use plan::{Plan, Secrets, Task};
-use record::{Event, Figure, LimitUnit, RoomUnit, RunKind, Slice, Unit, Verdict};
+use crate::trial_runner::TrialRunner;
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, find, id, load, record_run};
+use engine::{LoadCommand, LoadGenerator, OfferedLoad};
+use plan::{Plan, Redactor, Task};
+use record::{Event, Figure, FigureUnit, LimitUnit, RunKind, Slice, SystemLimitUnit, Verdict};
 use std::path::PathBuf;
-use storm::{Account, Bare, Command, Options, Storm, TABLE};
+use storm::{MinimalProgram, ProgramCommand, Storm, StormOptions, StormStats, TABLE};
 use units::{Nanos, Rate, Share};
 
 /// How long the storm of programs that do nothing lasts: long enough for a rate to a few percent.
 const BARE_TIME: Nanos = Nanos::from_secs(2);
 /// What is to be started, how, and under which load.
-pub struct Storming {
+pub struct StormRequest {
     /// The program.
-    pub command: Command,
+    pub command: ProgramCommand,
     /// How it is started.
-    pub options: Options,
+    pub options: StormOptions,
     /// The load or the search, the goal and the seed; of its target nothing is used.
     pub plan: Plan,
     /// Whether the program is started some more times, one after the other, to see where its time goes.
@@ -30,29 +30,29 @@ pub struct Storming {
 }
 
 /// Makes the load, or looks for the rate that holds; then says what a process cost.
-pub fn storm(asked: &Storming, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
+pub fn storm(asked: &StormRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let command = match asked.plan.task {
         Task::Find(_) => RunKind::FindProcesses,
         Task::Run(_) | Task::Try(_) => RunKind::RunProcesses,
     };
-    let title = Title {
+    let title = RunHeader {
         command,
-        target: asked.command.text(),
+        target: asked.command.shell_text(),
         goal: asked.plan.objective.to_string(),
         plan: asked.words.clone(),
         parts: Vec::new(),
-        secrets: Secrets::default(),
+        secrets: Redactor::default(),
     };
-    recorded(id::new_id(), title, version, None, sink, |sink| carry_out(asked, sink, stop))
+    record_run(id::new_id(), title, version, None, sink, |sink| carry_out(asked, sink, stop))
 }
 
-fn carry_out(asked: &Storming, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verdict, u8), Error> {
+fn carry_out(asked: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> Result<(Verdict, u8), Error> {
     let machine = |why: storm::Error| Error::Machine(why.to_string());
     has_room(asked.options.parallel)?;
-    let mut storm = Storm::ready(&asked.command, asked.options.clone()).map_err(machine)?;
+    let mut storm = Storm::new(&asked.command, asked.options.clone()).map_err(machine)?;
     let mut told = GoodTrials { sink, good: Vec::new() };
     let (verdict, code) = {
-        let mut conductor = Conductor::around(&mut storm, &mut told, stop);
+        let mut conductor = TrialRunner::unwatched(&mut storm, &mut told, stop);
         match &asked.plan.task {
             Task::Find(asked_for) => {
                 // A machine is as quick at any load below its limit: the curve would cost more than it tells.
@@ -66,7 +66,7 @@ fn carry_out(asked: &Storming, sink: &mut dyn Sink, stop: &Stop) -> Result<(Verd
         return Err(Error::Machine(format!("'{}' cannot be executed: {why}", asked.command.path.display())));
     }
     let at = told.account_of(&verdict);
-    if let Some(account) = at.and_then(|at| storm.accounts().get(at)).cloned() {
+    if let Some(account) = at.and_then(|at| storm.trial_stats().get(at)).cloned() {
         tell(&account, told.sink);
         if code != exit::INTERRUPTED {
             compare(asked, &account, told.sink, stop)?;
@@ -81,7 +81,8 @@ fn has_room(parallel: u32) -> Result<(), Error> {
     let rooms = tasks::forecast(&tasks::ThreadsWanted::default());
     let binds = rooms.into_iter().find(|room| {
         // Of a process's own memory and mappings other processes take nothing.
-        room.unit == RoomUnit::Tasks && room.threads.is_some_and(|threads| threads < u64::from(parallel))
+        room.unit == SystemLimitUnit::Tasks
+            && room.threads.is_some_and(|threads| threads < u64::from(parallel))
     });
     let Some(room) = binds else { return Ok(()) };
     Err(Error::Machine(format!(
@@ -123,7 +124,7 @@ impl GoodTrials<'_> {
     }
 }
 
-fn tell(account: &Account, sink: &mut dyn Sink) {
+fn tell(account: &StormStats, sink: &mut dyn Sink) {
     for figure in account.figures() {
         sink.event(&Event::Measured { figure: Box::new(figure) });
     }
@@ -137,15 +138,20 @@ fn note(text: String, sink: &mut dyn Sink) {
 }
 
 /// Beside what the machine can start at all, and where the time of one process goes.
-fn compare(asked: &Storming, account: &Account, sink: &mut dyn Sink, stop: &Stop) -> Result<(), Error> {
+fn compare(
+    asked: &StormRequest,
+    account: &StormStats,
+    sink: &mut dyn Sink,
+    stop: &StopFlag,
+) -> Result<(), Error> {
     match bare(asked, stop) {
         Ok(Some(bare)) => {
             let share = Share(account.rate().0 / bare.0);
             for (row, column, unit, value) in [
-                ("a program that only ends", "a second, started", Unit::PerSecond, bare.0),
-                ("this program", "of the most, started", Unit::Share, share.0),
+                ("a program that only ends", "a second, started", FigureUnit::PerSecond, bare.0),
+                ("this program", "of the most, started", FigureUnit::Share, share.0),
             ] {
-                measured(storm::figure(row, column, unit, &[value], account.started), sink);
+                measured(storm::process_figure(row, column, unit, &[value], account.started), sink);
             }
             let (rate, percent) = (account.rate(), share.0 * 100.0);
             let text = format!(
@@ -157,8 +163,8 @@ fn compare(asked: &Storming, account: &Account, sink: &mut dyn Sink, stop: &Stop
         Ok(None) => {}
         Err(why) => note(format!("what this machine can start at all was not measured: {why}"), sink),
     }
-    if asked.split && !stop.asked() {
-        split::split(asked, account, sink, stop);
+    if asked.split && !stop.is_requested() {
+        breakdown::split(asked, account, sink, stop);
     }
     Ok(())
 }
@@ -170,17 +176,17 @@ fn measured(figure: Option<Figure>, sink: &mut dyn Sink) {
 }
 
 /// How many a second the same storm starts of a program that only ends; none if it was interrupted.
-fn bare(asked: &Storming, stop: &Stop) -> Result<Option<Rate>, String> {
-    let program = Bare::make().map_err(|why| why.to_string())?;
-    let options = Options { parallel: asked.options.parallel.min(100), ..Options::default() };
+fn bare(asked: &StormRequest, stop: &StopFlag) -> Result<Option<Rate>, String> {
+    let program = MinimalProgram::new().map_err(|why| why.to_string())?;
+    let options = StormOptions { parallel: asked.options.parallel.min(100), ..StormOptions::default() };
     let connections = options.parallel;
-    let mut storm = Storm::ready(&program.command(), options).map_err(|why| why.to_string())?;
-    let offer = Offer::Closed { connections, requests: None, duration: Some(BARE_TIME) };
-    let wish = |_: &Slice, _| if stop.asked() { Wish::Kill } else { Wish::GoOn };
-    storm.trial(&offer, Nanos::from_secs(1), &mut |_| {}, &mut |_| {}, &mut { wish });
-    storm.settle(Nanos::from_secs(1), &|| stop.asked());
+    let mut storm = Storm::new(&program.command(), options).map_err(|why| why.to_string())?;
+    let offer = OfferedLoad::Closed { connections, requests: None, duration: Some(BARE_TIME) };
+    let wish = |_: &Slice, _| if stop.is_requested() { LoadCommand::Kill } else { LoadCommand::GoOn };
+    storm.run_trial(&offer, Nanos::from_secs(1), &mut |_| {}, &mut |_| {}, &mut { wish });
+    storm.settle(Nanos::from_secs(1), &|| stop.is_requested());
     if let Some(why) = storm.fault() {
         return Err(why);
     }
-    Ok(storm.accounts().first().map(Account::rate).filter(|_| !stop.asked()))
+    Ok(storm.trial_stats().first().map(StormStats::rate).filter(|_| !stop.is_requested()))
 }

@@ -1,10 +1,10 @@
 //! A watcher: a watch over the target on this machine, of which a run elsewhere is told what it sees.
 
-use crate::worker::{hello, leaving, words};
-use fleet::{FleetRole, Instruction, Tidings, WatchDuty};
-use link::{Duplex, JoinFile, Wire};
-use observe::{Watch, Where};
-use record::watch::{Level, Sighting, Watched};
+use crate::worker::{describe_join_error, hello, leaving_report};
+use fleet::{FleetRole, Instruction, MemberReport, WatchAssignment};
+use link::{Duplex, JoinFile, MemberLink};
+use observe::{TargetLocation, TargetWatch};
+use record::watch::{AccessLevel, WatchCoverage, WatchEvent};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -21,73 +21,78 @@ const CUT_LIMIT: Duration = Duration::from_secs(1);
 
 /// What a watcher that somebody starts by hand is told to look at, instead of what the run says.
 #[derive(Debug, Clone)]
-pub struct OwnWatch {
+pub struct WatchOverride {
     /// What is watched, and what is asked beside it.
-    pub asked: plan::Watch,
+    pub asked: plan::WatchPlan,
     /// Where the service listens; none: as the run says.
-    pub place: Option<Where>,
+    pub place: Option<TargetLocation>,
 }
 
 /// Watches for whoever is at the other end of these two, until told to go home, or `asked` to by others.
 ///
 /// # Errors
 /// If nobody is there any more.
-pub fn watch_for(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
+pub fn watch_over_pipes(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Watcher);
-    let wire = Wire::over(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
-    Watcher::of(wire, asked, None, None).obey().map_err(io::Error::other)
+    let wire = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
+    Watcher::new(wire, asked, None, None).run().map_err(io::Error::other)
 }
 
 /// The same for the coordinator that a join file names, for no longer than `time`. `joined` is told where that is, once it has let this in.
 ///
 /// # Errors
 /// In words: if the file is none, nobody is there, or it is not let in.
-pub fn watch_by(
+pub fn watch_joined(
     file: &str,
-    own: Option<OwnWatch>,
+    own: Option<WatchOverride>,
     time: Option<Nanos>,
     asked: &Arc<AtomicBool>,
     joined: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
-    let file: JoinFile = file.parse().map_err(words)?;
-    let wire = Wire::join(&file, hello(FleetRole::Watcher), &[]).map_err(words)?;
+    let file: JoinFile = file.parse().map_err(describe_join_error)?;
+    let wire = MemberLink::join(&file, hello(FleetRole::Watcher), &[]).map_err(describe_join_error)?;
     joined(&file.at);
     let until = time.map(|time| Instant::now() + time.to_duration());
-    let mut watcher = Watcher::of(wire, asked, own, until);
-    watcher.obey().map_err(|why| why.to_string())?;
+    let mut watcher = Watcher::new(wire, asked, own, until);
+    watcher.run().map_err(|why| why.to_string())?;
     watcher.refused.map_or(Ok(()), Err)
 }
 
 struct Watcher {
-    wire: Wire,
+    wire: MemberLink,
     asked: Arc<AtomicBool>,
-    own: Option<OwnWatch>,
+    own: Option<WatchOverride>,
     /// It goes home then, whatever it is told.
     until: Option<Instant>,
-    watch: Option<Watch>,
+    watch: Option<TargetWatch>,
     /// What found no room yet on the way: the rest waits behind it.
-    unsaid: Option<Tidings>,
+    unsaid: Option<MemberReport>,
     /// Why it sees nothing.
     refused: Option<String>,
 }
 
 impl Watcher {
-    fn of(wire: Wire, asked: &Arc<AtomicBool>, own: Option<OwnWatch>, until: Option<Instant>) -> Self {
+    fn new(
+        wire: MemberLink,
+        asked: &Arc<AtomicBool>,
+        own: Option<WatchOverride>,
+        until: Option<Instant>,
+    ) -> Self {
         Self { wire, asked: Arc::clone(asked), own, until, watch: None, unsaid: None, refused: None }
     }
 
-    fn obey(&mut self) -> Result<(), link::Error> {
+    fn run(&mut self) -> Result<(), link::Error> {
         loop {
             match self.wire.next(LOOK)? {
                 Some(Instruction::Leave) => return Ok(()),
-                Some(Instruction::Watch(duty)) => match looks_at(*duty, self.own.as_ref()) {
+                Some(Instruction::Watch(duty)) => match start_watch(*duty, self.own.as_ref()) {
                     Ok((watch, watched)) => {
                         self.watch = Some(watch);
-                        self.tell(Tidings::Seen(Box::new(Sighting::Watched(Box::new(watched)))));
+                        self.send(MemberReport::Seen(Box::new(WatchEvent::Watched(Box::new(watched)))));
                     }
                     Err(why) => {
                         self.refused = Some(why.clone());
-                        self.tell(Tidings::Refused { share: 0, why, unreached: false });
+                        self.send(MemberReport::Refused { share: 0, why, unreached: false });
                     }
                 },
                 Some(Instruction::WatchFrom { trial, at }) => {
@@ -98,61 +103,64 @@ impl Watcher {
                 Some(Instruction::WatchUntil { at }) => {
                     self.watch.iter().for_each(|watch| watch.end_within(moment(at), CUT_LIMIT));
                     self.tell_seen();
-                    self.tell(Tidings::SeenAll);
+                    self.send(MemberReport::SeenAll);
                 }
-                Some(Instruction::LookCloser) => self.watch.iter().for_each(Watch::look),
+                Some(Instruction::LookCloser) => self.watch.iter().for_each(TargetWatch::look),
                 // For those who make the load.
                 Some(_) | None => {}
             }
             self.tell_seen();
             if self.asked.load(Ordering::Relaxed) {
-                self.tell(leaving());
+                self.send(leaving_report());
                 return Ok(());
             }
             if self.until.is_some_and(|until| Instant::now() >= until) {
-                self.tell(Tidings::Leaving { why: "its time was up (--for)".to_owned() });
+                self.send(MemberReport::Leaving { why: "its time was up (--for)".to_owned() });
                 return Ok(());
             }
         }
     }
 
     /// In its order; nothing if what came before has no room yet.
-    fn tell(&mut self, tidings: Tidings) {
-        if self.is_said() {
+    fn send(&mut self, tidings: MemberReport) {
+        if self.flush() {
             self.unsaid = Some(tidings);
-            self.is_said();
+            self.flush();
         }
     }
 
     /// Tries what waits again; whether nothing waits any more.
-    fn is_said(&mut self) -> bool {
+    fn flush(&mut self) -> bool {
         self.unsaid = self.unsaid.take().filter(|tidings| !self.wire.send(tidings.clone()));
         self.unsaid.is_none()
     }
 
     /// What was seen; where nobody hears it, it waits in the watch, which has room for some minutes.
     fn tell_seen(&mut self) {
-        while self.is_said() {
-            let seen = self.watch.as_ref().and_then(|watch| watch.seen().next());
+        while self.flush() {
+            let seen = self.watch.as_ref().and_then(|watch| watch.drain().next());
             let Some(seen) = seen else { return };
-            self.unsaid = Some(Tidings::Seen(Box::new(seen)));
+            self.unsaid = Some(MemberReport::Seen(Box::new(seen)));
         }
     }
 }
 
 /// The watch that a duty asks for, and what it says first; else why nothing would be seen of the target.
-fn looks_at(duty: WatchDuty, own: Option<&OwnWatch>) -> Result<(Watch, Watched), String> {
-    let WatchDuty { asked, at, port, path, pods, inside } = duty;
+fn start_watch(
+    duty: WatchAssignment,
+    own: Option<&WatchOverride>,
+) -> Result<(TargetWatch, WatchCoverage), String> {
+    let WatchAssignment { asked, at, port, path, pods, inside } = duty;
     let asked = match own {
-        Some(own) => plan::Watch { attach: asked.attach, ..own.asked.clone() },
+        Some(own) => plan::WatchPlan { attach: asked.attach, ..own.asked.clone() },
         None => asked,
     };
     let is_named = asked.names_processes() || inside || !pods.is_empty();
     let place = match (own.and_then(|own| own.place.clone()), path, port) {
         (Some(place), ..) => place,
-        _ if inside => Where::Inside,
-        _ if !pods.is_empty() => Where::Pods(pods),
-        (None, Some(path), _) => Where::Unix(path),
+        _ if inside => TargetLocation::Inside,
+        _ if !pods.is_empty() => TargetLocation::Pods(pods),
+        (None, Some(path), _) => TargetLocation::Unix(path),
         (None, None, Some(port)) => {
             let listening = service::addresses(port);
             if listening.is_empty() && !is_named {
@@ -161,9 +169,9 @@ fn looks_at(duty: WatchDuty, own: Option<&OwnWatch>) -> Result<(Watch, Watched),
                      watcher where the target runs"
                 ));
             }
-            Where::behind(&at, listening)
+            TargetLocation::behind(&at, listening)
         }
-        (None, None, None) => Where::Nowhere,
+        (None, None, None) => TargetLocation::Nowhere,
     };
     let watch = observe::start(&asked, &place).map_err(|why| format!("no watch can be started: {why}"))?;
     let watched = first_said(&watch);
@@ -179,12 +187,12 @@ fn looks_at(duty: WatchDuty, own: Option<&OwnWatch>) -> Result<(Watch, Watched),
 }
 
 /// What it watches is the first that a watch says.
-fn first_said(watch: &Watch) -> Watched {
-    let said = watch.seen().find_map(|seen| match seen {
-        Sighting::Watched(watched) => Some(*watched),
+fn first_said(watch: &TargetWatch) -> WatchCoverage {
+    let said = watch.drain().find_map(|seen| match seen {
+        WatchEvent::Watched(watched) => Some(*watched),
         _ => None,
     });
-    said.unwrap_or_else(|| Watched { level: Level::Outside, ..Watched::default() })
+    said.unwrap_or_else(|| WatchCoverage { level: AccessLevel::Outside, ..WatchCoverage::default() })
 }
 
 /// A moment of this machine's monotonic clock.

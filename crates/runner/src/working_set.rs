@@ -1,18 +1,18 @@
 //! `torment find working-set`: reads at random in a growing set, the curve that explains the rates, the size at which the
 //! rate is half by that curve, and the same measured.
 
-mod field;
-mod told;
+mod dataset;
+mod report;
 
-use crate::{Error, Outcome, Sink, Stop, Title, exit, id, recorded, setup};
-use field::Field;
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run, setup};
+use dataset::Dataset;
 use record::{CacheModel, Event, LimitUnit, RunKind, Verdict};
-use search::{Ahead, Range, Shown, Threshold};
-use stats::{Cache, Histogram, Median, NoCache, Point};
+use search::{LevelResult, ThresholdRange, ThresholdSearch, ThresholdStep};
+use stats::{CacheFit, CacheFitError, CachePoint, Histogram, Median};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use units::{Bytes, Nanos, Share};
-use workingset::Reading;
+use workingset::ReadMeasurement;
 
 /// By what the search for half the rate steps away from the prediction,
 const STEP: f64 = 1.1;
@@ -25,7 +25,7 @@ const FITS: f64 = 0.01;
 
 /// What stands between the reads and what is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cached {
+pub enum CacheKind {
     /// The processor's caches before memory.
     Memory,
     /// The kernel's before a file, in a control group with little memory.
@@ -49,9 +49,9 @@ pub enum Cached {
 
 /// What is to be found out.
 #[derive(Debug, Clone)]
-pub struct WorkingSet {
+pub struct WorkingSetRequest {
     /// What is read through what.
-    pub cached: Cached,
+    pub cached: CacheKind,
     /// The memory of the control group, or of our own cache.
     pub limit: Bytes,
     /// Sizes of the set; none: around the limit.
@@ -69,33 +69,37 @@ pub struct WorkingSet {
 }
 
 /// Measures, explains, predicts, and measures whether it is so.
-pub fn working_set(asked: &WorkingSet, version: &str, sink: &mut dyn Sink, stop: &Stop) -> Outcome {
-    let title = Title::machine(RunKind::FindWorkingSet, &asked.words);
-    recorded(id::new_id(), title, version, None, sink, |sink| {
+pub fn working_set(
+    asked: &WorkingSetRequest,
+    version: &str,
+    sink: &mut dyn Sink,
+    stop: &StopFlag,
+) -> RunExit {
+    let title = RunHeader::for_machine(RunKind::FindWorkingSet, &asked.words);
+    record_run(id::new_id(), title, version, None, sink, |sink| {
         let mut conditions = probe::survey();
-        if asked.cached == Cached::Memory {
-            let caches = workingset::caches().into_iter();
+        if asked.cached == CacheKind::Memory {
+            let caches = workingset::processor_caches().into_iter();
             conditions
                 .facts
                 .extend(caches.map(|(level, size)| (format!("L{level} cache"), size.to_string())));
         }
         sink.event(&Event::Surveyed { conditions: Box::new(conditions) });
-        let done = match field::server(asked)? {
-            Some((server, url)) => setup::around(&server, sink, stop, |_, sink| {
-                Course::new(asked, Field::table(asked, &url, true, stop), sink, stop)?.measure()
+        let done = match dataset::server(asked)? {
+            Some((server, url)) => setup::with_setup(&server, sink, stop, |_, sink| {
+                WorkingSetRun::new(asked, Dataset::table(asked, &url, true, stop), sink, stop)?.measure()
             }),
-            None => {
-                Course::new(asked, Field::of(asked, stop), sink, stop).and_then(|mut course| course.measure())
-            }
+            None => WorkingSetRun::new(asked, Dataset::of(asked, stop), sink, stop)
+                .and_then(|mut course| course.measure()),
         };
         match done {
-            Err(_) if stop.asked() => Ok((nothing(), exit::INTERRUPTED)),
+            Err(_) if stop.is_requested() => Ok((no_verdict(), exit::INTERRUPTED)),
             done => done,
         }
     })
 }
 
-fn nothing() -> Verdict {
+fn no_verdict() -> Verdict {
     Verdict::WorkingSet { model: None, half_predicted: None, half_measured: None }
 }
 
@@ -106,19 +110,19 @@ impl From<workingset::Error> for Error {
 }
 
 /// What is measured, by whom, and who hears of it.
-struct Course<'a> {
-    asked: &'a WorkingSet,
-    field: Field,
+struct WorkingSetRun<'a> {
+    asked: &'a WorkingSetRequest,
+    field: Dataset,
     sink: &'a mut dyn Sink,
-    stop: &'a Stop,
+    stop: &'a StopFlag,
 }
 
-impl<'a> Course<'a> {
+impl<'a> WorkingSetRun<'a> {
     fn new(
-        asked: &'a WorkingSet,
-        field: Result<Field, Error>,
+        asked: &'a WorkingSetRequest,
+        field: Result<Dataset, Error>,
         sink: &'a mut dyn Sink,
-        stop: &'a Stop,
+        stop: &'a StopFlag,
     ) -> Result<Self, Error> {
         let mut course = Self { asked, field: field?, sink, stop };
         for note in std::mem::take(&mut course.field.notes) {
@@ -128,69 +132,69 @@ impl<'a> Course<'a> {
     }
 
     fn note(&mut self, text: String) {
-        self.sink.event(&Event::Noted { table: told::TABLE.to_owned(), text });
+        self.sink.event(&Event::Noted { table: report::TABLE.to_owned(), text });
     }
 
     fn measure(&mut self) -> Result<(Verdict, u8), Error> {
         let (points, missed) = self.ladder()?;
-        if self.stop.asked() {
-            return Ok((nothing(), exit::INTERRUPTED));
+        if self.stop.is_requested() {
+            return Ok((no_verdict(), exit::INTERRUPTED));
         }
         if let Some(missed) = missed.filter(|missed| missed.0 < FITS) {
-            self.note(told::all_fit(missed));
-            return Ok((nothing(), exit::MET));
+            self.note(report::all_fit(missed));
+            return Ok((no_verdict(), exit::MET));
         }
         let fit = match self.fit(&points) {
             Ok(fit) => fit,
             Err(why) => {
-                self.note(told::no_model(why, &points));
-                let fits_all = why == NoCache::Flat;
-                return Ok((nothing(), if fits_all { exit::MET } else { exit::UNDECIDED }));
+                self.note(report::no_model(why, &points));
+                let fits_all = why == CacheFitError::Flat;
+                return Ok((no_verdict(), if fits_all { exit::MET } else { exit::UNDECIDED }));
             }
         };
-        self.note(told::model(&fit));
+        self.note(report::model(&fit));
         let model = Some(CacheModel {
             hit: Nanos::from_secs_f64(fit.hit),
             miss: Nanos::from_secs_f64(fit.miss),
             cache: Bytes(fit.size as u64),
         });
-        let Some(predicted) = fit.half() else {
-            self.note(told::never_half(&fit));
+        let Some(predicted) = fit.half_rate_size() else {
+            self.note(report::never_half(&fit));
             return Ok((Verdict::WorkingSet { model, half_predicted: None, half_measured: None }, exit::MET));
         };
-        self.note(told::prediction(&fit, predicted));
+        self.note(report::prediction(&fit, predicted));
         let half_measured = self.half(&fit, predicted)?;
         let code = match half_measured {
-            _ if self.stop.asked() => exit::INTERRUPTED,
+            _ if self.stop.is_requested() => exit::INTERRUPTED,
             None => exit::UNDECIDED,
             Some((below, above)) => {
                 let off = f64::midpoint(below.0 as f64, above.0 as f64) / predicted - 1.0;
-                self.note(told::comparison(predicted, below, above, off));
+                self.note(report::comparison(predicted, below, above, off));
                 if off.abs() <= CLOSE { exit::MET } else { exit::NOT_TRUSTWORTHY }
             }
         };
-        self.below();
+        self.check_lower_cache();
         let half_predicted = Some(Bytes(predicted as u64));
         Ok((Verdict::WorkingSet { model, half_predicted, half_measured }, code))
     }
 
     /// Every size once: the points of the curve, and the largest share of reads that missed where all are counted.
-    fn ladder(&mut self) -> Result<(Vec<Point>, Option<Share>), Error> {
+    fn ladder(&mut self) -> Result<(Vec<CachePoint>, Option<Share>), Error> {
         let sizes = self.field.sizes.clone();
         let (count, ways) = (sizes.len() as u32, self.field.ways.len() as u32);
-        let columns = if self.field.is_memory { ways } else { told::COLUMNS };
+        let columns = if self.field.is_memory { ways } else { report::COLUMNS };
         let expected = Nanos(self.asked.time.0 * 5 / 4 * u64::from(count * ways));
-        let table = told::TABLE.to_owned();
-        self.sink.event(&Event::Probing(record::Probing { table, figures: count * columns, expected }));
+        let table = report::TABLE.to_owned();
+        self.sink.event(&Event::Probing(record::TableStart { table, figures: count * columns, expected }));
         let (mut points, mut all, mut readings) = (Vec::new(), Histogram::default(), Vec::new());
         for size in sizes {
             for way in 0..self.field.ways.len() {
-                if self.stop.asked() {
+                if self.stop.is_requested() {
                     return Ok((points, None));
                 }
                 let reading = self.field.read(way, size, self.asked.time)?;
                 let name = &self.field.ways[way].0;
-                for figure in told::figures(told::TABLE, size, name.as_deref(), &reading) {
+                for figure in report::figures(report::TABLE, size, name.as_deref(), &reading) {
                     self.sink.event(&Event::Measured { figure: Box::new(figure) });
                 }
                 if way + 1 == self.field.ways.len() {
@@ -201,35 +205,35 @@ impl<'a> Course<'a> {
             }
         }
         // Of all sizes together, for only then there are enough of both.
-        if let Some(valley) = stats::valley(&all) {
+        if let Some(valley) = stats::hit_miss_threshold(&all) {
             for (size, reading) in &readings {
-                let figure = told::misses(*size, reading, valley);
+                let figure = report::misses(*size, reading, valley);
                 self.sink.event(&Event::Measured { figure: Box::new(figure) });
             }
-            self.note(told::valley(valley));
+            self.note(report::valley(valley));
         }
-        if let Some(fits) = stats::fits(&points) {
-            self.note(told::counted(fits));
+        if let Some(fits) = stats::size_from_misses(&points) {
+            self.note(report::size_by_misses(fits));
         }
         let missed: Option<Vec<f64>> = readings.iter().map(|(_, reading)| reading.missed_share()).collect();
         Ok((points, missed.map(|shares| Share(shares.into_iter().fold(0.0, f64::max)))))
     }
 
     /// The best of the curves that may be; if none is one, why the longest is not.
-    fn fit(&self, points: &[Point]) -> Result<Cache, NoCache> {
+    fn fit(&self, points: &[CachePoint]) -> Result<CacheFit, CacheFitError> {
         let from = |least: &Bytes| {
-            let curve: Vec<Point> =
+            let curve: Vec<CachePoint> =
                 points.iter().copied().filter(|point| point.size >= least.0 as f64).collect();
-            Cache::fit(&curve)
+            CacheFit::fit(&curve)
         };
         let best = self.field.curve_from.iter().filter_map(|least| from(least).ok());
-        best.min_by(|a, b| a.error.total_cmp(&b.error)).map_or_else(|| Cache::fit(points), Ok)
+        best.min_by(|a, b| a.error.total_cmp(&b.error)).map_or_else(|| CacheFit::fit(points), Ok)
     }
 
     /// Between which two sizes the rate falls below half; none if it does not within what can be measured.
-    fn half(&mut self, fit: &Cache, predicted: f64) -> Result<Option<(Bytes, Bytes)>, Error> {
+    fn half(&mut self, fit: &CacheFit, predicted: f64) -> Result<Option<(Bytes, Bytes)>, Error> {
         let way = self.field.ways.len() - 1;
-        let mut search = Threshold::new(Range {
+        let mut search = ThresholdSearch::new(ThresholdRange {
             unit: LimitUnit::Bytes,
             from: predicted,
             factor: STEP,
@@ -239,23 +243,23 @@ impl<'a> Course<'a> {
             width: WIDTH,
         });
         let expected = Nanos(self.asked.time.0 * 8);
-        self.sink.event(&Event::Probing(record::Probing {
-            table: told::HALF.to_owned(),
+        self.sink.event(&Event::Probing(record::TableStart {
+            table: report::HALF.to_owned(),
             figures: 4,
             expected,
         }));
-        let mut readings: BTreeMap<Bytes, Reading> = BTreeMap::new();
-        while let Ahead::Try(size) = search.next() {
-            if self.stop.asked() {
-                search.interrupt(record::Ended::Interrupted);
+        let mut readings: BTreeMap<Bytes, ReadMeasurement> = BTreeMap::new();
+        while let ThresholdStep::Try(size) = search.next() {
+            if self.stop.is_requested() {
+                search.interrupt(record::SearchEnd::Interrupted);
                 break;
             }
             let size = Bytes(size as u64);
             let reading = self.field.read(way, size, self.asked.time)?;
             let shown = match rate(&reading) {
-                Some(rate) if rate > 0.5 / fit.hit => Shown::Good { due: reading.reads(), bad: 0 },
-                Some(_) => Shown::Bad,
-                None => Shown::Void,
+                Some(rate) if rate > 0.5 / fit.hit => LevelResult::Good { due: reading.reads(), bad: 0 },
+                Some(_) => LevelResult::Bad,
+                None => LevelResult::Void,
             };
             let all = readings.entry(size).or_default();
             all.blocks.extend(&reading.blocks);
@@ -263,7 +267,7 @@ impl<'a> Course<'a> {
             search.take(shown);
         }
         for (size, reading) in &readings {
-            let figures = told::figures(told::HALF, *size, self.field.ways[way].0.as_deref(), reading);
+            let figures = report::figures(report::HALF, *size, self.field.ways[way].0.as_deref(), reading);
             for figure in figures.into_iter().take(1) {
                 self.sink.event(&Event::Measured { figure: Box::new(figure) });
             }
@@ -271,19 +275,19 @@ impl<'a> Course<'a> {
         let limit = search.limit("half");
         let bounds =
             limit.lower.zip(limit.upper).map(|(below, above)| (Bytes(below as u64), Bytes(above as u64)));
-        if bounds.is_none() && !self.stop.asked() {
-            self.note(told::beyond(self.field.most));
+        if bounds.is_none() && !self.stop.is_requested() {
+            self.note(report::half_not_found(self.field.most));
         }
         Ok(bounds)
     }
 
     /// Whether something below the kernel keeps what was read: the host of this machine, or the disk.
-    fn below(&mut self) {
-        if self.stop.asked() {
+    fn check_lower_cache(&mut self) {
+        if self.stop.is_requested() {
             return;
         }
-        match self.field.twice() {
-            Some(Ok(twice)) => self.note(told::twice(twice)),
+        match self.field.measure_reread() {
+            Some(Ok(twice)) => self.note(report::reread(twice)),
             Some(Err(why)) => self.note(format!("Whether the host keeps what was read is not known: {why}.")),
             None => {}
         }
@@ -291,11 +295,11 @@ impl<'a> Course<'a> {
 }
 
 /// What a reading adds to the curve.
-fn point(size: Bytes, reading: &Reading) -> Option<Point> {
-    rate(reading).map(|rate| Point { size: size.0 as f64, rate, missed: reading.missed_share() })
+fn point(size: Bytes, reading: &ReadMeasurement) -> Option<CachePoint> {
+    rate(reading).map(|rate| CachePoint { size: size.0 as f64, rate, missed: reading.missed_share() })
 }
 
 /// Reads a second: the median of the parts of its time.
-fn rate(reading: &Reading) -> Option<f64> {
+fn rate(reading: &ReadMeasurement) -> Option<f64> {
     Median::of(&reading.rates()).map(|median| median.median).filter(|rate| *rate > 0.0)
 }

@@ -5,12 +5,12 @@ use rand_core::{Rng, SeedableRng};
 /// machine: ChaCha8 is a published cipher, and the logarithm is made of operations that IEEE 754
 /// defines to the last bit, which the logarithm of a C library is not.
 #[derive(Debug, Clone)]
-pub(crate) struct Exponential(ChaCha8Rng);
+pub(crate) struct ExponentialGaps(ChaCha8Rng);
 
 /// Keeps this stream apart from any other use of the same seed.
 const LABEL: [u8; 24] = *b"torment arrival schedule";
 
-impl Exponential {
+impl ExponentialGaps {
     pub(crate) fn new(seed: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn gaps_have_the_moments_of_an_exponential() {
         let n = 1_000_000;
-        let mut gaps = Exponential::new(42);
+        let mut gaps = ExponentialGaps::new(42);
         let (mut sum, mut squares, mut above_three) = (0.0, 0.0, 0);
         for _ in 0..n {
             let gap = gaps.next();

@@ -8,26 +8,26 @@
 //!
 //! It never reads a clock, never waits, and never allocates for an arrival.
 
-mod due;
+mod due_times;
 mod exponential;
-mod offer;
-mod stretch;
+mod offered_load;
+mod rate_segment;
 
-pub use due::{Arrival, DueTimes};
-pub use offer::Offer;
+pub use due_times::{Arrival, DueTimes};
+pub use offered_load::OfferedLoad;
 
 use plan::{Arrivals, Stage};
+use rate_segment::RateSegment;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use stretch::Stretch;
 use units::{Nanos, Rate};
 
 /// A planned load: a rate over time, and how its arrivals are spaced. Serialised as what it was made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Planned", into = "Planned")]
+#[serde(from = "ScheduleParts", into = "ScheduleParts")]
 pub struct Schedule {
     stages: Arc<[Stage]>,
-    stretches: Arc<[Stretch]>,
+    stretches: Arc<[RateSegment]>,
     duration: Nanos,
     max_rate: Rate,
     arrivals: Arrivals,
@@ -39,10 +39,10 @@ impl Schedule {
     ///
     /// `seed` is used by Poisson arrivals only.
     pub fn new(stages: &[Stage], arrivals: Arrivals, seed: u64) -> Self {
-        let mut stretches: Vec<Stretch> = Vec::with_capacity(stages.len());
+        let mut stretches: Vec<RateSegment> = Vec::with_capacity(stages.len());
         let (mut start, mut count, mut max_rate) = (Nanos::ZERO, 0.0, 0.0_f64);
         for stage in stages {
-            let stretch = Stretch::new(stage, start, count);
+            let stretch = RateSegment::new(stage, start, count);
             start += stage.duration;
             if stretch.is_empty() {
                 continue;
@@ -72,8 +72,8 @@ impl Schedule {
 
     /// The integral of the rate: how many arrivals are due in all. Even arrivals are exactly this
     /// many, rounded; Poisson arrivals are this many on average.
-    pub fn expected(&self) -> f64 {
-        self.stretches.last().map_or(0.0, Stretch::count_end)
+    pub fn expected_arrivals(&self) -> f64 {
+        self.stretches.last().map_or(0.0, RateSegment::count_end)
     }
 
     /// The arrivals of one of `workers` workers in the order they are due.
@@ -88,19 +88,19 @@ impl Schedule {
 
 /// What a schedule is made of.
 #[derive(Serialize, Deserialize)]
-struct Planned {
+struct ScheduleParts {
     stages: Vec<Stage>,
     arrivals: Arrivals,
     seed: u64,
 }
 
-impl From<Planned> for Schedule {
-    fn from(planned: Planned) -> Self {
+impl From<ScheduleParts> for Schedule {
+    fn from(planned: ScheduleParts) -> Self {
         Self::new(&planned.stages, planned.arrivals, planned.seed)
     }
 }
 
-impl From<Schedule> for Planned {
+impl From<Schedule> for ScheduleParts {
     fn from(schedule: Schedule) -> Self {
         let Schedule { stages, arrivals, seed, .. } = schedule;
         Self { stages: stages.to_vec(), arrivals, seed }

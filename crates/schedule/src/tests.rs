@@ -57,7 +57,7 @@ fn a_stage_has_as_many_arrivals_as_its_integral() {
     }
     let schedule = Schedule::new(&stages, Arrivals::Even, 0);
     assert_eq!(schedule.max_rate(), Rate(2000.0));
-    assert_eq!(schedule.expected(), 186_600.0);
+    assert_eq!(schedule.expected_arrivals(), 186_600.0);
     assert_eq!(schedule.duration(), Nanos::from_secs(180));
 }
 
@@ -179,7 +179,7 @@ proptest! {
         prop_assert!(due.is_sorted_by_key(|a| a.due));
         prop_assert!(due.last().is_none_or(|a| a.due < schedule.duration()));
         if arrivals == Arrivals::Even {
-            prop_assert_eq!(due.len(), schedule.expected().round() as usize);
+            prop_assert_eq!(due.len(), schedule.expected_arrivals().round() as usize);
         }
     }
 

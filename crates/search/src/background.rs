@@ -22,14 +22,14 @@ const FEW: f64 = 1.0;
 
 /// Lost requests among those that came due.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Lost {
+pub struct LossCount {
     /// Lost.
     pub bad: u64,
     /// Due.
     pub due: u64,
 }
 
-impl Lost {
+impl LossCount {
     fn of(result: &TrialResult) -> Self {
         Self { bad: result.total.outcomes.bad(), due: result.total.due }
     }
@@ -46,7 +46,7 @@ impl Lost {
     /// came due.
     fn is_less(self, elsewhere: Self) -> bool {
         let all = self.and(elsewhere);
-        stats::at_most(self.bad, all.bad, self.due as f64 / all.due.max(1) as f64) < UNLIKELY
+        stats::binomial_cdf(self.bad, all.bad, self.due as f64 / all.due.max(1) as f64) < UNLIKELY
     }
 
     /// Whether it is no more than this share explains.
@@ -58,16 +58,16 @@ impl Lost {
 
 /// What is known of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum Loss {
+pub enum LossOrigin {
     /// Nothing is lost but by overload, as far as is known.
     #[default]
     Unseen,
     /// So much was lost, at this rate, and nobody has looked at a quarter of it.
-    Suspected(Lost, f64),
+    Suspected(LossCount, f64),
     /// It is lost at any rate.
     Background {
         /// In all trials without a queue that grows, since it was suspected.
-        lost: Lost,
+        lost: LossCount,
         /// Whether any was seen at a quarter of the rate: they may be too rare to tell.
         seen: bool,
         /// That quarter.
@@ -77,7 +77,7 @@ pub enum Loss {
     OfLoad,
 }
 
-impl Loss {
+impl LossOrigin {
     /// Whether what was lost in this trial is no overload, as far as is known. A request that is late or still open is no such loss: it waited.
     pub fn excuses(&self, result: &TrialResult, judgement: &Judgement) -> bool {
         let outcomes = &result.total.outcomes;
@@ -85,7 +85,7 @@ impl Loss {
         if failed != outcomes.bad() || judgement.growth_per_second.is_some() || result.hopeless {
             return false;
         }
-        let lost = Lost::of(result);
+        let lost = LossCount::of(result);
         match self {
             Self::Unseen | Self::Suspected(..) => lost.is_within(LITTLE),
             Self::Background { lost: known, .. } => lost.is_within(known.share()),
@@ -94,8 +94,8 @@ impl Loss {
     }
 
     /// Takes a trial at `rate` that is good, if only because it is `excused`.
-    pub fn take(&mut self, rate: f64, result: &TrialResult, excused: bool) {
-        let lost = Lost::of(result);
+    pub fn add_trial(&mut self, rate: f64, result: &TrialResult, excused: bool) {
+        let lost = LossCount::of(result);
         match self {
             Self::Unseen if excused => *self = Self::Suspected(lost, rate),
             Self::Suspected(known, at) if rate >= *at => *known = known.and(lost),
@@ -113,7 +113,7 @@ impl Loss {
     }
 
     /// The look that is needed: its rate, and how long it takes.
-    pub fn look(&self, floor: f64) -> Option<(f64, Nanos)> {
+    pub fn needed_look(&self, floor: f64) -> Option<(f64, Nanos)> {
         let Self::Suspected(lost, rate) = self else { return None };
         let at = (rate * LOOK_SHARE).max(floor);
         let seconds = EXPECTED / (lost.share() * at).max(f64::MIN_POSITIVE);
@@ -121,9 +121,9 @@ impl Loss {
     }
 
     /// The look was made.
-    pub fn looked(&mut self, rate: f64, result: &TrialResult) {
+    pub fn add_look(&mut self, rate: f64, result: &TrialResult) {
         let Self::Suspected(lost, _) = *self else { return };
-        let found = Lost::of(result);
+        let found = LossCount::of(result);
         *self = match found.is_less(lost) {
             true => Self::OfLoad,
             false => Self::Background { lost: lost.and(found), seen: found.bad > 0, at: rate },
@@ -138,16 +138,19 @@ mod tests {
     /// Two of 320 had failed, and one of the 1,600 of the look, of which ten were expected: all trials down to 148/s were then bad, of 2,000.
     #[test]
     fn a_few_say_little_of_a_share() {
-        let seen = |bad, due| Lost { bad, due };
+        let seen = |bad, due| LossCount { bad, due };
         assert!(!seen(1, 1600).is_less(seen(2, 320)) && !seen(0, 1600).is_less(seen(1, 320)));
         assert!(seen(0, 10_000).is_less(seen(20, 20_000)) && !seen(5, 10_000).is_less(seen(20, 20_000)));
     }
 
     #[test]
     fn as_much_as_is_usual_is_no_more_than_that() {
-        assert!(Lost { bad: 2, due: 10 }.is_within(0.02) && !Lost { bad: 3, due: 10 }.is_within(0.02));
         assert!(
-            Lost { bad: 30, due: 20_000 }.is_within(0.001) && !Lost { bad: 60, due: 20_000 }.is_within(0.001)
+            LossCount { bad: 2, due: 10 }.is_within(0.02) && !LossCount { bad: 3, due: 10 }.is_within(0.02)
+        );
+        assert!(
+            LossCount { bad: 30, due: 20_000 }.is_within(0.001)
+                && !LossCount { bad: 60, due: 20_000 }.is_within(0.001)
         );
     }
 }

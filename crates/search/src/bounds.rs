@@ -10,14 +10,14 @@ const SAME: f64 = 1e-6;
 
 /// A rate and its valid trials.
 #[derive(Debug, Clone)]
-pub struct Level {
+pub struct RateLevel {
     /// Offered rate, per second.
     pub rate: f64,
     /// What was measured there and has not expired.
     pub trials: Vec<TrialAtLevel>,
 }
 
-impl Level {
+impl RateLevel {
     /// Whether it is proven to fail the goal, or leans that way.
     fn fails(&self, goal: &Goal) -> bool {
         match classify(&self.trials, goal) {
@@ -32,15 +32,15 @@ impl Level {
 #[derive(Debug, Clone, Copy)]
 pub struct Bracket<'a> {
     /// The largest level below `upper` that meets the goal or leans that way.
-    pub lower: Option<&'a Level>,
+    pub lower: Option<&'a RateLevel>,
     /// The smallest level that fails the goal or leans that way.
-    pub upper: Option<&'a Level>,
+    pub upper: Option<&'a RateLevel>,
 }
 
 /// All levels, by rate.
 #[derive(Debug, Clone, Default)]
 pub struct Bounds {
-    levels: Vec<Level>,
+    levels: Vec<RateLevel>,
 }
 
 /// The distance of two rates as MLRsearch measures it, relative to the larger.
@@ -61,7 +61,7 @@ impl Bounds {
             Some(level) => level.trials.push(seen),
             None => {
                 let place = self.levels.partition_point(|l| l.rate < rate);
-                self.levels.insert(place, Level { rate, trials: vec![seen] });
+                self.levels.insert(place, RateLevel { rate, trials: vec![seen] });
             }
         }
     }
@@ -75,7 +75,7 @@ impl Bounds {
     }
 
     /// What was excused is so no more: a trial that has lost more than allowed was bad.
-    pub fn spoil(&mut self, allowed: Share) {
+    pub fn revoke_excused(&mut self, allowed: Share) {
         for trial in self.levels.iter_mut().flat_map(|level| &mut level.trials) {
             trial.good &= Share::of(trial.bad, trial.due).0 <= allowed.0;
         }
@@ -97,7 +97,7 @@ impl Bounds {
 
     /// That level alone.
     pub fn only(&self, rate: f64) -> Self {
-        let same = |level: &&Level| (level.rate / rate - 1.0).abs() < SAME;
+        let same = |level: &&RateLevel| (level.rate / rate - 1.0).abs() < SAME;
         Self { levels: self.levels.iter().filter(same).cloned().collect() }
     }
 
@@ -107,12 +107,12 @@ impl Bounds {
     }
 
     /// All levels, the smallest first.
-    pub fn levels(&self) -> &[Level] {
+    pub fn levels(&self) -> &[RateLevel] {
         &self.levels
     }
 
     /// The highest rate that any trial held, however short; 0 if none did.
-    pub fn most(&self) -> f64 {
+    pub fn highest_held(&self) -> f64 {
         self.levels
             .iter()
             .rfind(|level| level.trials.iter().any(|trial| trial.good))
@@ -126,10 +126,10 @@ impl Bounds {
     }
 
     /// The relevant bounds: the smallest level proven to fail and the largest below it proven to meet the goal.
-    pub fn proven(&self, goal: &Goal) -> (Option<&Level>, Option<&Level>) {
-        let is = |class| move |l: &&Level| classify(&l.trials, goal) == class;
+    pub fn proven(&self, goal: &Goal) -> (Option<&RateLevel>, Option<&RateLevel>) {
+        let is = |class| move |l: &&RateLevel| classify(&l.trials, goal) == class;
         let upper = self.levels.iter().find(is(Class::Upper));
-        let below = |l: &&Level| upper.is_none_or(|u| l.rate < u.rate);
+        let below = |l: &&RateLevel| upper.is_none_or(|u| l.rate < u.rate);
         (self.levels.iter().filter(below).rfind(is(Class::Lower)), upper)
     }
 
@@ -142,11 +142,11 @@ impl Bounds {
             _ => false,
         };
         // Below what is proven to hold, trials may fail all the same.
-        let fails = |l: &&Level| l.fails(goal) && lower.is_none_or(|lower| l.rate > lower.rate);
+        let fails = |l: &&RateLevel| l.fails(goal) && lower.is_none_or(|lower| l.rate > lower.rate);
         let upper = upper.or_else(|| self.levels.iter().find(fails));
         let suggested = self.bracket(goal).lower.filter(|l| upper.is_none_or(|u| l.rate < u.rate));
         let lower = lower.or(suggested);
-        let trials = |level: Option<&Level>, good: bool| {
+        let trials = |level: Option<&RateLevel>, good: bool| {
             level.map_or(0, |l| l.trials.iter().filter(|t| t.good == good).count() as u32)
         };
         Limit {
@@ -185,8 +185,12 @@ mod tests {
 
     #[test]
     fn the_smallest_upper_wins() {
-        let [strict, typical] =
-            Goal::strict(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02));
+        let [strict, typical] = Goal::strict_goals(
+            &Objective::ZERO_DROP,
+            Nanos::from_secs(10),
+            Nanos::from_secs(30),
+            Share(0.02),
+        );
         let b = bounds("980g 980g 980g 990b 990g 990g 1000g 1000g 1000g 1005b 1005b");
         let s = b.limit(&strict);
         assert_eq!((s.lower, s.upper, s.regular, s.lower_due), (Some(980.0), Some(990.0), true, 300));
@@ -197,8 +201,12 @@ mod tests {
 
     #[test]
     fn what_is_not_proven_is_marked() {
-        let [strict, typical] =
-            Goal::strict(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02));
+        let [strict, typical] = Goal::strict_goals(
+            &Objective::ZERO_DROP,
+            Nanos::from_secs(10),
+            Nanos::from_secs(30),
+            Share(0.02),
+        );
         let b = bounds("640g 1280g 2560b");
         for goal in [&strict, &typical] {
             let l = b.limit(goal);

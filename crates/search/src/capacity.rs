@@ -158,7 +158,7 @@ impl Capacity {
     }
 
     /// This, or with such a probability the other.
-    pub fn or(mut self, other: Option<&Self>, probability: f64) -> Self {
+    pub fn mixed_with(mut self, other: Option<&Self>, probability: f64) -> Self {
         if let Some(other) = other {
             self.cells.iter_mut().for_each(|cell| cell.2 *= 1.0 - probability);
             self.cells.extend(other.cells.iter().map(|cell| (cell.0, cell.1, cell.2 * probability)));

@@ -4,7 +4,7 @@
 //! it fell behind is looked at a second time before it counts: a hiccup of the machine is no ceiling.
 
 use crate::bounds::rounded;
-use record::{Judgement, Making, TrialResult, Worked};
+use record::{GeneratorCapacity, Judgement, MemberFigures, TrialResult};
 use units::Share;
 
 /// The generator is said to make no more than this many times what it made while it fell behind,
@@ -27,7 +27,7 @@ const FAILED_MOST: u32 = 6;
 
 /// What to look at next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Aim {
+pub enum CeilingStep {
     /// A short trial.
     Look(f64),
     /// Full trials at the highest rate that it kept.
@@ -62,38 +62,38 @@ pub struct Ceiling {
     whole: Option<f64>,
     /// The highest rate that it kept for a whole trial, and did not fail since but by a hiccup.
     shown: Option<f64>,
-    most: Option<Making>,
+    most: Option<GeneratorCapacity>,
 }
 
 impl Ceiling {
     /// Trials at `rate` were void; `kept` is what it kept before.
-    pub fn below(rate: f64, most: Option<Making>, kept: Option<f64>) -> Self {
+    pub fn new(rate: f64, most: Option<GeneratorCapacity>, kept: Option<f64>) -> Self {
         Self { top: rate, low: kept, high: rate, most, ..Self::default() }
     }
 
     /// What to do next; no rate is below `floor`.
-    pub fn aim(&self, floor: f64) -> Aim {
+    pub fn aim(&self, floor: f64) -> CeilingStep {
         let may_look = self.looks < LOOKS_MOST;
         let is_close = |low: f64| self.high <= low * (1.0 + CLOSE);
         match self.low {
-            _ if self.gone => Aim::Gone,
+            _ if self.gone => CeilingStep::Gone,
             // What held it up may be over.
-            _ if self.looks == 0 => Aim::Look(self.top),
-            Some(low) if is_close(low) && !self.sure && may_look => Aim::Look(self.high),
-            Some(low) if is_close(low) || !may_look => Aim::Confirm(low),
+            _ if self.looks == 0 => CeilingStep::Look(self.top),
+            Some(low) if is_close(low) && !self.sure && may_look => CeilingStep::Look(self.high),
+            Some(low) if is_close(low) || !may_look => CeilingStep::Confirm(low),
             Some(low) => {
                 let near = self.high * FIRST;
                 let first = !self.kept && near > low;
-                Aim::Look(rounded(if first { near } else { (low * self.high).sqrt() }))
+                CeilingStep::Look(rounded(if first { near } else { (low * self.high).sqrt() }))
             }
-            None if self.high <= floor => Aim::Nothing,
-            None if self.kept && self.failed <= FAILED_MOST => Aim::Confirm(
+            None if self.high <= floor => CeilingStep::Nothing,
+            None if self.kept && self.failed <= FAILED_MOST => CeilingStep::Confirm(
                 rounded(self.high * (1.0 - DOWN_A_LITTLE - FURTHER * f64::from(self.failed))).max(floor),
             ),
-            None if !may_look => Aim::Nothing,
+            None if !may_look => CeilingStep::Nothing,
             None => {
                 let part = if self.looks == 1 { FIRST } else { DOWN };
-                Aim::Look(rounded(self.high * part).max(floor))
+                CeilingStep::Look(rounded(self.high * part).max(floor))
             }
         }
     }
@@ -126,7 +126,7 @@ impl Ceiling {
     }
 
     /// It fell behind in a whole trial at this rate. Once between two in which it kept it, that is a hiccup.
-    pub fn failed(&mut self, rate: f64, making: Option<Making>) {
+    pub fn failed(&mut self, rate: f64, making: Option<GeneratorCapacity>) {
         if self.whole.take() == Some(rate) {
             self.note(making);
             return;
@@ -137,7 +137,7 @@ impl Ceiling {
     }
 
     /// It fell behind at this rate.
-    pub fn fell_behind(&mut self, rate: f64, making: Option<Making>) {
+    pub fn fell_behind(&mut self, rate: f64, making: Option<GeneratorCapacity>) {
         self.looks += 1;
         self.note(making);
         let made = self.most.map_or(rate, |making| rounded(making.most * ABOVE));
@@ -150,7 +150,7 @@ impl Ceiling {
     }
 
     /// What it made at most is what it can make.
-    fn note(&mut self, making: Option<Making>) {
+    fn note(&mut self, making: Option<GeneratorCapacity>) {
         let more = making.filter(|new| self.most.is_none_or(|most| new.most > most.most));
         self.most = more.or(self.most);
     }
@@ -161,20 +161,20 @@ impl Ceiling {
     }
 
     /// What it can make, if it was its own doing.
-    pub fn most(&self) -> Option<Making> {
+    pub fn most(&self) -> Option<GeneratorCapacity> {
         self.most
     }
 }
 
 /// What the generator made in a trial in which it was itself too slow; none if that was not why it is void.
-pub fn making(result: &TrialResult, judgement: &Judgement) -> Option<Making> {
+pub fn generator_capacity(result: &TrialResult, judgement: &Judgement) -> Option<GeneratorCapacity> {
     let total = &result.total;
     let seconds = total.elapsed.as_secs_f64();
     let ours = judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator());
     (ours && total.sent > 0 && seconds > 0.0).then(|| {
-        let (worked, waited) = Worked::of(total, Share(0.0), None).busy();
+        let (worked, waited) = MemberFigures::from_slice(total, Share(0.0), None).busy_shares();
         let (sent, kernel) = (total.sent, total.kernel.min(total.cpu));
-        Making {
+        GeneratorCapacity {
             most: sent as f64 / seconds,
             user: (total.cpu - kernel) / sent,
             kernel: kernel / sent,

@@ -102,7 +102,7 @@ mod tests {
     use units::{Nanos, Share};
 
     fn goals() -> [Goal; 2] {
-        Goal::strict(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02))
+        Goal::strict_goals(&Objective::ZERO_DROP, Nanos::from_secs(10), Nanos::from_secs(30), Share(0.02))
     }
 
     /// `"10g 10b 1g"`: seconds, good or bad.

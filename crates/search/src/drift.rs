@@ -1,6 +1,6 @@
 //! The drift sentinel: one calm load, repeated, notices a target that has changed.
 
-use crate::warm::{JITTER, Median};
+use crate::warm_up::{JITTER, WindowMedian};
 use stats::Histogram;
 use units::Nanos;
 
@@ -13,7 +13,7 @@ const DOUBT: f64 = 0.03;
 /// The response time at the reference load when the bounds began to be measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference {
-    median: Median,
+    median: WindowMedian,
     seconds: f64,
     noise: f64,
     /// A tenth of the response times were below; none where they are not known.
@@ -45,7 +45,7 @@ impl Shift {
 
 impl Reference {
     /// From the last window of a warm-up, which lasted `seconds`.
-    pub fn new(median: Median, seconds: f64, times: &Histogram) -> Self {
+    pub fn new(median: WindowMedian, seconds: f64, times: &Histogram) -> Self {
         Self { median, seconds, noise: NOISE, tenth: times.quantile(0.1) }
     }
 
@@ -55,7 +55,7 @@ impl Reference {
     }
 
     /// The shift that a repetition of the reference load shows, if it is more than noise.
-    pub fn shift(&self, now: Median) -> Option<Shift> {
+    pub fn shift(&self, now: WindowMedian) -> Option<Shift> {
         let ratio = now.value / self.median.value;
         let noise = self.noise.max((self.median.doubt.powi(2) + now.doubt.powi(2)).sqrt());
         let beyond = ratio.ln().abs() > noise && (now.value - self.median.value).abs() > JITTER.as_secs_f64();
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_shift_must_exceed_the_noise() {
-        let at = |ms: f64| Median { value: ms / 1024.0, doubt: 0.01 };
+        let at = |ms: f64| WindowMedian { value: ms / 1024.0, doubt: 0.01 };
         let mut reference = Reference::new(at(8.0), 2.0, &Histogram::default());
         assert_eq!(reference.shift(at(8.25)), None);
         assert!((reference.seconds() - 2.0 / 9.0).abs() < 1e-9);
@@ -107,8 +107,9 @@ mod tests {
             times
         };
         let waits = times(700, 43_000);
-        let reference = Reference::new(Median::of(&waits).expect("some"), 2.0, &waits);
-        let shift = |now: &Histogram| reference.shift(Median::of(now).expect("some")).expect("it is quicker");
+        let reference = Reference::new(WindowMedian::of(&waits).expect("some"), 2.0, &waits);
+        let shift =
+            |now: &Histogram| reference.shift(WindowMedian::of(now).expect("some")).expect("it is quicker");
         let no_more = times(690, 730);
         assert!(!reference.is_all_faster(shift(&no_more), &no_more));
         let warmer = times(350, 21_000);

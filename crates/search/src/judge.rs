@@ -1,8 +1,10 @@
 //! What one trial means: how much was lost, and whether it may be believed at all.
 
-use crate::diverge::{Growth, growth, overload};
+use crate::divergence::{Growth, growth, is_overload};
 use plan::Objective;
-use record::{BLOCK, Caveat, Doubt, Grounds, Judgement, Silence, Slice, TrialResult, Worked};
+use record::{
+    BLOCK, Caveat, CaveatDetails, CaveatKind, Judgement, MemberFigures, Silence, Slice, TrialResult,
+};
 use std::borrow::Cow;
 use units::{Nanos, Rate, Share};
 
@@ -57,13 +59,13 @@ const LATE_SHARE: f64 = 0.01;
 const LATE_FEW: u64 = 5;
 
 /// The overload that the divergence rule asks for, as a share of the rate: a quarter of the width.
-pub fn threshold(width: Share) -> f64 {
+pub fn overload_threshold(width: Share) -> f64 {
     (width.0 / 4.0).max(LEAST_OVERLOAD)
 }
 
 /// For whoever asks whether a queue grows: before the first users have come to the end of their pauses the load still rises, and
 /// with it what is outstanding.
-pub fn steady(total: &Slice, pauses: Nanos) -> Cow<'_, Slice> {
+pub fn settled_slice(total: &Slice, pauses: Nanos) -> Cow<'_, Slice> {
     let skip = pauses.0.div_ceil(BLOCK.0) as usize;
     if skip == 0 {
         return Cow::Borrowed(total);
@@ -83,7 +85,7 @@ pub fn judge(result: &TrialResult, objective: &Objective, width: Share, calm: Op
     let counted = if total.due == 0 { 0.0 } else { total.outcomes.bad() as f64 / total.due as f64 };
     let rate = Rate::of(total.due, result.loaded).0;
     let grows = growth_of(total, rate, calm, SURE)
-        .filter(|g| overload(*g, threshold(width), rate, result.loaded.as_secs_f64()))
+        .filter(|g| is_overload(*g, overload_threshold(width), rate, result.loaded.as_secs_f64()))
         .map(|g| g.per_second);
     let implied = grows.map_or(0.0, |g| (g / rate).min(1.0));
     let good = !result.hopeless
@@ -93,13 +95,13 @@ pub fn judge(result: &TrialResult, objective: &Objective, width: Share, calm: Op
         loss: counted.max(implied),
         good,
         growth_per_second: grows,
-        invalid: invalid(result, objective, good),
+        invalid: void_reasons(result, objective, good),
     }
 }
 
 /// When a running trial is given up for a queue that grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum GivenUp {
+pub(crate) enum GiveUpRule {
     /// As soon as it surely does.
     Surely,
     /// If it grows as a straight line does, or is far beyond the limit: three seconds then say what ten would.
@@ -121,10 +123,10 @@ pub(crate) fn hopeless(
     objective: &Objective,
     width: Share,
     calm: Option<Nanos>,
-    given_up: GivenUp,
+    given_up: GiveUpRule,
 ) -> bool {
-    let all = planned_rate.over(planned);
-    let most = if given_up == GivenUp::Never { HOPELESS_MOVING } else { HOPELESS_LOSS };
+    let all = planned_rate.expected_count(planned);
+    let most = if given_up == GiveUpRule::Never { HOPELESS_MOVING } else { HOPELESS_LOSS };
     if so_far.outcomes.bad() as f64 > all * most.max(HOPELESS_TIMES * objective.loss.0) {
         return true;
     }
@@ -132,30 +134,30 @@ pub(crate) fn hopeless(
     if seconds < PATIENCE.as_secs_f64() {
         return false;
     }
-    let share = threshold(width).max(objective.loss.0);
+    let share = overload_threshold(width).max(objective.loss.0);
     let enough = |g: &Growth| match given_up {
-        GivenUp::Surely => true,
-        GivenUp::IfSteady => {
+        GiveUpRule::Surely => true,
+        GiveUpRule::IfSteady => {
             g.per_second - g.at_least < STEADILY * width.0 * planned_rate.0
                 || g.per_second > PLAINLY * planned_rate.0
         }
-        GivenUp::ForLoss | GivenUp::Never => false,
+        GiveUpRule::ForLoss | GiveUpRule::Never => false,
     };
     growth_of(so_far, planned_rate.0, calm, VERY_SURE)
         .filter(enough)
-        .is_some_and(|g| overload(g, share, planned_rate.0, seconds))
+        .is_some_and(|g| is_overload(g, share, planned_rate.0, seconds))
 }
 
 /// Whether a running trial will not count, whatever follows: of the arrivals that are `planned` too many were late or left unsent already, by the
 /// generator's own doing.
 pub(crate) fn is_void(so_far: &Slice, planned: f64, objective: &Objective) -> bool {
-    let too_late = so_far.pacing.count_above(allowed(objective));
+    let too_late = so_far.pacing.count_above(allowed_lateness(objective));
     so_far.outcomes.unsent as f64 > UNSENT_MOST * planned
         || too_late > LATE_FEW && too_late as f64 > LATE_SHARE * planned
 }
 
 /// How late the generator itself may be.
-fn allowed(objective: &Objective) -> Nanos {
+fn allowed_lateness(objective: &Objective) -> Nanos {
     objective
         .deadline
         .map_or(PACING_FREE, |d| Nanos::from_secs_f64(d.as_secs_f64() * PACING_SHARE).max(PACING_LEAST))
@@ -163,7 +165,7 @@ fn allowed(objective: &Objective) -> Nanos {
 
 /// What an overloaded target kept up.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct KeptUp {
+pub struct SustainedRate {
     /// Useful answers a second: what was due, less what was lost on the way, less what piled up. The
     /// first estimate of the capacity.
     pub rate: f64,
@@ -171,7 +173,7 @@ pub struct KeptUp {
     pub doubt: f64,
 }
 
-impl KeptUp {
+impl SustainedRate {
     /// What it surely kept up.
     pub fn surely(self) -> f64 {
         self.rate * (1.0 - 2.0 * self.doubt)
@@ -179,7 +181,7 @@ impl KeptUp {
 }
 
 /// What the target kept up in a trial that overloaded it; none if nothing was answered.
-pub fn kept_up(result: &TrialResult, calm: Option<Nanos>) -> Option<KeptUp> {
+pub fn sustained_rate(result: &TrialResult, calm: Option<Nanos>) -> Option<SustainedRate> {
     let o = &result.total.outcomes;
     let seconds = result.loaded.as_secs_f64().max(1e-9);
     let passed =
@@ -187,14 +189,14 @@ pub fn kept_up(result: &TrialResult, calm: Option<Nanos>) -> Option<KeptUp> {
     let offered = Rate::of(result.total.due, result.loaded).0;
     let grows = growth_of(&result.total, offered, calm, SURE);
     // What piled up is seen growing, or else when the time is up.
-    let piled_up = match grows.filter(|g| overload(*g, 0.0, offered, seconds)) {
+    let piled_up = match grows.filter(|g| is_overload(*g, 0.0, offered, seconds)) {
         Some(growth) => growth.per_second,
         None => o.unfinished as f64 / seconds,
     };
     let rate = passed - piled_up;
     // The bound lies some 1.94 standard errors below: Student's t with six degrees of freedom.
     let doubt = grows.map_or(0.0, |g| (g.per_second - g.at_least) / 1.94 / rate);
-    (rate > 0.0).then_some(KeptUp { rate, doubt })
+    (rate > 0.0).then_some(SustainedRate { rate, doubt })
 }
 
 /// The largest rate at which all arrivals of this trial would have been answered by the end of its drain, as far as what piled up tells: what was
@@ -254,50 +256,51 @@ pub(crate) fn freezes(total: &Slice, rate: f64, users: Option<u32>) -> impl Iter
 }
 
 /// How long the target stood still while so many users asked it for a time of `loaded`. What takes up more than [`HALTING`] of that is no freeze, but how slow it is.
-pub(crate) fn frozen(total: &Slice, users: u32, loaded: Nanos) -> Nanos {
+pub(crate) fn freeze_time(total: &Slice, users: u32, loaded: Nanos) -> Nanos {
     let rate = total.outcomes.answered() as f64 / loaded.as_secs_f64();
     let lasted = |silence: &Silence| silence.to.min(loaded) - silence.from.min(loaded);
     let frozen = freezes(total, rate, Some(users)).fold(Nanos::ZERO, |sum, silence| sum + lasted(silence));
     if frozen.as_secs_f64() > HALTING * loaded.as_secs_f64() { Nanos::ZERO } else { frozen }
 }
 
-fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {
+fn void_reasons(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {
     let total = &result.total;
     // Where a part of the load was missing, everything else that is odd follows from that.
-    let of_the_fleet: Vec<Caveat> = result.of_the_fleet().cloned().collect();
+    let of_the_fleet: Vec<Caveat> = result.fleet_caveats().cloned().collect();
     if !of_the_fleet.is_empty() {
         return of_the_fleet;
     }
     let answered_wrong = total.outcomes.failed * 2 > total.outcomes.bad();
     // What voids a bad trial, for the loss may have been ours; a good one was good all the same, and all the more. What makes torment slow makes no answer wrong.
     let ours = |c: &&Caveat| {
-        let slows = matches!(c.doubt, Doubt::GeneratorBusy | Doubt::Steal);
-        !good && (c.doubt.is_lack() || slows && !answered_wrong)
+        let slows = matches!(c.doubt, CaveatKind::GeneratorBusy | CaveatKind::Steal);
+        !good && (c.doubt.is_exhaustion() || slows && !answered_wrong)
     };
     let mut found: Vec<Caveat> = result.caveats.iter().filter(ours).cloned().collect();
-    let mut add = |doubt: Doubt, grounds: Grounds| found.push(Caveat::on(doubt, grounds));
+    let mut add =
+        |doubt: CaveatKind, grounds: CaveatDetails| found.push(Caveat::with_details(doubt, grounds));
     let share = Share::of(total.outcomes.unsent, total.due);
     if share.0 > UNSENT_MOST {
-        add(Doubt::GeneratorLate, Grounds::Unsent { share, most: Share(UNSENT_MOST) });
+        add(CaveatKind::GeneratorLate, CaveatDetails::Unsent { share, most: Share(UNSENT_MOST) });
     }
-    let most = allowed(objective);
+    let most = allowed_lateness(objective);
     let too_late = total.pacing.count_above(most);
-    if let Some((member, p99)) = latest(&result.members).filter(|(_, p99)| *p99 > most) {
-        let grounds = Box::new(Grounds::Late { p99, most });
-        add(Doubt::GeneratorLate, Grounds::OfMember { member, place: String::new(), grounds });
+    if let Some((member, p99)) = latest_member(&result.members).filter(|(_, p99)| *p99 > most) {
+        let grounds = Box::new(CaveatDetails::Late { p99, most });
+        add(CaveatKind::GeneratorLate, CaveatDetails::OfMember { member, place: String::new(), grounds });
     } else if let Some(p99) =
         total.pacing.quantile(1.0 - LATE_SHARE).filter(|p99| *p99 > most && too_late > LATE_FEW)
     {
-        add(Doubt::GeneratorLate, Grounds::Late { p99, most });
+        add(CaveatKind::GeneratorLate, CaveatDetails::Late { p99, most });
     }
-    let planned = result.rate.over(result.loaded);
+    let planned = result.rate.expected_count(result.loaded);
     let (due, sent) = (total.due as f64, total.sent);
     if (due - planned).abs() > DUE_SHARE * planned + 5.0 * planned.sqrt() + 2.0 {
-        add(Doubt::OffPlan, Grounds::Due { due: total.due, planned });
+        add(CaveatKind::OffPlan, CaveatDetails::Due { due: total.due, planned });
     }
     let explained = sent + total.outcomes.bad() + total.outcomes.unsent;
     if (explained as f64) < due * (1.0 - DUE_SHARE) - 2.0 {
-        add(Doubt::OffPlan, Grounds::Sent { sent, due: total.due });
+        add(CaveatKind::OffPlan, CaveatDetails::Sent { sent, due: total.due });
     }
     let (held, waited) = (total.outstanding_ns as f64, total.waited_ns as f64);
     let off = (held - waited).abs();
@@ -306,14 +309,14 @@ fn invalid(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Cavea
         && off > LITTLE_FLOOR.0 as f64 * due
     {
         let share = Share(off / held.max(waited));
-        add(Doubt::LittlesLaw, Grounds::Differ { share, most: Share(LITTLE_SHARE) });
+        add(CaveatKind::LittlesLaw, CaveatDetails::Differ { share, most: Share(LITTLE_SHARE) });
     }
     found
 }
 
 /// Of a fleet the member that was the latest at p99, by what its clock is good for, if it sent more than a few: a mean over all
 /// hides the one that drowns.
-fn latest(members: &[Worked]) -> Option<(u32, Nanos)> {
+fn latest_member(members: &[MemberFigures]) -> Option<(u32, Nanos)> {
     let told = members.iter().filter(|worked| worked.due as f64 * LATE_SHARE > LATE_FEW as f64);
     let late = told.filter_map(|worked| Some((worked.member, worked.pacing_p99? + worked.clock)));
     late.max_by_key(|(_, p99)| *p99).filter(|_| members.len() > 1)

@@ -10,21 +10,21 @@
 mod background;
 mod bounds;
 mod capacity;
+mod capacity_trials;
 mod ceiling;
 mod classify;
 mod curve;
-mod diverge;
+mod divergence;
 mod drift;
-mod held;
 mod judge;
 mod narrow;
 mod search;
 mod threshold;
 mod trial;
-mod warm;
+mod warm_up;
 
 pub use classify::{Class, TrialAtLevel, classify, conditional_throughput};
-pub use judge::{judge, steady};
-pub use search::{Config, Proposal, Search, Step, TRIALS_MOST};
-pub use threshold::{Ahead, Range, Shown, Threshold};
-pub use warm::{Median, WarmUp};
+pub use judge::{judge, settled_slice};
+pub use search::{Proposal, Search, SearchConfig, SearchStep, TRIALS_MOST};
+pub use threshold::{LevelResult, ThresholdRange, ThresholdSearch, ThresholdStep};
+pub use warm_up::{WarmUp, WindowMedian};

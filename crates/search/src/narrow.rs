@@ -1,6 +1,6 @@
 //! Which level serves one goal most: the main loop's choice, without memory of its own.
 
-use crate::bounds::{Bounds, Level, rounded, width};
+use crate::bounds::{Bounds, RateLevel, rounded, width};
 use crate::classify::{Class, classify};
 use plan::Goal;
 
@@ -20,7 +20,7 @@ const COARSE: f64 = 4.0;
 
 /// The rates that may be tried.
 #[derive(Debug, Clone, Copy)]
-pub struct Range {
+pub struct RateRange {
     /// No smaller rate is tried.
     pub floor: f64,
     /// No larger rate is tried.
@@ -29,7 +29,7 @@ pub struct Range {
 
 /// What one goal wants.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Want {
+pub enum NextTrial {
     /// A short trial, to narrow a wide bracket.
     Coarse(f64),
     /// A trial of the goal's final duration.
@@ -40,7 +40,7 @@ pub enum Want {
     Nothing,
 }
 
-impl Want {
+impl NextTrial {
     /// The level wanted.
     pub fn rate(self) -> Option<f64> {
         match self {
@@ -54,7 +54,14 @@ impl Want {
 ///
 /// `w` is the width to reach, at most the goal's. `coin` orders the last trial of the lower and of the upper bound, so that a slow drift of the
 /// target does not always favour the same one.
-pub fn want(bounds: &Bounds, goal: &Goal, w: f64, estimate: Option<f64>, range: Range, coin: bool) -> Want {
+pub fn next_trial(
+    bounds: &Bounds,
+    goal: &Goal,
+    w: f64,
+    estimate: Option<f64>,
+    range: RateRange,
+    coin: bool,
+) -> NextTrial {
     let bracket = bounds.bracket(goal);
     let clamp = |rate: f64| rounded(rate).clamp(range.floor, range.top);
     match (bracket.lower, bracket.upper) {
@@ -88,47 +95,48 @@ pub fn want(bounds: &Bounds, goal: &Goal, w: f64, estimate: Option<f64>, range: 
             sized(clamp(rate), by_estimate.is_none() && step > COARSE * w)
         }
         (None, None) => match estimate {
-            Some(estimate) => Want::Final(clamp(estimate * (1.0 - BELOW * w))),
-            None => Want::Coarse(range.floor),
+            Some(estimate) => NextTrial::Final(clamp(estimate * (1.0 - BELOW * w))),
+            None => NextTrial::Coarse(range.floor),
         },
     }
 }
 
-fn sized(rate: f64, coarse: bool) -> Want {
-    if coarse { Want::Coarse(rate) } else { Want::Final(rate) }
+fn sized(rate: f64, coarse: bool) -> NextTrial {
+    if coarse { NextTrial::Coarse(rate) } else { NextTrial::Final(rate) }
 }
 
 /// A level that no further one can improve on: tried until its class is certain.
-fn settle(level: &Level, goal: &Goal, class: Class) -> Want {
-    if classify(&level.trials, goal) == class { Want::Nothing } else { Want::Final(level.rate) }
+fn settle(level: &RateLevel, goal: &Goal, class: Class) -> NextTrial {
+    if classify(&level.trials, goal) == class { NextTrial::Nothing } else { NextTrial::Final(level.rate) }
 }
 
-fn between(lower: f64, upper: f64, w: f64, estimate: Option<f64>) -> Want {
+fn between(lower: f64, upper: f64, w: f64, estimate: Option<f64>) -> NextTrial {
     let inside = |r: &f64| *r > lower * (1.0 + TOO_CLOSE * w) && *r < upper * (1.0 - TOO_CLOSE * w);
     let near = estimate.and_then(|e| [e * (1.0 - BELOW * w), e * (1.0 + ABOVE * w)].into_iter().find(inside));
     match near {
-        Some(rate) => Want::Final(rounded(rate)),
+        Some(rate) => NextTrial::Final(rounded(rate)),
         None => sized(rounded((lower * upper).sqrt()), width(lower, upper) > COARSE * w),
     }
 }
 
 /// Both bounds are close enough: each is tried until it is certain. One trial of either first, for the
 /// cheapest surprise; the upper at least twice, for its second trial is its confirmation.
-fn decide(lower: &Level, upper: &Level, goal: &Goal, coin: bool) -> Want {
-    let tried =
-        |level: &Level| level.trials.iter().filter(|t| t.seconds >= goal.trial.as_secs_f64() * 0.99).count();
+fn decide(lower: &RateLevel, upper: &RateLevel, goal: &Goal, coin: bool) -> NextTrial {
+    let tried = |level: &RateLevel| {
+        level.trials.iter().filter(|t| t.seconds >= goal.trial.as_secs_f64() * 0.99).count()
+    };
     let needs_lower = classify(&lower.trials, goal) != Class::Lower;
     let needs_upper = classify(&upper.trials, goal) != Class::Upper || tried(upper) < 2;
     let good: f64 = lower.trials.iter().filter(|t| t.good).map(|t| t.seconds).sum();
     let last_lower = goal.sum.as_secs_f64() * (1.0 - goal.exceed.0) - good <= goal.trial.as_secs_f64() * 1.01;
-    let confirm = |last: bool, rate| if last { Want::Confirm(rate) } else { Want::Final(rate) };
+    let confirm = |last: bool, rate| if last { NextTrial::Confirm(rate) } else { NextTrial::Final(rate) };
     match (needs_lower, needs_upper) {
-        (false, false) => Want::Nothing,
-        (true, _) if tried(lower) == 0 => Want::Final(lower.rate),
-        (_, true) if tried(upper) == 0 => Want::Final(upper.rate),
+        (false, false) => NextTrial::Nothing,
+        (true, _) if tried(lower) == 0 => NextTrial::Final(lower.rate),
+        (_, true) if tried(upper) == 0 => NextTrial::Final(upper.rate),
         (true, false) => confirm(last_lower, lower.rate),
-        (false, true) => Want::Confirm(upper.rate),
-        (true, true) if last_lower && coin => Want::Confirm(upper.rate),
+        (false, true) => NextTrial::Confirm(upper.rate),
+        (true, true) if last_lower && coin => NextTrial::Confirm(upper.rate),
         (true, true) => confirm(last_lower, lower.rate),
     }
 }

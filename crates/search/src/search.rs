@@ -1,23 +1,24 @@
 //! The course of a search, as a state machine that time and the network never touch.
 
 mod config;
-mod course;
-mod ours;
+mod phases;
 mod proposal;
 mod verdict;
+mod void_trials;
 
-use crate::background::Loss;
+use crate::background::LossOrigin;
 use crate::bounds::Bounds;
+use crate::capacity_trials::CapacityTrials;
 use crate::drift::{Reference, Shift};
-use crate::held::CapacityTrials;
-use crate::judge::{GivenUp, freezes, hopeless, is_void, judge, steady};
-use crate::warm::WarmUp;
-pub use config::{Config, Proposal, Step};
-use ours::Ours;
+use crate::judge::{GiveUpRule, freezes, hopeless, is_void, judge, settled_slice};
+use crate::warm_up::WarmUp;
+pub use config::{Proposal, SearchConfig, SearchStep};
 use record::{
-    CurvePoint, Ended, Failure, Judgement, Purpose, Recovery, Silence, Slice, TrialResult, Verdict, WarmedUp,
+    CurvePoint, Failure, Judgement, Purpose, Recovery, SearchEnd, Silence, Slice, TrialResult, Verdict,
+    WarmUpResult,
 };
 use units::{Nanos, Share};
+use void_trials::VoidTrials;
 
 /// A search makes no more trials than this, whatever happens.
 pub const TRIALS_MOST: u32 = 300;
@@ -73,14 +74,14 @@ struct Baseline {
 /// Proposes loads, takes results, and ends in an interval with reasons.
 #[derive(Debug, Clone)]
 pub struct Search {
-    config: Config,
+    config: SearchConfig,
     phase: Phase,
     pending: Option<Proposal>,
     bounds: Bounds,
     held: CapacityTrials,
     /// The trials of a target that seemed not to have been warm.
     cold: CapacityTrials,
-    loss: Loss,
+    loss: LossOrigin,
     /// How a request fails that is lost at any rate.
     failure: Option<Failure>,
     /// Time under load when the target had been warmed up.
@@ -93,7 +94,7 @@ pub struct Search {
     /// Whether it turns away what is too much: a closed loop would only be turned away the faster.
     refuses: bool,
     /// All warm-ups together.
-    warmed_up: WarmedUp,
+    warmed_up: WarmUpResult,
     /// Time under load since it was warmed up first, but for later warm-ups.
     measured: Nanos,
     /// Half of its time told so little that it has all of it.
@@ -120,14 +121,14 @@ pub struct Search {
     looked_above: bool,
     /// The highest rate that the climb passed.
     climbed: Option<f64>,
-    ours: Ours,
+    ours: VoidTrials,
     /// The reference load.
     calm: f64,
     reference: Option<Reference>,
     baseline: Option<Baseline>,
     points: Vec<(f64, CurvePoint)>,
     curve: Vec<CurvePoint>,
-    ended: Ended,
+    ended: SearchEnd,
     trials: u32,
     spent: Nanos,
     since_sentinel: u32,
@@ -141,7 +142,7 @@ pub struct Search {
 
 impl Search {
     /// A search that has not begun.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: SearchConfig) -> Self {
         let rate = config.from.0.min(config.max.0);
         Self {
             config,
@@ -150,14 +151,14 @@ impl Search {
             bounds: Bounds::default(),
             held: CapacityTrials::default(),
             cold: CapacityTrials::default(),
-            loss: Loss::Unseen,
+            loss: LossOrigin::Unseen,
             failure: None,
             warm: Nanos::ZERO,
             warm_goodput: None,
             as_warm: false,
             compiling: 0.0,
             refuses: false,
-            warmed_up: WarmedUp { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
+            warmed_up: WarmUpResult { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
             measured: Nanos::ZERO,
             coarse: false,
             frozen: 0,
@@ -171,13 +172,13 @@ impl Search {
             checks: false,
             looked_above: false,
             climbed: None,
-            ours: Ours::default(),
+            ours: VoidTrials::default(),
             calm: rate,
             reference: None,
             baseline: None,
             points: Vec::new(),
             curve: Vec::new(),
-            ended: Ended::Converged,
+            ended: SearchEnd::Converged,
             trials: 0,
             spent: Nanos::ZERO,
             since_sentinel: 0,
@@ -194,24 +195,24 @@ impl Search {
         clippy::should_implement_trait,
         reason = "a search is no iterator: it must be fed between two steps"
     )]
-    pub fn next(&mut self) -> Step {
+    pub fn next(&mut self) -> SearchStep {
         if let Phase::Over(verdict) = &self.phase {
-            return Step::Done(verdict.clone());
+            return SearchStep::Done(verdict.clone());
         }
         if let Some(proposal) = self.pending {
-            return Step::Try(proposal);
+            return SearchStep::Try(proposal);
         }
         let Some(mut proposal) = self.propose() else {
             let verdict = self.over(self.ended.clone());
-            return Step::Done(Box::new(verdict));
+            return SearchStep::Done(Box::new(verdict));
         };
         proposal.duration = proposal.duration.max(self.config.least);
         let late = self.config.budget.is_some_and(|b| self.spent + proposal.duration > b);
         if late || self.trials >= TRIALS_MOST {
-            return Step::Done(Box::new(self.time_is_up()));
+            return SearchStep::Done(Box::new(self.time_is_up()));
         }
         self.pending = Some(proposal);
-        Step::Try(proposal)
+        SearchStep::Try(proposal)
     }
 
     /// Takes the result of the trial that [`Search::next`] proposed, and says what it means.
@@ -229,24 +230,24 @@ impl Search {
         }
         let rate = proposal.rate.0;
         if let Recovery::Not(_) = result.recovery {
-            self.remember(rate, result, &judgement);
-            self.over(Ended::NotRecovered);
+            self.add_to_bounds(rate, result, &judgement);
+            self.over(SearchEnd::NotRecovered);
             return judgement;
         }
         if !judgement.invalid.is_empty() {
-            self.void(proposal.purpose, rate, result, &judgement);
+            self.take_void(proposal.purpose, rate, result, &judgement);
             return judgement;
         }
         self.ours.valid();
         if judgement.good {
             let excused =
                 Share::of(result.total.outcomes.bad(), result.total.due).0 > self.config.objective.loss.0;
-            self.loss.take(rate, result, excused);
+            self.loss.add_trial(rate, result, excused);
             let worst = result.total.failures.iter().max_by_key(|(_, count)| **count);
             self.failure = worst.map(|(failure, _)| failure.clone()).or(self.failure.take());
         }
         if self.trials == 1 && result.total.outcomes.answered() == 0 {
-            self.over(Ended::TargetFails);
+            self.over(SearchEnd::TargetFails);
             return judgement;
         }
         let users = proposal.closed;
@@ -256,24 +257,24 @@ impl Search {
             return judgement;
         }
         match self.phase.clone() {
-            Phase::Climb { down, .. } => self.climbed(rate, down, result, &judgement),
-            Phase::Warm { warm, closed } => self.warmed(warm, closed, result, &judgement),
-            Phase::Calm { frozen } => self.calmed(frozen, result),
-            Phase::Probe { factor, .. } => self.probed(rate, factor, result, &judgement),
-            Phase::Look { .. } => self.looked_below(rate, result),
-            Phase::Narrow if proposal.purpose == Purpose::Sentinel => self.looked(result),
-            Phase::Narrow => self.measured(rate, result, &judgement),
-            Phase::Suspect { shift, .. } => self.suspected(rate, shift, result, &judgement),
-            Phase::Ceiling => self.looked_up(proposal, result, &judgement),
-            Phase::Above { .. } => self.looked_above(rate, result, &judgement),
-            Phase::Curve(shares) => self.curved(rate, &shares, result, &judgement),
+            Phase::Climb { down, .. } => self.take_climb(rate, down, result, &judgement),
+            Phase::Warm { warm, closed } => self.take_warm_up(warm, closed, result, &judgement),
+            Phase::Calm { frozen } => self.take_calm(frozen, result),
+            Phase::Probe { factor, .. } => self.take_probe(rate, factor, result, &judgement),
+            Phase::Look { .. } => self.take_background_look(rate, result),
+            Phase::Narrow if proposal.purpose == Purpose::Sentinel => self.take_sentinel(result),
+            Phase::Narrow => self.take_measurement(rate, result, &judgement),
+            Phase::Suspect { shift, .. } => self.take_suspect(rate, shift, result, &judgement),
+            Phase::Ceiling => self.take_ceiling(proposal, result, &judgement),
+            Phase::Above { .. } => self.take_above(rate, result, &judgement),
+            Phase::Curve(shares) => self.take_curve(rate, &shares, result, &judgement),
             Phase::Over(_) => {}
         }
         judgement
     }
 
     /// Takes in that the target was under load for so long beside the trials, to see whether it has recovered.
-    pub fn also_loaded(&mut self, time: Nanos) {
+    pub fn add_load_time(&mut self, time: Nanos) {
         self.spent += time;
         if self.warm > Nanos::ZERO {
             self.measured += time;
@@ -281,7 +282,7 @@ impl Search {
     }
 
     /// Takes in that so many threads of the target were busy with compiling its code in the load whose result comes next.
-    pub fn also_compiled(&mut self, threads: f64) {
+    pub fn set_compiling_threads(&mut self, threads: f64) {
         self.compiling = threads;
     }
 
@@ -295,17 +296,17 @@ impl Search {
 
     /// The result without what was outstanding before the first users had come to the end of their pauses.
     fn settled(&self, result: &TrialResult) -> TrialResult {
-        let total = steady(&result.total, self.config.pauses).into_owned();
+        let total = settled_slice(&result.total, self.config.pauses).into_owned();
         TrialResult { total, ..result.clone() }
     }
 
     /// Whether no later second can save the trial that is under way, from what was seen of it `so_far`.
     pub fn hopeless(&self, so_far: &Slice) -> bool {
-        let Config { objective, width, pauses, .. } = &self.config;
-        let (calm, so_far) = (self.calm_mean(), steady(so_far, *pauses));
+        let SearchConfig { objective, width, pauses, .. } = &self.config;
+        let (calm, so_far) = (self.calm_mean(), settled_slice(so_far, *pauses));
         self.pending.is_some_and(|p| {
             hopeless(&so_far, p.rate, p.duration, objective, *width, calm, self.given_up(&p))
-                || p.closed.is_none() && is_void(&so_far, p.rate.over(p.duration), objective)
+                || p.closed.is_none() && is_void(&so_far, p.rate.expected_count(p.duration), objective)
         })
     }
 
@@ -318,13 +319,13 @@ impl Search {
     pub fn time_is_up(&mut self) -> Verdict {
         let ended = match self.phase {
             Phase::Curve(_) => self.ended.clone(),
-            _ => self.made_all().unwrap_or(Ended::BudgetSpent),
+            _ => self.generator_end().unwrap_or(SearchEnd::BudgetSpent),
         };
         self.over(ended)
     }
 
     /// Ends the search with what it has.
-    pub fn interrupt(&mut self, why: Ended) -> Verdict {
+    pub fn interrupt(&mut self, why: SearchEnd) -> Verdict {
         self.over(why)
     }
 
@@ -346,18 +347,18 @@ impl Search {
     }
 
     /// When this trial is given up for a queue that grows.
-    fn given_up(&self, proposal: &Proposal) -> GivenUp {
+    fn given_up(&self, proposal: &Proposal) -> GiveUpRule {
         match self.is_full(proposal) {
-            true if self.checks || self.held.disagrees(self.config.width.0) => GivenUp::Never,
-            true if self.held.overloads() >= SHORT_MOST => GivenUp::ForLoss,
-            true => GivenUp::IfSteady,
-            false => GivenUp::Surely,
+            true if self.checks || self.held.disagrees(self.config.width.0) => GiveUpRule::Never,
+            true if self.held.overloads() >= SHORT_MOST => GiveUpRule::ForLoss,
+            true => GiveUpRule::IfSteady,
+            false => GiveUpRule::Surely,
         }
     }
 
     /// Whether this trial is one of those that the limits are estimated from.
     fn is_full(&self, proposal: &Proposal) -> bool {
-        self.estimates() && matches!(self.phase, Phase::Narrow) && proposal.duration >= self.trial()
+        self.estimates() && matches!(self.phase, Phase::Narrow) && proposal.duration >= self.trial_duration()
     }
 
     /// Whether the limits are quantiles of what the target can do, which all trials together tell. That no trial may be bad is none: it is

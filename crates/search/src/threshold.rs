@@ -4,7 +4,7 @@
 //! are told. It assumes that whatever is good stays so below, and lives with trials that now and then say the wrong
 //! thing: a level that was both has the majority of three.
 
-use record::{Ended, Limit, LimitUnit};
+use record::{Limit, LimitUnit, SearchEnd};
 
 /// A void trial says nothing and is made again; so many in a row at one level, and it is the generator that cannot.
 const VOID_MOST: u32 = 3;
@@ -13,7 +13,7 @@ const SHOWN: u32 = 2;
 
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Range {
+pub struct ThresholdRange {
     /// What levels are counted in: `connections`, `B`.
     pub unit: LimitUnit,
     /// Where the climb starts.
@@ -32,7 +32,7 @@ pub struct Range {
 
 /// What a trial has shown of its level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum LevelResult {
     /// It is held, and so much was asked of it, of which so much failed.
     Good {
         /// Requests due.
@@ -48,16 +48,16 @@ pub enum Shown {
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ahead {
+pub enum ThresholdStep {
     /// A trial at this level.
     Try(f64),
     /// Nothing: why.
-    Done(Ended),
+    Done(SearchEnd),
 }
 
 /// All trials at one level.
 #[derive(Debug, Clone, PartialEq)]
-struct Level {
+struct LevelTrials {
     at: f64,
     good: u32,
     bad: u32,
@@ -65,7 +65,7 @@ struct Level {
     lost: u64,
 }
 
-impl Level {
+impl LevelTrials {
     /// None while as many trials were good as bad.
     fn is_good(&self) -> Option<bool> {
         (self.good != self.bad).then_some(self.good > self.bad)
@@ -78,86 +78,90 @@ impl Level {
 
 /// The search.
 #[derive(Debug, Clone)]
-pub struct Threshold {
-    range: Range,
+pub struct ThresholdSearch {
+    range: ThresholdRange,
     /// From the lowest.
-    levels: Vec<Level>,
+    levels: Vec<LevelTrials>,
     void: u32,
-    ended: Option<Ended>,
+    ended: Option<SearchEnd>,
 }
 
-impl Threshold {
+impl ThresholdSearch {
     /// Nothing is known yet.
     ///
     /// # Panics
     /// If the range is none: a factor of at most 1, no grain, or the least above the most.
-    pub fn new(range: Range) -> Self {
+    pub fn new(range: ThresholdRange) -> Self {
         assert!(range.factor > 1.0 && range.grain > 0.0 && range.least <= range.most, "a range: {range:?}");
         Self { range, levels: Vec::new(), void: 0, ended: None }
     }
 
     /// The same answer until it is told what the trial has shown.
-    pub fn next(&self) -> Ahead {
+    pub fn next(&self) -> ThresholdStep {
         if let Some(ended) = &self.ended {
-            return Ahead::Done(ended.clone());
+            return ThresholdStep::Done(ended.clone());
         }
         if let Some(torn) = self.levels.iter().find(|level| level.is_good().is_none()) {
-            return Ahead::Try(torn.at);
+            return ThresholdStep::Try(torn.at);
         }
-        let Range { from, factor, least, most, .. } = self.range;
+        let ThresholdRange { from, factor, least, most, .. } = self.range;
         match (self.lower(), self.upper()) {
-            (None, None) => Ahead::Try(self.snapped(from)),
-            (Some(lower), None) if lower.at >= self.snapped(most) => shown(lower, Ended::MaxReached),
-            (Some(lower), None) => {
-                Ahead::Try(self.snapped(lower.at * factor).max(lower.at + self.range.grain))
+            (None, None) => ThresholdStep::Try(self.snapped(from)),
+            (Some(lower), None) if lower.at >= self.snapped(most) => {
+                confirm_or_end(lower, SearchEnd::MaxReached)
             }
-            (None, Some(upper)) if upper.at <= self.snapped(least) => shown(upper, Ended::BelowMin),
+            (Some(lower), None) => {
+                ThresholdStep::Try(self.snapped(lower.at * factor).max(lower.at + self.range.grain))
+            }
+            (None, Some(upper)) if upper.at <= self.snapped(least) => {
+                confirm_or_end(upper, SearchEnd::BelowMin)
+            }
             (None, Some(upper)) => {
-                Ahead::Try(self.snapped(upper.at / factor).min(upper.at - self.range.grain))
+                ThresholdStep::Try(self.snapped(upper.at / factor).min(upper.at - self.range.grain))
             }
             (Some(lower), Some(upper)) if self.is_narrow(lower.at, upper.at) => {
                 if lower.stands() {
-                    shown(upper, Ended::Converged)
+                    confirm_or_end(upper, SearchEnd::Converged)
                 } else {
-                    Ahead::Try(lower.at)
+                    ThresholdStep::Try(lower.at)
                 }
             }
             (Some(lower), Some(upper)) => {
                 let grain = self.range.grain;
                 let middle = self.snapped(f64::midpoint(lower.at, upper.at));
-                Ahead::Try(middle.clamp(lower.at + grain, upper.at - grain))
+                ThresholdStep::Try(middle.clamp(lower.at + grain, upper.at - grain))
             }
         }
     }
 
     /// What the trial asked for has shown.
-    pub fn take(&mut self, shown: Shown) {
-        let Ahead::Try(at) = self.next() else { return };
-        if shown == Shown::Void {
+    pub fn take(&mut self, shown: LevelResult) {
+        let ThresholdStep::Try(at) = self.next() else { return };
+        if shown == LevelResult::Void {
             self.void += 1;
             if self.void > VOID_MOST {
-                self.ended = Some(Ended::GeneratorLimit);
+                self.ended = Some(SearchEnd::GeneratorLimit);
             }
             return;
         }
         self.void = 0;
         let place = self.levels.partition_point(|level| level.at < at);
         if self.levels.get(place).is_none_or(|level| level.at > at) {
-            self.levels.insert(place, Level { at, good: 0, bad: 0, due: 0, lost: 0 });
+            self.levels.insert(place, LevelTrials { at, good: 0, bad: 0, due: 0, lost: 0 });
         }
         let level = &mut self.levels[place];
         match shown {
-            Shown::Good { due, bad } => {
+            LevelResult::Good { due, bad } => {
                 level.good += 1;
                 level.due += due;
                 level.lost += bad;
             }
-            Shown::Bad | Shown::Void => level.bad += 1,
+            LevelResult::Bad | LevelResult::Void => level.bad += 1,
         }
     }
 
     /// It ends before its end.
-    pub fn interrupt(&mut self, why: Ended) {
+    pub fn interrupt(&mut self, why: SearchEnd) {
         self.ended.get_or_insert(why);
     }
 
@@ -183,12 +187,12 @@ impl Threshold {
     }
 
     /// The lowest level that is bad.
-    fn upper(&self) -> Option<&Level> {
+    fn upper(&self) -> Option<&LevelTrials> {
         self.levels.iter().find(|level| level.is_good() == Some(false))
     }
 
     /// The highest level that is good, of those below the upper bound.
-    fn lower(&self) -> Option<&Level> {
+    fn lower(&self) -> Option<&LevelTrials> {
         let upper = self.upper().map_or(f64::INFINITY, |level| level.at);
         self.levels.iter().rev().find(|level| level.at < upper && level.is_good() == Some(true))
     }
@@ -200,14 +204,14 @@ impl Threshold {
 
     /// The multiple of the grain next to it, within the range.
     fn snapped(&self, level: f64) -> f64 {
-        let Range { least, most, grain, .. } = self.range;
+        let ThresholdRange { least, most, grain, .. } = self.range;
         (level.clamp(least, most) / grain).round().max(1.0) * grain
     }
 }
 
 /// A bound that was shown once is shown again before it ends.
-fn shown(bound: &Level, ended: Ended) -> Ahead {
-    if bound.stands() { Ahead::Done(ended) } else { Ahead::Try(bound.at) }
+fn confirm_or_end(bound: &LevelTrials, ended: SearchEnd) -> ThresholdStep {
+    if bound.stands() { ThresholdStep::Done(ended) } else { ThresholdStep::Try(bound.at) }
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ impl FullTrial {
         let (due, bad) = (result.total.due, outcomes.bad());
         let refused = 2 * outcomes.failed > bad;
         let stopped = result.hopeless && result.loaded * 10 < result.planned * WHOLE;
-        Self { rate, said, straight, stopped, due, bad, refused, crowded: crowded(result) }
+        Self { rate, said, straight, stopped, due, bad, refused, crowded: crowded_rate(result) }
     }
 
     /// Whether it measured the capacity: it was overloaded, and what it kept up is known.
@@ -54,7 +54,7 @@ impl FullTrial {
     }
 
     /// Whether it held.
-    pub fn good(&self) -> bool {
+    pub fn is_good(&self) -> bool {
         matches!(self.said, Observation::AtLeast(_))
     }
 
@@ -87,7 +87,7 @@ impl FullTrial {
 
 /// What the target did at most in two seconds in which at least half of its longest queue waited, requests per second: offered, less what
 /// came to wait. Where so many waited that more were refused, it is the mean over that time.
-fn crowded(result: &TrialResult) -> Option<f64> {
+fn crowded_rate(result: &TrialResult) -> Option<f64> {
     let total = &result.total;
     let offered = Rate::of(total.due, result.loaded).0;
     let longest = total.outstanding.iter().copied().fold(0.0, f64::max);

@@ -1,7 +1,7 @@
 //! What can be seen before anything is started.
 
 use crate::{Error, group, port, postgres, program, ready::ReadyCheck};
-use plan::{Limits, Need, Postgres, Program, Setup};
+use plan::{Dependency, PostgresSetup, Program, ResourceLimits, Setup};
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -13,8 +13,8 @@ pub fn check(setup: &Setup) -> Result<(), Error> {
     let mut ports = Vec::new();
     for need in &setup.needs {
         match need {
-            Need::Postgres(database) => check_postgres(database, &mut ports)?,
-            Need::Program(program) => check_program(program, &mut ports)?,
+            Dependency::Postgres(database) => check_postgres(database, &mut ports)?,
+            Dependency::Program(program) => check_program(program, &mut ports)?,
         }
     }
     setup.service.iter().try_for_each(|service| check_program(service, &mut ports))
@@ -33,20 +33,20 @@ fn check_program(program: &Program, ports: &mut Vec<(u16, String)>) -> Result<()
     }
     program::prepare(program, Path::new("/proc/self/exe"))?;
     // What builds it may be what makes it.
-    match program::start(program, Path::new("/proc/self/exe")) {
+    match program::launch_spec(program, Path::new("/proc/self/exe")) {
         Err(Error::Start { .. }) if !program.prepare.is_empty() => {}
         other => drop(other?),
     }
     let asked =
-        ReadyCheck::of(&program.ready).map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
+        ReadyCheck::from_plan(&program.ready).map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
     if let Some(port) = asked.port() {
-        is_free(name, port)?;
-        once(name, port, ports)?;
+        check_free(name, port)?;
+        check_port_unique(name, port, ports)?;
     }
     check_limits(name, &program.limits)
 }
 
-fn check_postgres(database: &Postgres, ports: &mut Vec<(u16, String)>) -> Result<(), Error> {
+fn check_postgres(database: &PostgresSetup, ports: &mut Vec<(u16, String)>) -> Result<(), Error> {
     if postgres::programs().is_none() {
         return Err(Error::NoPostgres);
     }
@@ -74,20 +74,20 @@ fn check_postgres(database: &Postgres, ports: &mut Vec<(u16, String)>) -> Result
             "is not a folder: make it, or leave `data` out for a temporary one",
         ));
     }
-    is_free(POSTGRES, database.port)?;
-    once(POSTGRES, database.port, ports)?;
+    check_free(POSTGRES, database.port)?;
+    check_port_unique(POSTGRES, database.port, ports)?;
     check_limits(POSTGRES, &database.limits)
 }
 
 /// Whether nobody listens there.
-pub fn is_free(program: &str, port: u16) -> Result<(), Error> {
+pub fn check_free(program: &str, port: u16) -> Result<(), Error> {
     port::listeners(port).map_or(Ok(()), |by| {
-        Err(Error::PortTaken { program: program.to_owned(), port, by: port::taken_by(by) })
+        Err(Error::PortTaken { program: program.to_owned(), port, by: port::first_listener(by) })
     })
 }
 
 /// No two of a plan can have the same port.
-fn once(program: &str, port: u16, ports: &mut Vec<(u16, String)>) -> Result<(), Error> {
+fn check_port_unique(program: &str, port: u16, ports: &mut Vec<(u16, String)>) -> Result<(), Error> {
     if let Some((_, other)) = ports.iter().find(|(taken, _)| *taken == port) {
         return Err(Error::start(
             program,
@@ -98,11 +98,11 @@ fn once(program: &str, port: u16, ports: &mut Vec<(u16, String)>) -> Result<(), 
     Ok(())
 }
 
-fn check_limits(program: &str, limits: &Limits) -> Result<(), Error> {
+fn check_limits(program: &str, limits: &ResourceLimits) -> Result<(), Error> {
     let refused = |why: String| Error::Limits { program: program.to_owned(), why };
     sys::check_processors(&limits.cores).map_err(|e| refused(e.to_string()))?;
     if limits.need_group() {
-        group::places(limits).map_err(refused)?;
+        group::group_parents(limits).map_err(refused)?;
     }
     Ok(())
 }

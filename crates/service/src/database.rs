@@ -14,21 +14,21 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Where it is.
 #[derive(Debug, Clone)]
-pub struct Database {
+pub struct PostgresDatabase {
     pub port: u16,
     pub name: String,
 }
 
-impl Database {
+impl PostgresDatabase {
     /// As the plan names it.
-    pub fn of(plan: &plan::Postgres) -> Self {
+    pub fn from_plan(plan: &plan::PostgresSetup) -> Self {
         Self { port: plan.port, name: plan.database.clone() }
     }
 
     fn connect(&self, name: &str) -> Result<Client, String> {
         let mut config = Config::new();
         config.host("127.0.0.1").port(self.port).user("postgres").dbname(name).connect_timeout(CONNECT);
-        config.connect(NoTls).map_err(|e| words(&e))
+        config.connect(NoTls).map_err(|e| describe_error(&e))
     }
 
     /// Makes it.
@@ -39,11 +39,11 @@ impl Database {
         }
         let name = self.name.replace('"', "\"\"");
         let made = self.connect("postgres")?.batch_execute(&format!("CREATE DATABASE \"{name}\""));
-        made.map_err(|e| words(&e))
+        made.map_err(|e| describe_error(&e))
     }
 
     /// Runs a file of SQL, until `enough` says why not to.
-    pub fn run(&self, file: &str, enough: &mut dyn FnMut() -> Option<Error>) -> Result<(), Error> {
+    pub fn run_sql(&self, file: &str, enough: &mut dyn FnMut() -> Option<Error>) -> Result<(), Error> {
         let wrong = |why: String| Error::Sql { file: file.to_owned(), line: None, why };
         let sql = fs::read_to_string(file).map_err(|e| wrong(format!("cannot be read as text: {e}")))?;
         let mut client = self.connect(&self.name).map_err(wrong)?;
@@ -69,7 +69,7 @@ impl Database {
                 ErrorPosition::Original(at) => Some(line(&sql, *at as usize)),
                 ErrorPosition::Internal { .. } => None,
             });
-            Error::Sql { file: file.to_owned(), line, why: words(&e) }
+            Error::Sql { file: file.to_owned(), line, why: describe_error(&e) }
         })
     }
 }
@@ -80,7 +80,7 @@ fn line(sql: &str, at: usize) -> usize {
 }
 
 /// What the server says, or what is in the way of asking it.
-fn words(error: &::postgres::Error) -> String {
+fn describe_error(error: &::postgres::Error) -> String {
     let Some(said) = error.as_db_error() else {
         let cause = std::error::Error::source(error).map(|cause| format!(" ({cause})")).unwrap_or_default();
         return format!("{error}{cause}");

@@ -1,9 +1,9 @@
 //! Control groups for limits: version 1 (a hierarchy for each controller) and version 2 (one for all), see cgroups(7)
 //! and the kernel's cgroup-v2.rst. Where both are mounted, each controller is used where it is.
 
-use crate::tree;
-use plan::Limits;
-use procfs::groups::{Mount, mounts};
+use crate::process_tree;
+use plan::ResourceLimits;
+use procfs::cgroups::{CgroupMount, parse_mounts};
 use rustix::process::Signal;
 use std::fs;
 use std::io;
@@ -33,7 +33,7 @@ pub struct GroupParent {
 }
 
 /// The controllers that these limits need.
-fn needed(limits: &Limits) -> Vec<&'static str> {
+fn needed(limits: &ResourceLimits) -> Vec<&'static str> {
     let asked = [
         (limits.cpus.is_some(), "cpu"),
         (limits.memory.is_some(), "memory"),
@@ -45,20 +45,25 @@ fn needed(limits: &Limits) -> Vec<&'static str> {
 /// Where this process may make groups for these limits.
 ///
 /// Fails with what is missing, and what would help.
-pub fn places(limits: &Limits) -> Result<Vec<GroupParent>, String> {
-    places_in(Path::new("/"), "self", limits)
+pub fn group_parents(limits: &ResourceLimits) -> Result<Vec<GroupParent>, String> {
+    group_parents_in(Path::new("/"), "self", limits)
 }
 
 /// Whether a process may make groups for all limits that a plan can set. `root` is what all paths are below: `/`, but for tests.
 ///
 /// # Errors
 /// If not: what is missing, and what would help.
-pub fn may_limit(root: &Path, pid: u32) -> Result<(), String> {
-    let all = Limits { cpus: Some(1.0), memory: Some(Bytes(1 << 30)), pids: Some(100), ..Limits::default() };
-    places_in(root, &pid.to_string(), &all).map(|_| ())
+pub fn check_may_limit(root: &Path, pid: u32) -> Result<(), String> {
+    let all = ResourceLimits {
+        cpus: Some(1.0),
+        memory: Some(Bytes(1 << 30)),
+        pids: Some(100),
+        ..ResourceLimits::default()
+    };
+    group_parents_in(root, &pid.to_string(), &all).map(|_| ())
 }
 
-fn places_in(root: &Path, process: &str, limits: &Limits) -> Result<Vec<GroupParent>, String> {
+fn group_parents_in(root: &Path, process: &str, limits: &ResourceLimits) -> Result<Vec<GroupParent>, String> {
     let read = |name: &str| {
         let file = root.join(format!("proc/{process}/{name}"));
         fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))
@@ -67,16 +72,21 @@ fn places_in(root: &Path, process: &str, limits: &Limits) -> Result<Vec<GroupPar
 }
 
 /// As [`places`], from what proc_pid_mountinfo(5) and cgroups(7) describe.
-fn places_of(root: &Path, mountinfo: &str, own: &str, limits: &Limits) -> Result<Vec<GroupParent>, String> {
+fn places_of(
+    root: &Path,
+    mountinfo: &str,
+    own: &str,
+    limits: &ResourceLimits,
+) -> Result<Vec<GroupParent>, String> {
     let mut places: Vec<GroupParent> = Vec::new();
-    let mounts = mounts(mountinfo, root);
+    let mounts = parse_mounts(mountinfo, root);
     let mut unified = Vec::new();
     for controller in needed(limits) {
         let Some(mount) = mounts.iter().find(|mount| mount.is_of(Some(controller))) else {
             unified.push(controller);
             continue;
         };
-        let place = first(mount.own(own, Some(controller)), controller)?;
+        let place = first(mount.folder_of(own, Some(controller)), controller)?;
         match places.iter_mut().find(|other| other.folder == place.folder) {
             Some(other) => other.controllers.push(controller),
             None => places.push(place),
@@ -96,7 +106,7 @@ fn places_of(root: &Path, mountinfo: &str, own: &str, limits: &Limits) -> Result
 
 /// Version 1: below the group that this process is in, so that its own limits hold as well.
 fn first(group: PathBuf, controller: &'static str) -> Result<GroupParent, String> {
-    writable(&group).map_err(|why| {
+    check_writable(&group).map_err(|why| {
         format!("a control group with '{controller}' cannot be made in {}: {why}; run torment as root, or leave the limit out", group.display())
     })?;
     Ok(GroupParent { folder: group, unified: false, controllers: vec![controller] })
@@ -105,8 +115,8 @@ fn first(group: PathBuf, controller: &'static str) -> Result<GroupParent, String
 /// Version 2: in the nearest group from the own one upwards that gives its groups these controllers: all in one, for a
 /// process is in one group only. A group with processes of its own, as torment's is, gives none (the rule of no
 /// internal processes).
-fn second(mount: &Mount, own: &str, controllers: Vec<&'static str>) -> Result<GroupParent, String> {
-    let own = mount.own(own, None);
+fn second(mount: &CgroupMount, own: &str, controllers: Vec<&'static str>) -> Result<GroupParent, String> {
+    let own = mount.folder_of(own, None);
     let mut refused = None;
     for group in own.ancestors().take_while(|group| group.starts_with(&mount.folder)) {
         let given = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
@@ -115,7 +125,7 @@ fn second(mount: &Mount, own: &str, controllers: Vec<&'static str>) -> Result<Gr
         }
         // To move a process takes the right to write there too.
         let movable = || rustix::fs::access(group.join("cgroup.procs"), rustix::fs::Access::WRITE_OK);
-        match writable(group).and_then(|()| Ok(movable()?)) {
+        match check_writable(group).and_then(|()| Ok(movable()?)) {
             Ok(()) => return Ok(GroupParent { folder: group.to_owned(), unified: true, controllers }),
             Err(why) => refused = refused.or(Some((group.to_owned(), why))),
         }
@@ -134,7 +144,7 @@ fn second(mount: &Mount, own: &str, controllers: Vec<&'static str>) -> Result<Gr
     })
 }
 
-fn writable(folder: &Path) -> io::Result<()> {
+fn check_writable(folder: &Path) -> io::Result<()> {
     use rustix::fs::Access;
     Ok(rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
 }
@@ -146,7 +156,7 @@ impl GroupParent {
     }
 
     /// Makes that group, and sets the limits that its controllers are for. Gives its open `cgroup.procs`.
-    pub fn make(&self, name: &str, limits: &Limits) -> Result<OwnedFd, String> {
+    pub fn make(&self, name: &str, limits: &ResourceLimits) -> Result<OwnedFd, String> {
         let group = self.group(name);
         fs::create_dir(&group).map_err(|e| format!("{}: {e}", group.display()))?;
         for controller in &self.controllers {
@@ -166,7 +176,7 @@ impl GroupParent {
     }
 
     /// Files and what is written to them, and whether each must be there.
-    fn values(&self, controller: &str, limits: &Limits) -> Vec<(&'static str, String, bool)> {
+    fn values(&self, controller: &str, limits: &ResourceLimits) -> Vec<(&'static str, String, bool)> {
         let quota = |cpus: f64| (cpus * PERIOD_US).max(LEAST_US).round();
         let memory = limits.memory.map(|bytes| bytes.0.to_string()).unwrap_or_default();
         match (controller, limits.cpus, limits.pids) {
@@ -193,7 +203,7 @@ impl GroupParent {
 
 /// Kills whatever is in the group, and in those that were made in it.
 pub fn kill(group: &Path) {
-    for folder in with_inner(group) {
+    for folder in nested_groups(group) {
         if folder.join("cgroup.kill").exists() && fs::write(folder.join("cgroup.kill"), "1").is_ok() {
             continue;
         }
@@ -201,7 +211,7 @@ pub fn kill(group: &Path) {
         processes.lines().filter_map(|pid| pid.parse().ok()).for_each(|pid: u32| {
             // 0 stands for one that cannot be seen from here.
             if pid != 0 {
-                tree::send(pid, Signal::KILL);
+                process_tree::send(pid, Signal::KILL);
             }
         });
     }
@@ -212,7 +222,7 @@ pub fn remove(group: &Path) -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {
         kill(group);
-        let removed = with_inner(group).iter().rev().try_for_each(fs::remove_dir);
+        let removed = nested_groups(group).iter().rev().try_for_each(fs::remove_dir);
         match removed {
             Err(e) if e.kind() == io::ErrorKind::NotFound && !group.exists() => return Ok(()),
             // Those that are killed have not all ended yet.
@@ -223,7 +233,7 @@ pub fn remove(group: &Path) -> io::Result<()> {
 }
 
 /// The group, and before each group what it is in.
-fn with_inner(group: &Path) -> Vec<PathBuf> {
+fn nested_groups(group: &Path) -> Vec<PathBuf> {
     let mut all = vec![group.to_owned()];
     let mut next = 0;
     while let Some(folder) = all.get(next) {

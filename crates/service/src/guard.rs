@@ -2,10 +2,10 @@
 //! and waits for it; the second starts and ends programs as it is told. Both adopt orphans
 //! (PR_SET_CHILD_SUBREAPER(2const)): whoever is left ends what there is.
 
-mod held;
+mod inner;
 
-use crate::child::FOLDER;
-use crate::tree;
+use crate::guarded_program::FOLDER;
+use crate::process_tree;
 use crate::undo;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{WaitStatus, getpid, set_child_subreaper};
@@ -32,13 +32,13 @@ const SUDDEN: Duration = Duration::from_millis(500);
 /// If it was started by hand, or cannot make its folder or its second process.
 pub fn guard() -> io::Result<()> {
     match std::env::var_os(FOLDER) {
-        Some(folder) => held::hold(Path::new(&folder)),
-        None => stand_behind(),
+        Some(folder) => inner::run_inner(Path::new(&folder)),
+        None => run_outer(),
     }
 }
 
 /// The first process.
-fn stand_behind() -> io::Result<()> {
+fn run_outer() -> io::Result<()> {
     if !fs::metadata("/proc/self/fd/0").is_ok_and(|input| input.mode() & 0o170_000 == 0o140_000) {
         return Err(io::Error::other("its standard input is not a socket"));
     }
@@ -64,7 +64,7 @@ fn stand_behind() -> io::Result<()> {
     };
     wait_for(second);
     let until = Instant::now() + SUDDEN;
-    while Instant::now() < until && tree::reap(&mut |_, _: WaitStatus| {}) {
+    while Instant::now() < until && process_tree::reap(&mut |_, _: WaitStatus| {}) {
         std::thread::sleep(Duration::from_millis(5));
     }
     end(&folder);
@@ -85,7 +85,7 @@ fn wait_for(pid: u32) {
 
 /// Kills all who are left, undoes what is left, and removes the folder.
 fn end(folder: &Path) {
-    tree::kill_all(KILLING, &mut |_, _| {});
+    process_tree::kill_all(KILLING, &mut |_, _| {});
     undo::undo(folder);
     // Gone already, or it is the other process that removes it.
     let _ = fs::remove_dir_all(folder);

@@ -1,10 +1,10 @@
 //! torment's end of the guard: starts it, gives orders, hears what happens.
 
 use crate::Error;
-use crate::order::{GuardReport, Order, ProgramEnd, Refusal, Start, User};
-use crate::talk::{Heard, Talk};
-use plan::Limits;
-use record::Log;
+use crate::guard_protocol::{GuardReport, GuardRequest, LaunchError, LaunchSpec, ProgramEnd, User};
+use crate::json_socket::{Incoming, JsonSocket};
+use plan::ResourceLimits;
+use record::ProgramLog;
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub struct Guard {
     /// What `torment` means in a command.
     pub(crate) program: PathBuf,
     process: Child,
-    talk: Talk,
+    talk: JsonSocket,
     /// From whom everything descends.
     pub(crate) pid: u32,
     /// Name and process of what runs.
@@ -42,7 +42,7 @@ pub struct Guard {
     /// How long everything may take to end.
     pub(crate) grace: Duration,
     /// Of what failed to start.
-    pub(crate) logs: Vec<Log>,
+    pub(crate) logs: Vec<ProgramLog>,
 }
 
 impl From<ProgramEnd> for Error {
@@ -58,7 +58,7 @@ impl Guard {
     /// When it does not start.
     pub fn start(program: &Path) -> Result<Self, Error> {
         let failed = |why: io::Error| Error::Guard(format!("{} does not start: {why}", program.display()));
-        let (talk, theirs) = Talk::pair().map_err(failed)?;
+        let (talk, theirs) = JsonSocket::pair().map_err(failed)?;
         let process = Command::new(program)
             .arg("guard")
             .stdin(theirs)
@@ -78,7 +78,7 @@ impl Guard {
             grace: Duration::ZERO,
             logs: Vec::new(),
         };
-        match this.answer(PATIENCE)? {
+        match this.receive_answer(PATIENCE)? {
             GuardReport::Here { pid } => this.pid = pid,
             other => return Err(unexpected(&other)),
         }
@@ -91,9 +91,9 @@ impl Guard {
     ///
     /// # Errors
     /// When groups with these limits cannot be made here: says why, and what would help.
-    pub fn group(&mut self, limits: &Limits) -> Result<Vec<PathBuf>, Error> {
-        self.tell(&Order::Group(limits.clone()))?;
-        match self.answer(PATIENCE)? {
+    pub fn make_group(&mut self, limits: &ResourceLimits) -> Result<Vec<PathBuf>, Error> {
+        self.send(&GuardRequest::Group(limits.clone()))?;
+        match self.receive_answer(PATIENCE)? {
             GuardReport::Group(Ok(folders)) => {
                 Ok(folders.into_iter().map(|folder| folder.join("cgroup.procs")).collect())
             }
@@ -107,13 +107,13 @@ impl Guard {
     ///
     /// # Errors
     /// When none can be made there.
-    pub fn temporary(&mut self, within: Option<PathBuf>) -> Result<PathBuf, Error> {
+    pub fn temporary_folder(&mut self, within: Option<PathBuf>) -> Result<PathBuf, Error> {
         self.folder(OWN, within, None)
     }
 
     /// A program that ended although nobody asked it to; each is told once.
-    pub fn ended(&mut self) -> Option<Error> {
-        match self.hear(Duration::ZERO) {
+    pub fn take_end_error(&mut self) -> Option<Error> {
+        match self.receive(Duration::ZERO) {
             Ok(_) => self.ended.pop_front().map(Error::from),
             Err(why) => Some(why),
         }
@@ -126,7 +126,7 @@ impl Guard {
 
     /// Ends everything in the opposite order, and undoes what was done. The logs of all that was started since the last
     /// time, also of what failed to start.
-    pub fn down(&mut self) -> Vec<Log> {
+    pub fn down(&mut self) -> Vec<ProgramLog> {
         self.end();
         std::mem::take(&mut self.logs)
     }
@@ -134,7 +134,9 @@ impl Guard {
     /// Ends everything; the logs are added to those that are kept.
     pub(crate) fn end(&mut self) {
         let patience = ENDING + std::mem::take(&mut self.grace);
-        if let Ok(GuardReport::Stopped(logs)) = self.tell(&Order::Stop).and_then(|()| self.answer(patience)) {
+        if let Ok(GuardReport::Stopped(logs)) =
+            self.send(&GuardRequest::Stop).and_then(|()| self.receive_answer(patience))
+        {
             self.logs.extend(logs);
         }
         self.running.clear();
@@ -142,8 +144,8 @@ impl Guard {
         self.said.clear();
     }
 
-    pub(crate) fn tell(&mut self, order: &Order) -> Result<(), Error> {
-        self.talk.tell(order).map_err(|e| match e.kind() {
+    pub(crate) fn send(&mut self, order: &GuardRequest) -> Result<(), Error> {
+        self.talk.send(order).map_err(|e| match e.kind() {
             io::ErrorKind::InvalidData => {
                 Error::Guard(format!("a path is not UTF-8, and cannot be passed on ({e})"))
             }
@@ -152,10 +154,10 @@ impl Guard {
     }
 
     /// What it says to an order; what happens meanwhile is noted.
-    pub(crate) fn answer(&mut self, patience: Duration) -> Result<GuardReport, Error> {
+    pub(crate) fn receive_answer(&mut self, patience: Duration) -> Result<GuardReport, Error> {
         let until = Instant::now() + patience;
         loop {
-            if let Some(told) = self.hear(until.saturating_duration_since(Instant::now()))? {
+            if let Some(told) = self.receive(until.saturating_duration_since(Instant::now()))? {
                 return Ok(told);
             }
             if Instant::now() >= until {
@@ -166,16 +168,16 @@ impl Guard {
 
     /// Takes what it has said, and waits this long for more. An answer, if there is one; no more than one event is
     /// noted, so that whoever waits for it can look.
-    pub(crate) fn hear(&mut self, wait: Duration) -> Result<Option<GuardReport>, Error> {
+    pub(crate) fn receive(&mut self, wait: Duration) -> Result<Option<GuardReport>, Error> {
         let until = Instant::now() + wait;
         loop {
-            match self.talk.hear(until.saturating_duration_since(Instant::now())) {
-                Ok(Heard::Said(told)) => match self.note(told) {
+            match self.talk.receive(until.saturating_duration_since(Instant::now())) {
+                Ok(Incoming::Said(told)) => match self.note(told) {
                     None if wait.is_zero() => {}
                     answer => return Ok(answer),
                 },
-                Ok(Heard::Nothing) => return Ok(None),
-                Ok(Heard::Gone) => {
+                Ok(Incoming::Nothing) => return Ok(None),
+                Ok(Incoming::Gone) => {
                     let why = "it has ended, and everything it had started with it";
                     return Err(Error::Guard(why.to_owned()));
                 }
@@ -198,13 +200,13 @@ impl Guard {
     }
 
     /// Starts it; whether it stays is another question.
-    pub(crate) fn launch(&mut self, start: Start) -> Result<(), Error> {
+    pub(crate) fn launch(&mut self, start: LaunchSpec) -> Result<(), Error> {
         let name = start.name.clone();
         let (grace, task) = (start.grace.to_duration(), start.task);
         self.said.retain(|said| *said != name);
-        self.tell(&Order::Start(Box::new(start)))?;
+        self.send(&GuardRequest::Start(Box::new(start)))?;
         self.grace += grace;
-        match self.answer(PATIENCE)? {
+        match self.receive_answer(PATIENCE)? {
             GuardReport::Started(Ok(pid)) => {
                 // It may have ended before the answer: its end is then noted already.
                 if !task && !self.ended.iter().any(|end| end.name == name) {
@@ -212,9 +214,9 @@ impl Guard {
                 }
                 Ok(())
             }
-            GuardReport::Started(Err(Refusal::Start(why))) => Err(Error::start(&name, why)),
-            GuardReport::Started(Err(Refusal::Limits(why))) => Err(Error::Limits { program: name, why }),
-            GuardReport::Started(Err(Refusal::File(path, why))) => {
+            GuardReport::Started(Err(LaunchError::Start(why))) => Err(Error::start(&name, why)),
+            GuardReport::Started(Err(LaunchError::Limits(why))) => Err(Error::Limits { program: name, why }),
+            GuardReport::Started(Err(LaunchError::File(path, why))) => {
                 Err(Error::file(&name, path, format!("cannot be written: {why}")))
             }
             other => Err(unexpected(&other)),
@@ -223,7 +225,8 @@ impl Guard {
 
     /// What it printed last.
     pub(crate) fn last(&mut self, name: &str) -> Vec<String> {
-        let asked = self.tell(&Order::Last(name.to_owned())).and_then(|()| self.answer(PATIENCE));
+        let asked =
+            self.send(&GuardRequest::Last(name.to_owned())).and_then(|()| self.receive_answer(PATIENCE));
         if let Ok(GuardReport::Last(lines)) = asked { lines } else { Vec::new() }
     }
 
@@ -235,8 +238,8 @@ impl Guard {
         user: Option<User>,
     ) -> Result<PathBuf, Error> {
         let place = within.as_ref().map_or("the temporary folder".to_owned(), |w| w.display().to_string());
-        self.tell(&Order::Folder { within, user })?;
-        match self.answer(PATIENCE)? {
+        self.send(&GuardRequest::Folder { within, user })?;
+        match self.receive_answer(PATIENCE)? {
             GuardReport::Folder(folder) => {
                 folder.map_err(|e| Error::file(program, place, format!("no folder can be made in it: {e}")))
             }

@@ -7,29 +7,29 @@
 //! The guard is torment executed anew, and so are the processes in which threads are made, memory is read or the machine is
 //! measured: [`Anew`] is torment's end of one of these, [`Talk`] how any of them speaks.
 
-mod anew;
 mod check;
-mod child;
 mod database;
 mod error;
 mod group;
 mod guard;
+mod guard_protocol;
+mod guarded_program;
 mod handle;
-mod log;
-mod order;
+mod json_socket;
+mod output;
 mod port;
 pub mod postgres;
+mod process_tree;
 mod program;
 mod ready;
-mod talk;
-mod tree;
+mod startup;
+mod subprocess;
 mod undo;
-mod up;
 
-pub use anew::Anew;
 pub use error::Error;
-pub use group::may_limit;
+pub use group::check_may_limit;
 pub use guard::guard;
 pub use handle::Guard;
-pub use port::{Listener, addresses, listeners};
-pub use talk::{Heard, Talk};
+pub use json_socket::{Incoming, JsonSocket};
+pub use port::{ListeningProcess, addresses, listeners};
+pub use subprocess::Subprocess;

@@ -1,11 +1,11 @@
 //! Who listens at a port of this machine.
 
-use procfs::{Socket, State};
+use procfs::{TcpSocket, TcpState};
 use std::net::{IpAddr, SocketAddr};
 
 /// A process that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listener {
+pub struct ListeningProcess {
     /// Its number.
     pub pid: u32,
     /// What it is called.
@@ -19,11 +19,12 @@ pub fn is_local(ip: IpAddr) -> bool {
 
 /// The processes that take connections to a loopback address at this port; none if nobody does. An empty list: somebody,
 /// but this user may not know who.
-pub fn listeners(port: u16) -> Option<Vec<Listener>> {
+pub fn listeners(port: u16) -> Option<Vec<ListeningProcess>> {
     let mut sockets = all(port);
     sockets.retain(|socket| is_local(socket.local.ip()));
-    let name = |pid| procfs::name(pid).unwrap_or_else(|| "?".to_owned());
-    let holders = || procfs::holders(&sockets).map(|pid| Listener { pid, name: name(pid) }).collect();
+    let name = |pid| procfs::process_name(pid).unwrap_or_else(|| "?".to_owned());
+    let holders =
+        || procfs::socket_owners(&sockets).map(|pid| ListeningProcess { pid, name: name(pid) }).collect();
     (!sockets.is_empty()).then(holders)
 }
 
@@ -36,14 +37,14 @@ pub fn addresses(port: u16) -> Vec<SocketAddr> {
 }
 
 /// All sockets that listen at a port.
-fn all(port: u16) -> Vec<Socket> {
-    let listening = procfs::tcp(std::process::id(), &[State::LISTEN]);
+fn all(port: u16) -> Vec<TcpSocket> {
+    let listening = procfs::tcp_sockets(std::process::id(), &[TcpState::LISTEN]);
     listening.into_iter().filter(|socket| socket.local.port() == port).collect()
 }
 
 /// The first of them, as an error wants it.
-pub fn taken_by(listeners: Vec<Listener>) -> Option<(String, u32)> {
-    listeners.into_iter().next().map(|Listener { pid, name }| (name, pid))
+pub fn first_listener(listeners: Vec<ListeningProcess>) -> Option<(String, u32)> {
+    listeners.into_iter().next().map(|ListeningProcess { pid, name }| (name, pid))
 }
 
 #[cfg(test)]

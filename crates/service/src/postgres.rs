@@ -1,7 +1,7 @@
 //! What one has to know to run a PostgreSQL of one's own: where its programs are, as whom it runs, with which arguments,
 //! and when it takes connections.
 
-pub use crate::order::User;
+pub use crate::guard_protocol::User;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

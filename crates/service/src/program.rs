@@ -1,8 +1,8 @@
 //! What a program of a plan is as something to execute.
 
 use crate::Error;
-use crate::order::Start;
-use plan::{Program, Template, Who};
+use crate::guard_protocol::LaunchSpec;
+use plan::{Program, RenderContext, Template};
 use rustix::fs::{Access, access};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -15,7 +15,7 @@ const OURSELVES: &str = "torment";
 /// What the template says, once the plan is bound: a service is started for no arrival in particular.
 fn text(template: &Template) -> OsString {
     let mut out = Vec::new();
-    template.render(&Who { number: 0, seed: 0, taken: &[] }, 0, &mut out);
+    template.render(&RenderContext { number: 0, seed: 0, taken: &[] }, 0, &mut out);
     OsString::from_vec(out)
 }
 
@@ -26,20 +26,20 @@ pub fn folder(program: &Program) -> Result<PathBuf, Error> {
 }
 
 /// What executes the program; `ourselves` is what `torment` means.
-pub fn start(program: &Program, ourselves: &Path) -> Result<Start, Error> {
+pub fn launch_spec(program: &Program, ourselves: &Path) -> Result<LaunchSpec, Error> {
     let words: Vec<OsString> = program.command.iter().map(text).collect();
     let folder = folder(program)?;
     let file = |(path, content): &(String, Template)| (folder.join(path), text(content).into_vec());
     let files = program.files.iter().map(file).collect();
     let limits = program.limits.clone();
     let start = words_start(program, ourselves, words, folder)?;
-    Ok(Start {
+    Ok(LaunchSpec {
         files,
         limits,
         stop: program.stop.clone(),
         grace: program.grace,
         line: match &program.ready {
-            plan::Ready::Log(text) => Some(text.clone()),
+            plan::ReadyCondition::Log(text) => Some(text.clone()),
             _ => None,
         },
         task: false,
@@ -48,7 +48,7 @@ pub fn start(program: &Program, ourselves: &Path) -> Result<Start, Error> {
 }
 
 /// What executes the program that builds it; none if there is none.
-pub fn prepare(program: &Program, ourselves: &Path) -> Result<Option<Start>, Error> {
+pub fn prepare(program: &Program, ourselves: &Path) -> Result<Option<LaunchSpec>, Error> {
     if program.prepare.is_empty() {
         return Ok(None);
     }
@@ -62,14 +62,15 @@ fn words_start(
     ourselves: &Path,
     words: Vec<OsString>,
     folder: PathBuf,
-) -> Result<Start, Error> {
+) -> Result<LaunchSpec, Error> {
     let env: Vec<(OsString, OsString)> =
         program.env.iter().map(|(name, value)| (OsString::from(name), text(value))).collect();
     let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
     let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
     let first = words.first().ok_or_else(|| Error::start(&program.name, "its command is empty"))?;
-    let found = find(first, &folder, &path, ourselves).map_err(|why| Error::start(&program.name, why))?;
-    Ok(Start {
+    let found =
+        resolve_program(first, &folder, &path, ourselves).map_err(|why| Error::start(&program.name, why))?;
+    Ok(LaunchSpec {
         name: program.name.clone(),
         program: found,
         words,
@@ -77,7 +78,7 @@ fn words_start(
         env,
         files: Vec::new(),
         user: None,
-        limits: plan::Limits::default(),
+        limits: plan::ResourceLimits::default(),
         stop: "TERM".to_owned(),
         death: "KILL".to_owned(),
         grace: Nanos::from_secs(5),
@@ -87,7 +88,7 @@ fn words_start(
 }
 
 /// The file that a command's first word means. One with a slash stands below the folder, any other in PATH.
-fn find(word: &OsStr, folder: &Path, path: &OsStr, ourselves: &Path) -> Result<PathBuf, String> {
+fn resolve_program(word: &OsStr, folder: &Path, path: &OsStr, ourselves: &Path) -> Result<PathBuf, String> {
     if word == OURSELVES {
         return Ok(ourselves.to_owned());
     }
@@ -139,8 +140,9 @@ mod tests {
             fs::write(bin.join(name), "#!/bin/sh\n").expect("ours");
             fs::set_permissions(bin.join(name), fs::Permissions::from_mode(mode)).expect("ours");
         }
-        let found =
-            |word: &str| find(OsStr::new(word), place.path(), bin.as_os_str(), Path::new("/proc/self/exe"));
+        let found = |word: &str| {
+            resolve_program(OsStr::new(word), place.path(), bin.as_os_str(), Path::new("/proc/self/exe"))
+        };
         assert_eq!(found("torment"), Ok("/proc/self/exe".into()));
         assert_eq!(found("runs"), Ok(bin.join("runs")));
         assert_eq!(found("bin/runs"), Ok(place.path().join("bin/runs")));

@@ -1,8 +1,8 @@
 //! Whether a program can be used: asked once, answered with yes or what was seen instead.
 
 use crate::port;
-use fetch::Whom;
-use plan::{Parts, Ready};
+use fetch::ServerAddress;
+use plan::{ReadyCondition, UrlParts};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -24,12 +24,12 @@ pub enum ReadyCheck {
 
 impl ReadyCheck {
     /// Fails with what is wrong with the URL.
-    pub fn of(ready: &Ready) -> Result<Self, String> {
+    pub fn from_plan(ready: &ReadyCondition) -> Result<Self, String> {
         Ok(match ready {
-            Ready::Http(url) => http(url)?,
-            Ready::Port(port) => Self::Port((Ipv4Addr::LOCALHOST, *port).into()),
-            Ready::Log(text) => Self::Log(text.clone()),
-            Ready::Started => Self::Started,
+            ReadyCondition::Http(url) => http(url)?,
+            ReadyCondition::Port(port) => Self::Port((Ipv4Addr::LOCALHOST, *port).into()),
+            ReadyCondition::Log(text) => Self::Log(text.clone()),
+            ReadyCondition::Started => Self::Started,
         })
     }
 
@@ -42,7 +42,7 @@ impl ReadyCheck {
     }
 
     /// Whether it can be used, or what was seen instead.
-    pub fn answers(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         match self {
             Self::Http { at, host, path } => match get(*at, host, path) {
                 Ok(status) if status < 400 => Ok(()),
@@ -63,7 +63,7 @@ impl ReadyCheck {
 
 /// A URL as [`ReadyCheck::Http`].
 fn http(url: &str) -> Result<ReadyCheck, String> {
-    let parts = Parts::of(url);
+    let parts = UrlParts::parse(url);
     let wrong = |expected: &str| format!("'{url}' is not {expected}");
     if parts.scheme != "http" {
         return Err(wrong("an http:// URL"));
@@ -71,16 +71,16 @@ fn http(url: &str) -> Result<ReadyCheck, String> {
     let origin = parts.origin().map_err(wrong)?;
     let path = parts.path.split('#').next().unwrap_or_default();
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    let at = sys::address(&origin.host, origin.port, PATIENCE).map_err(|e| format!("'{url}': {e}"))?;
+    let at = sys::resolve_host(&origin.host, origin.port, PATIENCE).map_err(|e| format!("'{url}': {e}"))?;
     // Of a name with several addresses none takes connections yet: services listen at the first or at all.
     Ok(ReadyCheck::Http { at, host: parts.host.to_owned(), path })
 }
 
 /// The status of the answer to a GET.
 fn get(at: SocketAddr, host: &str, path: &str) -> Result<u16, String> {
-    let agent = fetch::agent(Whom::At(at), PATIENCE, None);
+    let agent = fetch::agent(ServerAddress::At(at), PATIENCE, None);
     let answer = fetch::get(&agent, host, path).header("connection", "close").call();
-    answer.map(|answer| answer.status().as_u16()).map_err(|why| fetch::why(&why, PATIENCE))
+    answer.map(|answer| answer.status().as_u16()).map_err(|why| fetch::describe_error(&why, PATIENCE))
 }
 
 #[cfg(test)]
@@ -116,14 +116,15 @@ mod tests {
                 stream.write_all(status.as_bytes()).expect("it waits for the answer");
             }
         });
-        let asked = ReadyCheck::of(&Ready::Http(format!("http://{at}/health"))).expect("a URL");
+        let asked =
+            ReadyCheck::from_plan(&ReadyCondition::Http(format!("http://{at}/health"))).expect("a URL");
         assert_eq!(asked.port(), Some(at.port()));
-        assert!(asked.answers().expect_err("503").contains("/health was answered with status 503"));
-        assert_eq!(asked.answers(), Ok(()));
-        assert!(asked.answers().expect_err("no answer").contains("ended within the answer"));
-        assert!(asked.answers().expect_err("another protocol").contains("is no HTTP"));
+        assert!(asked.check().expect_err("503").contains("/health was answered with status 503"));
+        assert_eq!(asked.check(), Ok(()));
+        assert!(asked.check().expect_err("no answer").contains("ended within the answer"));
+        assert!(asked.check().expect_err("another protocol").contains("is no HTTP"));
         server.join().expect("it answered four times");
-        assert!(asked.answers().expect_err("nobody is there").contains("was not answered"));
-        assert!(ReadyCheck::Port(at).answers().expect_err("nobody is there").contains("nothing listens"));
+        assert!(asked.check().expect_err("nobody is there").contains("was not answered"));
+        assert!(ReadyCheck::Port(at).check().expect_err("nobody is there").contains("nothing listens"));
     }
 }

@@ -14,7 +14,7 @@ const JOURNAL: &str = "undo";
 
 /// One thing to undo.
 #[derive(Debug, Serialize, Deserialize)]
-enum Undo {
+enum UndoStep {
     /// A folder was made: it goes, with all in it.
     Folder(PathBuf),
     /// A control group was made: it goes, with all in it.
@@ -29,18 +29,18 @@ enum Undo {
 
 /// What is to be undone.
 #[derive(Debug)]
-pub struct Journal {
+pub struct UndoJournal {
     folder: PathBuf,
     lines: usize,
 }
 
-impl Journal {
+impl UndoJournal {
     /// In the guard's own folder.
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), lines: 0 }
     }
 
-    fn add(&mut self, undo: &Undo) -> io::Result<()> {
+    fn add(&mut self, undo: &UndoStep) -> io::Result<()> {
         let mut line = serde_json::to_vec(undo)?;
         line.push(b'\n');
         let mut file = fs::OpenOptions::new().append(true).create(true).open(self.folder.join(JOURNAL))?;
@@ -49,33 +49,33 @@ impl Journal {
     }
 
     /// A folder that is about to be made.
-    pub fn folder(&mut self, folder: &Path) -> io::Result<()> {
-        self.add(&Undo::Folder(folder.to_owned()))
+    pub fn note_folder(&mut self, folder: &Path) -> io::Result<()> {
+        self.add(&UndoStep::Folder(folder.to_owned()))
     }
 
     /// A control group that is about to be made.
-    pub fn group(&mut self, group: &Path) -> io::Result<()> {
-        self.add(&Undo::Group(group.to_owned()))
+    pub fn note_group(&mut self, group: &Path) -> io::Result<()> {
+        self.add(&UndoStep::Group(group.to_owned()))
     }
 
     /// Writes a file, and the folders it needs.
-    pub fn write(&mut self, path: &Path, content: &[u8]) -> io::Result<()> {
+    pub fn write_file(&mut self, path: &Path, content: &[u8]) -> io::Result<()> {
         let mut parents: Vec<&Path> = path
             .ancestors()
             .skip(1)
             .take_while(|p| !p.as_os_str().as_bytes().is_empty() && !p.exists())
             .collect();
         while let Some(parent) = parents.pop() {
-            self.add(&Undo::Parent(parent.to_owned()))?;
+            self.add(&UndoStep::Parent(parent.to_owned()))?;
             fs::create_dir(parent)?;
         }
         match fs::metadata(path) {
             Ok(there) => {
                 let copy = self.folder.join(format!("saved-{}", self.lines));
                 fs::copy(path, &copy)?;
-                self.add(&Undo::Over { path: path.to_owned(), copy, modified: there.modified().ok() })?;
+                self.add(&UndoStep::Over { path: path.to_owned(), copy, modified: there.modified().ok() })?;
             }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => self.add(&Undo::New(path.to_owned()))?,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => self.add(&UndoStep::New(path.to_owned()))?,
             Err(e) => return Err(e),
         }
         fs::write(path, content)
@@ -97,11 +97,11 @@ pub fn undo(folder: &Path) {
         // Whatever fails has gone already, or cannot be helped.
         let _ = match line {
             // A trace instance of the kernel goes like an empty folder, although it has files, and not otherwise.
-            Undo::Folder(folder) => fs::remove_dir(&folder).or_else(|_| fs::remove_dir_all(folder)),
-            Undo::Group(path) => group::remove(&path),
-            Undo::Parent(folder) => fs::remove_dir(folder),
-            Undo::New(path) => fs::remove_file(path),
-            Undo::Over { path, copy, modified } => put_back(&path, &copy, modified),
+            UndoStep::Folder(folder) => fs::remove_dir(&folder).or_else(|_| fs::remove_dir_all(folder)),
+            UndoStep::Group(path) => group::remove(&path),
+            UndoStep::Parent(folder) => fs::remove_dir(folder),
+            UndoStep::New(path) => fs::remove_file(path),
+            UndoStep::Over { path, copy, modified } => put_back(&path, &copy, modified),
         };
     }
     let _ = fs::remove_file(journal);
@@ -131,11 +131,11 @@ mod tests {
         let at = |name: &str| place.path().join(name);
         fs::write(at("there"), "before").expect("ours");
         let before = fs::metadata(at("there")).expect("ours").modified().expect("every Linux has it");
-        let mut journal = Journal::new(&own);
-        journal.write(&at("there"), b"during").expect("ours");
-        journal.write(&at("there"), b"again").expect("ours");
-        journal.write(&at("a/b/new"), b"new").expect("ours");
-        journal.folder(&at("data")).expect("ours");
+        let mut journal = UndoJournal::new(&own);
+        journal.write_file(&at("there"), b"during").expect("ours");
+        journal.write_file(&at("there"), b"again").expect("ours");
+        journal.write_file(&at("a/b/new"), b"new").expect("ours");
+        journal.note_folder(&at("data")).expect("ours");
         fs::create_dir_all(at("data/base")).expect("ours");
         assert_eq!(fs::read(at("there")).expect("ours"), b"again");
         assert_eq!(fs::read(at("a/b/new")).expect("ours"), b"new");

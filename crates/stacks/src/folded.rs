@@ -3,7 +3,7 @@ use std::fmt::Write;
 
 /// A profile as folded stacks, a line each: the thread and the functions from the root, with semicolons between them, and the number of
 /// samples. Flame graph tools, speedscope and `inferno` read it.
-pub fn folded(profile: &Profile) -> String {
+pub fn format_folded(profile: &Profile) -> String {
     let mut text = String::new();
     for stack in &profile.stacks {
         let StackCount(thread, _, samples) = *stack;
@@ -43,6 +43,6 @@ mod tests {
     fn a_line_for_each_stack() {
         let mut profile = profile(&[("abc", 4), ("a", 1)]);
         profile.functions[1].name = "run(int; x)\n".to_owned();
-        assert_eq!(folded(&profile), "worker-N;a;run(int: x) ;c 4\nworker-N;a 1\n");
+        assert_eq!(format_folded(&profile), "worker-N;a;run(int: x) ;c 4\nworker-N;a 1\n");
     }
 }

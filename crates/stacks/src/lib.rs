@@ -3,21 +3,21 @@
 //!
 //! Counts in, values out. It never samples, and knows neither processes nor files.
 
-mod change;
-mod flame;
+mod changes;
+mod flame_graph;
 mod folded;
-mod gist;
 mod pprof;
 mod speedscope;
+mod summary;
 mod tally;
-mod topic;
+mod topics;
 mod tree;
 
-pub use change::{CodeChange, CodeScope, each_request, shares, topics};
-pub use flame::{FlameCall, Flames, flames};
-pub use folded::folded;
-pub use gist::{Gist, gist};
-pub use pprof::pprof;
-pub use speedscope::speedscope;
-pub use tally::{Portion, Tally};
+pub use changes::{CodeChange, CodeScope, request_changes, share_changes, topic_changes};
+pub use flame_graph::{FlameCall, FlameGraph, flame_graph};
+pub use folded::format_folded;
+pub use pprof::encode_pprof;
+pub use speedscope::to_speedscope;
+pub use summary::{SummaryPart, summarize};
+pub use tally::{SampleCount, Tally};
 pub use tree::CallTree;

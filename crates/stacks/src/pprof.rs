@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 /// A profile for `go tool pprof` and whatever else reads its form, not yet packed by gzip: values are samples and nanoseconds of
 /// processor time; the thread is a label. It knows functions, no addresses.
-pub fn pprof(profile: &Profile) -> Vec<u8> {
-    let mut texts = Texts::default();
+pub fn encode_pprof(profile: &Profile) -> Vec<u8> {
+    let mut texts = StringTable::default();
     // The first text is the empty one.
     texts.number("");
     let mut whole = Message::default();
@@ -58,12 +58,12 @@ pub fn pprof(profile: &Profile) -> Vec<u8> {
 
 /// Texts, which are named by their numbers.
 #[derive(Default)]
-struct Texts {
+struct StringTable {
     all: Vec<String>,
     numbers: BTreeMap<String, u64>,
 }
 
-impl Texts {
+impl StringTable {
     fn number(&mut self, text: &str) -> u64 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn names_are_there_once() {
-        let bytes = pprof(&profile(&[("abc", 99), ("a", 1)]));
+        let bytes = encode_pprof(&profile(&[("abc", 99), ("a", 1)]));
         let count = |text: &[u8]| bytes.windows(text.len()).filter(|window| *window == text).count();
         assert_eq!((count(b"worker-N"), count(b"nanoseconds"), count(b"two")), (1, 1, 1));
     }

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 /// A profile as speedscope and the Firefox Profiler open it: one profile of samples without an order, whose stacks begin with the
 /// thread's name; weights in seconds of processor time.
-pub fn speedscope(profile: &Profile) -> Value {
+pub fn to_speedscope(profile: &Profile) -> Value {
     let functions = profile.functions.iter().map(|function| {
         let module = profile.modules.get(function.module as usize).map(|module| &module.name);
         json!({ "name": function.name, "file": function.file.as_ref().or(module), "line": function.line })
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn stacks_begin_with_their_thread() {
-        let speedscope = speedscope(&profile(&[("abc", 99), ("a", 198)]));
+        let speedscope = to_speedscope(&profile(&[("abc", 99), ("a", 198)]));
         let shown = &speedscope["profiles"][0];
         assert_eq!(shown["samples"], json!([[3, 0, 1, 2], [3, 0]]));
         assert_eq!((&shown["weights"], &shown["endValue"]), (&json!([1.0, 2.0]), &json!(3.0)));

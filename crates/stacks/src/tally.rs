@@ -1,5 +1,5 @@
 use record::Profile;
-use stats::{Estimate, binomial};
+use stats::{Estimate, wilson_interval};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As good as all of something.
@@ -7,7 +7,7 @@ const NEARLY_ALL: f64 = 0.95;
 
 /// How often something was seen, of a profile's samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Portion {
+pub struct SampleCount {
     /// Its place in the profile's list.
     pub of: u32,
     /// It ran itself.
@@ -22,16 +22,16 @@ pub struct Portion {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Of every function that was seen.
-    pub functions: Vec<Portion>,
+    pub functions: Vec<SampleCount>,
     /// Of every module that was seen.
-    pub modules: Vec<Portion>,
+    pub modules: Vec<SampleCount>,
     /// Of all samples.
     pub samples: u64,
 }
 
-impl Portion {
+impl SampleCount {
     /// Whether it only leads to another function, to which it is the only way: all that is to be said of it is to be said of that one.
-    pub fn leads(&self) -> bool {
+    pub fn is_pass_through(&self) -> bool {
         self.through as f64 > NEARLY_ALL * self.total as f64
     }
 }
@@ -66,17 +66,17 @@ impl Tally {
     }
 
     /// The functions that ran most often themselves, and how often.
-    pub fn by_own(&self) -> Vec<Portion> {
+    pub fn by_own(&self) -> Vec<SampleCount> {
         sorted(&self.functions, |portion| (portion.own, portion.total))
     }
 
     /// The functions that ran or called what ran most often.
-    pub fn by_total(&self) -> Vec<Portion> {
+    pub fn by_total(&self) -> Vec<SampleCount> {
         sorted(&self.functions, |portion| (portion.total, portion.own))
     }
 
     /// The modules whose code ran most often.
-    pub fn modules_by_own(&self) -> Vec<Portion> {
+    pub fn modules_by_own(&self) -> Vec<SampleCount> {
         sorted(&self.modules, |portion| (portion.own, portion.total))
     }
 
@@ -84,11 +84,11 @@ impl Tally {
     /// score (JASA 22, 1927). Samples of a thread that does the same for longer than the time between two are alike, and the true
     /// interval is then wider. None of no samples.
     pub fn share(&self, count: u64) -> Option<Estimate> {
-        binomial(count, self.samples)
+        wilson_interval(count, self.samples)
     }
 }
 
-fn sorted<K: Ord>(portions: &[Portion], by: impl Fn(&Portion) -> K) -> Vec<Portion> {
+fn sorted<K: Ord>(portions: &[SampleCount], by: impl Fn(&SampleCount) -> K) -> Vec<SampleCount> {
     let mut sorted = portions.to_vec();
     sorted.sort_by(|a, b| by(b).cmp(&by(a)).then(a.of.cmp(&b.of)));
     sorted
@@ -96,7 +96,7 @@ fn sorted<K: Ord>(portions: &[Portion], by: impl Fn(&Portion) -> K) -> Vec<Porti
 
 /// Counts what is seen in stack after stack, once in each.
 struct Counter {
-    portions: Vec<Portion>,
+    portions: Vec<SampleCount>,
     /// The number of the stack in which each was last seen, from 1.
     last: Vec<u64>,
     stack: u64,
@@ -106,7 +106,7 @@ struct Counter {
 
 impl Counter {
     fn of(things: usize) -> Self {
-        let portions = (0..things as u32).map(|of| Portion { of, ..Portion::default() }).collect();
+        let portions = (0..things as u32).map(|of| SampleCount { of, ..SampleCount::default() }).collect();
         Self { portions, last: vec![0; things], stack: 0, samples: 0, begun: false }
     }
 
@@ -126,7 +126,7 @@ impl Counter {
         }
     }
 
-    fn seen(self) -> Vec<Portion> {
+    fn seen(self) -> Vec<SampleCount> {
         self.portions.into_iter().filter(|portion| portion.total > 0).collect()
     }
 }
@@ -139,9 +139,9 @@ pub(crate) mod tests {
 
     /// Functions of two modules, `a` and `b` of the first, `c` of the second; stacks by the letters of their functions from the root.
     pub(crate) fn profile(stacks: &[(&str, u64)]) -> Profile {
-        let mut tree = CallTree::of_at_most(100);
+        let mut tree = CallTree::bounded(100);
         let counted = stacks.iter().map(|(letters, samples)| {
-            let place = tree.stack(letters.bytes().map(|letter| u32::from(letter - b'a')));
+            let place = tree.add_stack(letters.bytes().map(|letter| u32::from(letter - b'a')));
             StackCount(0, place.expect("there is room"), *samples)
         });
         let counted: Vec<StackCount> = counted.collect();
@@ -163,10 +163,11 @@ pub(crate) mod tests {
     #[test]
     fn own_and_total() {
         let tally = Tally::of(&profile(&[("a", 1), ("abc", 4), ("abab", 5)]));
-        let portion = |of, own, total, through| Portion { of, own, total, through };
+        let portion = |of, own, total, through| SampleCount { of, own, total, through };
         assert_eq!(tally.functions, [portion(0, 1, 10, 9), portion(1, 5, 9, 4), portion(2, 4, 4, 0)]);
         assert_eq!(tally.modules, [portion(0, 6, 10, 0), portion(1, 4, 4, 0)]);
-        let order = |portions: Vec<Portion>| portions.iter().map(|portion| portion.of).collect::<Vec<_>>();
+        let order =
+            |portions: Vec<SampleCount>| portions.iter().map(|portion| portion.of).collect::<Vec<_>>();
         assert_eq!(order(tally.by_own()), [1, 2, 0]);
         assert_eq!(order(tally.by_total()), [0, 1, 2]);
         assert_eq!(order(tally.modules_by_own()), [0, 1]);
@@ -186,6 +187,6 @@ pub(crate) mod tests {
         let mut profile = profile(&[("ab", 1)]);
         profile.functions[1].module = 9;
         let tally = Tally::of(&profile);
-        assert_eq!(tally.modules, [Portion { of: 0, total: 1, ..Portion::default() }]);
+        assert_eq!(tally.modules, [SampleCount { of: 0, total: 1, ..SampleCount::default() }]);
     }
 }

@@ -13,14 +13,14 @@ pub struct CallTree {
 
 impl CallTree {
     /// An empty one, for so many nodes.
-    pub fn of_at_most(nodes: usize) -> Self {
+    pub fn bounded(nodes: usize) -> Self {
         let most = nodes.min(u32::MAX as usize);
         Self { nodes: Vec::new(), places: BTreeMap::new(), last: Vec::new(), most }
     }
 
     /// The place of a function under its caller, which is one of these places; none: it would be one node too many.
-    pub fn under(&mut self, caller: Option<u32>, function: u32) -> Option<u32> {
-        let node = CallNode::of(caller, function);
+    pub fn child(&mut self, caller: Option<u32>, function: u32) -> Option<u32> {
+        let node = CallNode::new(caller, function);
         let last = caller.and_then(|caller| self.last.get(caller as usize).copied());
         if let Some(last) = last.filter(|last| self.nodes[*last as usize] == node) {
             return Some(last);
@@ -45,10 +45,10 @@ impl CallTree {
     }
 
     /// The place of the innermost of these functions, from the root; none for none, and where there is no room.
-    pub fn stack(&mut self, functions: impl IntoIterator<Item = u32>) -> Option<u32> {
+    pub fn add_stack(&mut self, functions: impl IntoIterator<Item = u32>) -> Option<u32> {
         let mut at = None;
         for function in functions {
-            at = Some(self.under(at, function)?);
+            at = Some(self.child(at, function)?);
         }
         at
     }
@@ -70,13 +70,13 @@ mod tests {
 
     #[test]
     fn what_stacks_share_is_there_once() {
-        let mut tree = CallTree::of_at_most(4);
-        assert_eq!(tree.stack([7, 8]), Some(1));
-        assert_eq!(tree.stack([7, 8, 8]), Some(2), "it calls itself");
-        assert_eq!(tree.stack([7, 9]), Some(3));
-        assert_eq!(tree.stack([7, 8]), Some(1));
-        assert_eq!(tree.stack([9]), None, "one too many");
-        assert_eq!(tree.stack([]), None);
+        let mut tree = CallTree::bounded(4);
+        assert_eq!(tree.add_stack([7, 8]), Some(1));
+        assert_eq!(tree.add_stack([7, 8, 8]), Some(2), "it calls itself");
+        assert_eq!(tree.add_stack([7, 9]), Some(3));
+        assert_eq!(tree.add_stack([7, 8]), Some(1));
+        assert_eq!(tree.add_stack([9]), None, "one too many");
+        assert_eq!(tree.add_stack([]), None);
         assert_eq!(tree.into_nodes(), [CallNode(0, 7), CallNode(1, 8), CallNode(2, 8), CallNode(1, 9)]);
     }
 }

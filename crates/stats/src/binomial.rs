@@ -4,7 +4,7 @@
 /// fewer would be seen with probability 1 − confidence. For no hits it is 1 − (1 − confidence)^(1/n),
 /// near 3/n at 95 %: the rule of three. Assumes that requests fail independently; they often fail in
 /// bunches, so it is the least doubt there can be. Of no requests at all it says nothing: 1.
-pub fn upper_bound(hits: u64, n: u64, confidence: f64) -> f64 {
+pub fn binomial_upper_bound(hits: u64, n: u64, confidence: f64) -> f64 {
     if hits >= n {
         return 1.0;
     }
@@ -16,14 +16,14 @@ pub fn upper_bound(hits: u64, n: u64, confidence: f64) -> f64 {
     // 60 halvings leave less than f64 can tell.
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if at_most(hits, n, middle) > doubt { low = middle } else { high = middle }
+        if binomial_cdf(hits, n, middle) > doubt { low = middle } else { high = middle }
     }
     high
 }
 
 /// The probability of `hits` or fewer of `n`, each with probability `p`; summed from the largest
 /// term downwards in proportion to it, so that nothing under- or overflows.
-pub fn at_most(hits: u64, n: u64, p: f64) -> f64 {
+pub fn binomial_cdf(hits: u64, n: u64, p: f64) -> f64 {
     if p >= 1.0 {
         return 0.0;
     }
@@ -59,7 +59,7 @@ mod tests {
             (10, 10, 1.0),
             (0, 0, 1.0),
         ] {
-            let bound = upper_bound(hits, n, 0.95);
+            let bound = binomial_upper_bound(hits, n, 0.95);
             assert!((bound - expected).abs() < expected * 1e-3, "{hits} of {n}: {bound} against {expected}");
         }
     }
@@ -69,7 +69,7 @@ mod tests {
         let (hits, n) = (20_000u64, 2_000_000u64);
         let share = hits as f64 / n as f64;
         let normal = share + 1.645 * (share * (1.0 - share) / n as f64).sqrt();
-        let bound = upper_bound(hits, n, 0.95);
+        let bound = binomial_upper_bound(hits, n, 0.95);
         assert!((bound / normal - 1.0).abs() < 1e-3, "{bound} against {normal}");
     }
 }

@@ -14,7 +14,7 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// Doubt on either side.
+/// CaveatKind on either side.
 const TAIL: f64 = 0.025;
 /// Fewer seconds than this say nothing of how seconds differ.
 const FEWEST: usize = 5;
@@ -83,9 +83,9 @@ fn moved(share: f64, by: f64) -> f64 {
 
 /// The share of hits among all, with the wider of two intervals: that of independent requests ([`binomial`]), and that of seconds that
 /// differ. None of nothing.
-pub fn lost(seconds: &[(u64, u64)]) -> Option<Estimate> {
+pub fn clustered_share(seconds: &[(u64, u64)]) -> Option<Estimate> {
     let (hits, all) = seconds.iter().fold((0, 0), |(h, a), (hits, all)| (h + hits, a + all));
-    let alone = binomial(hits, all)?;
+    let alone = wilson_interval(hits, all)?;
     Some(match logit_half(seconds) {
         Some(half) => Estimate {
             low: alone.low.min(moved(alone.value, -half)),
@@ -97,19 +97,19 @@ pub fn lost(seconds: &[(u64, u64)]) -> Option<Estimate> {
 }
 
 /// The share of hits among independent requests, by Wilson's score (JASA 22, 1927); none of nothing.
-pub fn binomial(hits: u64, all: u64) -> Option<Estimate> {
+pub fn wilson_interval(hits: u64, all: u64) -> Option<Estimate> {
     wilson(hits, all, 1.959_963_984_540_054)
 }
 
 /// The same with so much doubt on both sides together, instead of 5 %: for many intervals that are to hold at once.
-pub fn share(hits: u64, all: u64, doubt: f64) -> Option<Estimate> {
+pub fn share_interval(hits: u64, all: u64, doubt: f64) -> Option<Estimate> {
     wilson(hits, all, normal(doubt))
 }
 
 /// How many events were to be expected of which so many came, independent of each other (Poisson); with so much doubt on both sides together.
 ///
 /// The score interval, which is Wilson's for a share that is small: never below 0, and of no events not empty.
-pub fn counted(events: u64, doubt: f64) -> Estimate {
+pub fn poisson_interval(events: u64, doubt: f64) -> Estimate {
     let (z, value) = (normal(doubt), events as f64);
     let (middle, half) = (value + z * z / 2.0, z * (value + z * z / 4.0).sqrt());
     // Of none the formula has that end exactly, but for rounding.
@@ -140,7 +140,7 @@ fn wilson(hits: u64, all: u64, z: f64) -> Option<Estimate> {
 /// Woodruff (JASA 47, 1952): the share above the quantile found is uncertain by so much, so the times at the shares so much below and above
 /// 1 − q are the ends of the quantile's interval. The share's own doubt is that of seconds that differ, on the logit. An upper end
 /// that fewer than one of the times is above is none: the run was too short to see it.
-pub fn levels(q: f64, above: &[(u64, u64)]) -> Option<(f64, Option<f64>)> {
+pub fn quantile_bounds(q: f64, above: &[(u64, u64)]) -> Option<(f64, Option<f64>)> {
     let all: u64 = above.iter().map(|(_, all)| all).sum();
     let half = logit_half(above)?;
     let (least, most) = (moved(1.0 - q, -half), moved(1.0 - q, half));
@@ -209,7 +209,7 @@ mod tests {
         let value = at(q);
         let above = |second: &Vec<f64>| second.iter().filter(|time| **time > value).count() as u64;
         let counts: Vec<(u64, u64)> = seconds.iter().map(|s| (above(s), s.len() as u64)).collect();
-        let (low, high) = levels(q, &counts).expect("there are seconds, and some are above");
+        let (low, high) = quantile_bounds(q, &counts).expect("there are seconds, and some are above");
         Estimate { value, low: at(low), high: high.map_or(f64::INFINITY, at) }
     }
 
@@ -268,8 +268,9 @@ mod tests {
     fn lost_requests_in_bunches_widen_the_interval() {
         let spread: Vec<(u64, u64)> = (0..20).map(|_| (1, 100)).collect();
         let bunch: Vec<(u64, u64)> = (0..20).map(|k| (if k == 7 { 20 } else { 0 }, 100)).collect();
-        let (spread, bunch) = (lost(&spread).expect("some"), lost(&bunch).expect("some"));
-        assert_eq!(Some(spread), binomial(20, 2000), "no bunches: as for independent requests");
+        let (spread, bunch) =
+            (clustered_share(&spread).expect("some"), clustered_share(&bunch).expect("some"));
+        assert_eq!(Some(spread), wilson_interval(20, 2000), "no bunches: as for independent requests");
         assert!((spread.value - bunch.value).abs() < 1e-12);
         assert!(bunch.low < spread.low && bunch.high > spread.high, "{spread:?} {bunch:?}");
     }
@@ -284,14 +285,15 @@ mod tests {
             (1, 29, 0.0061, 0.1718),
             (20, 20, 0.8389, 1.0),
         ] {
-            let found = binomial(hits, all).expect("there are requests");
+            let found = wilson_interval(hits, all).expect("there are requests");
             assert!(
                 (found.low - low).abs() < 1e-4 && (found.high - high).abs() < 1e-4,
                 "{hits}/{all}: {found:?}"
             );
         }
         // Method 10 of the same author's second paper, its example (a): 56/70 − 48/80 is 0.2, from 0.0524 to 0.3339.
-        let (first, second) = (binomial(56, 70).expect("some"), binomial(48, 80).expect("some"));
+        let (first, second) =
+            (wilson_interval(56, 70).expect("some"), wilson_interval(48, 80).expect("some"));
         let difference = first.minus(second);
         assert!(
             (difference.low - 0.0524).abs() < 1e-4 && (difference.high - 0.3339).abs() < 1e-4,
@@ -301,17 +303,17 @@ mod tests {
 
     #[test]
     fn where_there_is_little_or_nothing() {
-        assert_eq!(binomial(0, 0), None);
-        assert_eq!(binomial(3, 2), None);
-        assert_eq!(lost(&[]), None);
+        assert_eq!(wilson_interval(0, 0), None);
+        assert_eq!(wilson_interval(3, 2), None);
+        assert_eq!(clustered_share(&[]), None);
         assert_eq!(ratio_of_sums(&[(1.0, 1.0); 4]), None, "four seconds are too few");
         assert_eq!(ratio_of_sums(&[(1.0, 0.0); 9]), None, "nothing to divide by");
         assert_eq!(ratio_of_sums(&[(2.0, 1.0); 9]), Some(Estimate::exact(2.0)), "no second differs");
-        assert_eq!(levels(0.5, &[(0, 100); 9]), None, "none above");
-        assert_eq!(levels(0.5, &[(100, 100); 9]), None, "all above");
+        assert_eq!(quantile_bounds(0.5, &[(0, 100); 9]), None, "none above");
+        assert_eq!(quantile_bounds(0.5, &[(100, 100); 9]), None, "all above");
         // One of 900 is above: less than one may truly be.
         let one: Vec<(u64, u64)> = (0..9).map(|k| (u64::from(k == 4), 100)).collect();
-        let (low, high) = levels(0.999, &one).expect("one is above");
+        let (low, high) = quantile_bounds(0.999, &one).expect("one is above");
         assert!(low > 0.9 && low < 899.0 / 900.0 && high.is_none(), "{low} {high:?}");
         let open = Estimate { value: 2.0, low: 1.0, high: f64::INFINITY };
         let ratio = open.over(Estimate::exact(1.0)).expect("both are above 0");

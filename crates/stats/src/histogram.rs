@@ -1,6 +1,6 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer as _, V2SerializeError, V2Serializer};
-use packed::{LARGEST, LARGEST_LEAST, Packed};
+use packed::{LARGEST, LARGEST_LEAST, PackedHistogram};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_bytes::ByteBuf;
 use units::Nanos;
@@ -27,7 +27,7 @@ enum Counts {
     /// A count for every bucket up to the largest time: to record, and to find quantiles.
     Open(Hdr),
     /// As it was read: most are merged into another, bucket by bucket, and nothing more is asked of them.
-    Packed(Packed),
+    Packed(PackedHistogram),
 }
 
 /// The quantiles every face shows.
@@ -178,7 +178,7 @@ impl Histogram {
     }
 
     fn from_bytes<E: de::Error>(bytes: &[u8]) -> Result<Self, E> {
-        let packed = Packed::read(bytes);
+        let packed = PackedHistogram::read(bytes);
         let none = || E::custom("not a histogram of ours: of another kind, or cut short");
         packed.map(|packed| Self(Counts::Packed(packed))).ok_or_else(none)
     }

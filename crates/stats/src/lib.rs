@@ -3,21 +3,24 @@
 //! Pure functions and values. Never a clock, never randomness but what is handed in, never a file.
 
 mod binomial;
-mod blocks;
-mod bounds;
-mod cache;
+mod block_design;
+mod cache_fit;
 mod clusters;
+mod half_widths;
 mod histogram;
-mod order;
+mod rank;
 mod shuffle;
 mod slope;
 
-pub use binomial::{at_most, upper_bound};
-pub use blocks::{Blocks, Contrast, Unequal, error_spread};
-pub use bounds::{Looks, bounds};
-pub use cache::{Cache, NoCache, Point, fits, valley};
-pub use clusters::{Estimate, binomial, counted, levels, lost, ratio_of_sums, share};
+pub use binomial::{binomial_cdf, binomial_upper_bound};
+pub use block_design::{BlockDesign, Contrast, NoisiestTreatment, error_spread};
+pub use cache_fit::{CacheFit, CacheFitError, CachePoint, hit_miss_threshold, size_from_misses};
+pub use clusters::{
+    Estimate, clustered_share, poisson_interval, quantile_bounds, ratio_of_sums, share_interval,
+    wilson_interval,
+};
+pub use half_widths::{LookSchedule, half_widths};
 pub use histogram::{Histogram, Quantiles};
-pub use order::{Median, ratio};
+pub use rank::{Median, ratio_of_medians};
 pub use shuffle::shuffled;
 pub use slope::{Slope, student_t};

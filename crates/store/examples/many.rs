@@ -2,11 +2,11 @@
 //! `cargo run --release -p torment-store --example many -- FILE [COUNT] [TORMENT]`. With a TORMENT also how long its
 //! `list` takes, from its start to its end.
 
-use record::{Ended, Event, Limit, LimitUnit, Machine, Outcomes, RunId, RunKind, Verdict, exit};
+use record::{Event, Limit, LimitUnit, Machine, Outcomes, RunId, RunKind, SearchEnd, Verdict, exit};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use torment_store::{CameTo, Filter, Store};
+use torment_store::{Filter, RunStatus, Store};
 use units::{Moment, Nanos};
 
 /// Of so many repetitions the median counts.
@@ -29,7 +29,7 @@ fn main() {
     for (what, filter) in [
         ("all", Filter::default()),
         ("the last 100", Filter { limit: Some(100), ..Filter::default() }),
-        ("not met", Filter { came_to: Some(CameTo::Code(exit::NOT_MET)), ..Filter::default() }),
+        ("not met", Filter { came_to: Some(RunStatus::Code(exit::NOT_MET)), ..Filter::default() }),
         ("of the last week", Filter { since_unix_ms: Some(week), ..Filter::default() }),
         ("one tag", Filter { tags: vec!["pool=3".to_owned()], ..Filter::default() }),
     ] {
@@ -70,7 +70,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
         tags: vec![format!("pool={}", nth % 20), "nightly".to_owned()],
         commit: Some(format!("{:012x}", nth * 7919)),
     };
-    let started = Event::RunStarted(Box::new(record::Started {
+    let started = Event::RunStarted(Box::new(record::RunStart {
         id: RunId(format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{nth}")),
         at_unix_ms,
         version: "0.1.0".to_owned(),
@@ -107,7 +107,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
     let verdict = if nth.is_multiple_of(2) {
         Verdict::Limits {
             limits: vec![limit],
-            ended: Ended::Converged,
+            ended: SearchEnd::Converged,
             curve: Vec::new(),
             detection_limit: 0.01,
             trials: 20,
@@ -127,7 +127,7 @@ fn keep(store: &Store, nth: u64, count: u64) {
     };
     let exit_code = if met || nth.is_multiple_of(2) { exit::MET } else { exit::NOT_MET };
     let mut recording = store.begin(&started).expect("it begins");
-    let ended = Event::RunEnded(Box::new(record::End {
+    let ended = Event::RunEnded(Box::new(record::RunEnd {
         at_unix_ms: at_unix_ms + 60_000,
         verdict: Some(verdict),
         exit_code,

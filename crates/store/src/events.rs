@@ -35,7 +35,7 @@ impl Store {
                 let next = i64::try_from(position).unwrap_or(i64::MAX);
                 Ok(Events { store: self, key, next, page: VecDeque::new(), skipped: 0 })
             }
-            None => Err(self.none(&id.0)?),
+            None => Err(self.no_run_error(&id.0)?),
         }
     }
 }
@@ -51,7 +51,7 @@ impl Events<'_> {
         u64::try_from(self.next).unwrap_or(0)
     }
 
-    fn turn(&mut self) -> rusqlite::Result<()> {
+    fn load_page(&mut self) -> rusqlite::Result<()> {
         let mut query = self.store.db.prepare_cached(
             "SELECT seq, json FROM event WHERE run = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
         )?;
@@ -70,7 +70,7 @@ impl Iterator for Events<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if self.page.is_empty()
-                && let Err(e) = self.turn()
+                && let Err(e) = self.load_page()
             {
                 return Some(Err(self.store.error(&e)));
             }

@@ -10,7 +10,7 @@ const LOOKED_THROUGH: i64 = 1000;
 const NEAR: usize = 3;
 
 /// Whether `last` or `last~N` is asked for, and then how many runs before the last; `Err` of what only begins so.
-fn back(asked: &str) -> Option<Result<u32, ()>> {
+fn parse_last(asked: &str) -> Option<Result<u32, ()>> {
     let rest = asked.strip_prefix("last")?;
     match rest.strip_prefix('~') {
         None if rest.is_empty() => Some(Ok(0)),
@@ -30,7 +30,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
         _ if name != name.trim() => "a name neither begins nor ends with a space",
         _ if name.chars().count() > LONGEST => "a name has at most 100 characters",
         _ if name.chars().any(char::is_control) => "a name is one line of plain text",
-        _ if back(name).is_some() => "last and last~N mean the latest runs already",
+        _ if parse_last(name).is_some() => "last and last~N mean the latest runs already",
         _ => return Ok(()),
     };
     Err(format!("'{name}' cannot be the name of a run: {why}"))
@@ -42,14 +42,14 @@ impl Store {
     /// more than one id begins so.
     pub fn find(&self, asked: &str) -> Result<RunId, Error> {
         if asked.is_empty() {
-            return Err(self.none(asked)?);
+            return Err(self.no_run_error(asked)?);
         }
         if let Some(id) = self.first("SELECT id FROM run WHERE id = ?1", asked)? {
             return Ok(id);
         }
-        match back(asked) {
+        match parse_last(asked) {
             Some(Ok(back)) => return self.last(asked, back),
-            Some(Err(())) => return Err(self.none(asked)?),
+            Some(Err(())) => return Err(self.no_run_error(asked)?),
             None => {}
         }
         let named = "SELECT id FROM run WHERE name = ?1 ORDER BY started_unix_ms DESC, key DESC LIMIT 1";
@@ -58,7 +58,7 @@ impl Store {
         }
         let mut fits = self.beginning(asked)?;
         match (fits.pop(), fits.is_empty()) {
-            (None, _) => Err(self.none(asked)?),
+            (None, _) => Err(self.no_run_error(asked)?),
             (Some(one), true) => Ok(RunId(one)),
             (Some(another), false) => {
                 fits.push(another);
@@ -77,7 +77,7 @@ impl Store {
         let found = self.db.query_row(sql, [back], |row| row.get(0).map(RunId)).optional();
         match found.map_err(|e| self.error(&e))? {
             Some(id) => Ok(id),
-            None => Err(self.none(asked)?),
+            None => Err(self.no_run_error(asked)?),
         }
     }
 
@@ -88,7 +88,7 @@ impl Store {
     }
 
     /// That there is none, with those that are called nearly so.
-    pub(crate) fn none(&self, asked: &str) -> Result<Error, Error> {
+    pub(crate) fn no_run_error(&self, asked: &str) -> Result<Error, Error> {
         let sql = "SELECT DISTINCT coalesce(name, id) FROM (SELECT name, id FROM run
                    ORDER BY started_unix_ms DESC, key DESC LIMIT ?1)";
         let all: Vec<String> = self.rows(sql, [LOOKED_THROUGH], |row| row.get(0))?;

@@ -10,7 +10,7 @@ pub(crate) fn tags_json(label: &Label) -> Option<String> {
 }
 
 /// How a tag, or one that has it as its key, begins in [`tags_json`].
-pub(crate) fn tag_begins(tag: &str) -> String {
+pub(crate) fn tag_prefix(tag: &str) -> String {
     let mut json = serde_json::to_string(tag).expect("a text can always be written");
     json.pop();
     json
@@ -39,7 +39,7 @@ impl Store {
         };
         match write() {
             Ok(true) => Ok(()),
-            Ok(false) => Err(self.none(&id.0)?),
+            Ok(false) => Err(self.no_run_error(&id.0)?),
             Err(e) => Err(self.error(&e)),
         }
     }

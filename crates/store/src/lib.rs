@@ -5,22 +5,22 @@
 //! write and read at once. The store does not interpret a run: whoever shows it folds its events. Only what a list
 //! says of it beyond its verdict is drawn from single events while they are written, for no list can read them all.
 
-mod came_to;
-mod drawn;
 mod error;
 mod events;
 mod find;
 mod label;
 mod open;
-mod recording;
+mod run_status;
+mod run_writer;
 mod runs;
-mod writer;
+mod summary;
+mod writer_process;
 
-pub use came_to::CameTo;
-pub use drawn::Carried;
 pub use error::Error;
 pub use events::Events;
 pub use find::check_name;
 pub use open::{Store, default_path};
-pub use recording::Recording;
-pub use runs::{Answers, Before, Filter, RunSummary, State, StoodStill};
+pub use run_status::RunStatus;
+pub use run_writer::RunWriter;
+pub use runs::{AnswerCounts, Filter, FreezeSummary, PreviousLimit, RunState, RunSummary};
+pub use summary::LoadOutcome;

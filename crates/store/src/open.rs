@@ -85,7 +85,7 @@ fn prepare(db: &mut Connection, path: &Path) -> Result<(), Error> {
         // Only before the first table: lets a removal give its pages back to the disk.
         db.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
     }
-    write_ahead(db).map_err(failed)?;
+    enable_wal(db).map_err(failed)?;
     db.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
     if version < MIGRATIONS.len() { migrate(db, path) } else { Ok(()) }
 }
@@ -110,7 +110,7 @@ fn schema(db: &Connection, path: &Path) -> Result<usize, Error> {
 
 /// Turns on the write-ahead log. SQLite does not call its busy handler for this change, so two
 /// processes that make the same file at once would fail each other without this loop.
-fn write_ahead(db: &Connection) -> rusqlite::Result<()> {
+fn enable_wal(db: &Connection) -> rusqlite::Result<()> {
     let begin = Instant::now();
     loop {
         match db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {

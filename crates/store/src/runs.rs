@@ -1,8 +1,8 @@
-use crate::drawn::Drawn;
-use crate::label::tag_begins;
-use crate::recording::signed;
-use crate::writer::Writer;
-use crate::{CameTo, Carried, Error, Store};
+use crate::label::tag_prefix;
+use crate::run_writer::signed;
+use crate::summary::SummaryBuilder;
+use crate::writer_process::WriterProcess;
+use crate::{Error, LoadOutcome, RunStatus, Store};
 use diagnosis::Freezes;
 use record::{ArmAnswer, CostRange, Label, RunId, Verdict};
 use rusqlite::types::FromSql;
@@ -24,7 +24,7 @@ pub struct Filter {
     /// Only those whose machine's host or processor holds this text.
     pub machine: Option<String>,
     /// Only those that came to this.
-    pub came_to: Option<CameTo>,
+    pub came_to: Option<RunStatus>,
     /// Only those that began then or later, in milliseconds since 1970.
     pub since_unix_ms: Option<u64>,
     /// Only those that began before then.
@@ -38,7 +38,7 @@ pub struct Filter {
 
 /// Whether a run has its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum RunState {
     /// It ended, well or badly.
     Ended,
     /// Its process still writes it.
@@ -49,7 +49,7 @@ pub enum State {
 
 /// How many hypotheses of an experiment have each answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Answers {
+pub struct AnswerCounts {
     /// The change helps.
     pub better: u32,
     /// It harms.
@@ -64,14 +64,14 @@ pub struct Answers {
 
 /// That the target stood still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StoodStill {
+pub struct FreezeSummary {
     /// How often.
     pub times: u32,
     /// For how long at most.
     pub longest: Nanos,
 }
 
-impl From<Freezes> for StoodStill {
+impl From<Freezes> for FreezeSummary {
     fn from(freezes: Freezes) -> Self {
         let times = u32::try_from(freezes.each.len()).unwrap_or(u32::MAX);
         Self { times, longest: freezes.longest() }
@@ -80,7 +80,7 @@ impl From<Freezes> for StoodStill {
 
 /// The limit that the run before came to: the last one alike that knows both ends of its limit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Before {
+pub struct PreviousLimit {
     /// Its name.
     pub id: RunId,
     /// As in [`RunSummary`].
@@ -97,7 +97,7 @@ pub struct RunSummary {
     /// Its name.
     pub id: RunId,
     /// Whether it has its end.
-    pub state: State,
+    pub state: RunState,
     /// Milliseconds since 1970.
     pub started_unix_ms: u64,
     /// Milliseconds since 1970; none without an end.
@@ -133,15 +133,15 @@ pub struct RunSummary {
     /// Of a load: the share of arrivals lost.
     pub loss: Option<f64>,
     /// Whether its target stood still; none if it did not, before its end, and of runs from before this was kept.
-    pub stood_still: Option<StoodStill>,
+    pub stood_still: Option<FreezeSummary>,
     /// Of a load: what it came to; none before its end, and of runs from before this was kept.
-    pub carried: Option<Carried>,
+    pub carried: Option<LoadOutcome>,
     /// Of `torment probe`: what the building blocks cost; empty of runs from before this was kept.
     pub costs: Vec<CostRange>,
     /// The experiment that it is a measurement of.
     pub part_of: Option<RunId>,
     /// Of an experiment: what became of its hypotheses, at the end or so far.
-    pub answers: Option<Answers>,
+    pub answers: Option<AnswerCounts>,
     /// The same by the arms that were asked about, at the end.
     pub arms: Vec<ArmAnswer>,
     /// Why the experiment is over, as [`record::Over`] in JSON.
@@ -160,16 +160,16 @@ pub struct RunSummary {
     /// measurements of an experiment, and where the plan is not known.
     pub alike: Option<i64>,
     /// Of a search that came to a limit: the one before it.
-    pub before: Option<Before>,
+    pub before: Option<PreviousLimit>,
 }
 
 impl RunSummary {
     /// What it came to.
-    pub fn came_to(&self) -> CameTo {
+    pub fn status(&self) -> RunStatus {
         match (self.state, self.exit_code) {
-            (State::Running, _) => CameTo::Running,
-            (State::Ended, Some(code)) => CameTo::Code(code),
-            (State::CutShort, _) | (State::Ended, None) => CameTo::CutShort,
+            (RunState::Running, _) => RunStatus::Running,
+            (RunState::Ended, Some(code)) => RunStatus::Code(code),
+            (RunState::CutShort, _) | (RunState::Ended, None) => RunStatus::CutShort,
         }
     }
 }
@@ -211,12 +211,12 @@ fn unsigned(n: i64) -> u64 {
 
 fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let mut cells = Cells { row, next: 0 };
-    let writer = Writer { boot: cells.take()?, pid: cells.take()?, start: cells.take()? };
+    let writer = WriterProcess { boot: cells.take()?, pid: cells.take()?, start: cells.take()? };
     let ended_unix_ms: Option<u64> = cells.take::<Option<i64>>()?.map(unsigned);
     let state = match ended_unix_ms {
-        Some(_) => State::Ended,
-        None if writer.lives() => State::Running,
-        None => State::CutShort,
+        Some(_) => RunState::Ended,
+        None if writer.is_alive() => RunState::Running,
+        None => RunState::CutShort,
     };
     Ok(RunSummary {
         id: RunId(cells.take()?),
@@ -248,35 +248,35 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         cpus: cells.take()?,
         alike: cells.take()?,
         held: cells.take()?,
-        before: before(&mut cells)?,
-        stood_still: stood_still(&mut cells)?,
-        carried: carried(&mut cells)?,
+        before: previous_limit(&mut cells)?,
+        stood_still: freeze_summary(&mut cells)?,
+        carried: load_outcome(&mut cells)?,
         // A list of another version is as good as none.
         costs: serde_json::from_str(&cells.take::<Option<String>>()?.unwrap_or_default()).unwrap_or_default(),
         arms: serde_json::from_str(&cells.take::<Option<String>>()?.unwrap_or_default()).unwrap_or_default(),
     })
 }
 
-fn carried(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<Carried>> {
+fn load_outcome(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<LoadOutcome>> {
     let rates = cells.take::<Option<f64>>()?.zip(cells.take::<Option<f64>>()?);
     let response_p99 = cells.take::<Option<i64>>()?.map(|ns| Nanos(unsigned(ns)));
-    Ok(rates.map(|(offered, answered)| Carried {
+    Ok(rates.map(|(offered, answered)| LoadOutcome {
         offered: Rate(offered),
         answered: Rate(answered),
         response_p99,
     }))
 }
 
-fn stood_still(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<StoodStill>> {
+fn freeze_summary(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<FreezeSummary>> {
     let known = cells.take::<Option<u32>>()?.zip(cells.take::<Option<i64>>()?);
-    Ok(known.map(|(times, longest)| StoodStill { times, longest: Nanos(unsigned(longest)) }))
+    Ok(known.map(|(times, longest)| FreezeSummary { times, longest: Nanos(unsigned(longest)) }))
 }
 
-fn before(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<Before>> {
+fn previous_limit(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<PreviousLimit>> {
     let id = cells.take::<Option<String>>()?.map(RunId);
     let (held, lower, upper) = (cells.take()?, cells.take::<Option<f64>>()?, cells.take::<Option<f64>>()?);
     let known = id.zip(lower.zip(upper));
-    Ok(known.map(|(id, (lower, upper))| Before { id, held, lower, upper }))
+    Ok(known.map(|(id, (lower, upper))| PreviousLimit { id, held, lower, upper }))
 }
 
 fn tags(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Vec<String>> {
@@ -285,12 +285,12 @@ fn tags(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Vec<String>> {
 }
 
 /// None of what is no experiment, or one that has not come to a first block.
-fn answers(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<Answers>> {
+fn answers(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<AnswerCounts>> {
     let mut count = || cells.take::<Option<u32>>();
     let counts = [count()?, count()?, count()?, count()?, count()?];
     let [Some(better), worse, no_difference, undecided, not_measured] = counts else { return Ok(None) };
     let or_none = Option::unwrap_or_default;
-    Ok(Some(Answers {
+    Ok(Some(AnswerCounts {
         better,
         worse: or_none(worse),
         no_difference: or_none(no_difference),
@@ -315,16 +315,16 @@ impl Store {
         let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
         let (since, until) = (filter.since_unix_ms.map(signed), filter.until_unix_ms.map(signed));
         // As its list of tags has the first of them, or the beginning of it: most others need not be read.
-        let tag = filter.tags.first().map(|tag| tag_begins(tag));
+        let tag = filter.tags.first().map(|tag| tag_prefix(tag));
         // Whether one without an end goes on is known only from its process.
         let (code, endless) = match filter.came_to {
-            Some(CameTo::Code(code)) => (Some(code), false),
-            Some(CameTo::Running | CameTo::CutShort) => (None, true),
+            Some(RunStatus::Code(code)) => (Some(code), false),
+            Some(RunStatus::Running | RunStatus::CutShort) => (None, true),
             None => (None, false),
         };
         let fits = |run: &RunSummary| {
             filter.tags.iter().all(|tag| run.label.has(tag))
-                && filter.came_to.is_none_or(|came_to| run.came_to() == came_to)
+                && filter.came_to.is_none_or(|came_to| run.status() == came_to)
         };
         let read = || {
             let mut query = self.db.prepare(&sql)?;
@@ -355,17 +355,17 @@ impl Store {
 
     /// Of an experiment from before its row told of its arms, what its events tell: they are few, its measurements are runs of their own.
     fn with_arms(&self, mut run: RunSummary) -> Result<RunSummary, Error> {
-        if run.arms.is_empty() && run.answers.is_some() && run.state == State::Ended {
-            let mut drawn = Drawn::default();
+        if run.arms.is_empty() && run.answers.is_some() && run.state == RunState::Ended {
+            let mut drawn = SummaryBuilder::default();
             self.events(&run.id)?.try_for_each(|event| event.map(|event| drawn.fold(&event)))?;
-            run.arms = drawn.told().arms;
+            run.arms = drawn.fields().arms;
         }
         Ok(run)
     }
 
     /// The runs without an end, and those that ended then or later, in milliseconds since 1970; measurements of experiments
     /// among them. The one that began last first.
-    pub fn lately(&self, since_unix_ms: u64) -> Result<Vec<RunSummary>, Error> {
+    pub fn recent(&self, since_unix_ms: u64) -> Result<Vec<RunSummary>, Error> {
         let sql = format!(
             "SELECT {COLUMNS} FROM {RUNS} WHERE ended_unix_ms IS NULL OR ended_unix_ms >= ?1
              ORDER BY started_unix_ms DESC, key DESC"
@@ -383,7 +383,7 @@ impl Store {
     /// One run's line. Fails if there is none of that id.
     pub fn summary(&self, id: &RunId) -> Result<RunSummary, Error> {
         match self.db.query_row(&format!("SELECT {COLUMNS} FROM {RUNS} WHERE id = ?1"), [&id.0], summary) {
-            Err(rusqlite::Error::QueryReturnedNoRows) => Err(self.none(&id.0)?),
+            Err(rusqlite::Error::QueryReturnedNoRows) => Err(self.no_run_error(&id.0)?),
             result => self.with_arms(result.map_err(|e| self.error(&e))?),
         }
     }

@@ -1,7 +1,7 @@
 //! What a storm cost, as figures of the table "processes".
 
-use crate::{Account, Block};
-use record::{Caveat, Doubt, Figure, Grounds, Single, Unit};
+use crate::{MachineSecond, StormStats};
+use record::{Caveat, CaveatDetails, CaveatKind, Figure, FigureUnit, OperationTimes};
 use stats::Histogram;
 use sys::Ticks;
 use units::{Nanos, Rate, Share};
@@ -14,16 +14,16 @@ const TICKS_LEAST: f64 = 0.3;
 const BLOCK_LEAST: f64 = 0.5;
 
 /// One kind of the processors' time.
-type Part = fn(&Ticks) -> u64;
+type TickField = fn(&Ticks) -> u64;
 
-impl Account {
+impl StormStats {
     /// Processes started a second.
     pub fn rate(&self) -> Rate {
         Rate::of(self.started, self.loaded)
     }
 
     /// Processor time of the whole machine for each process, as /proc/stat counts it.
-    pub fn processor_each(&self) -> Option<Nanos> {
+    pub fn processor_time_per_process(&self) -> Option<Nanos> {
         let busy = self.ticks().busy();
         (self.started > 0).then(|| Nanos::from(busy) / self.started)
     }
@@ -43,36 +43,43 @@ impl Account {
     pub fn figures(&self) -> Vec<Figure> {
         let n = self.started;
         let each = |sum: u64| sum as f64 / n.max(1) as f64;
-        let one = |row: &str, column: &str, unit: Unit, value: f64| figure(row, column, unit, &[value], n);
+        let one = |row: &str, column: &str, unit: FigureUnit, value: f64| {
+            process_figure(row, column, unit, &[value], n)
+        };
         let seconds = self.loaded.as_secs_f64().max(f64::MIN_POSITIVE);
-        let mut figures = vec![one("this program", "a second, started", Unit::PerSecond, self.rate().0)];
+        let mut figures =
+            vec![one("this program", "a second, started", FigureUnit::PerSecond, self.rate().0)];
         figures.extend(self.shares());
-        figures.push(one("alive", "mean, at once", Unit::Count, self.alive_ns as f64 / 1e9 / seconds));
-        figures.push(one("alive", "most, at once", Unit::Count, self.alive_most as f64));
+        figures.push(one("alive", "mean, at once", FigureUnit::Count, self.alive_ns as f64 / 1e9 / seconds));
+        figures.push(one("alive", "most, at once", FigureUnit::Count, self.alive_most as f64));
         let running: Vec<f64> = self.blocks().map(|block| block.running).collect();
-        figures.push(figure("able to run", "mean, at once", Unit::Count, &running, n));
+        figures.push(process_figure("able to run", "mean, at once", FigureUnit::Count, &running, n));
         let group = self.machine.iter().filter_map(|block| block.group).max();
-        figures.push(
-            group.and_then(|most| {
-                one("tasks in our control group", "most, at once", Unit::Count, most as f64)
-            }),
-        );
-        let sum = |of: fn(&Block) -> u64| each(self.machine.iter().map(of).sum());
+        figures.push(group.and_then(|most| {
+            one("tasks in our control group", "most, at once", FigureUnit::Count, most as f64)
+        }));
+        let sum = |of: fn(&MachineSecond) -> u64| each(self.machine.iter().map(of).sum());
         if n > 0 && !self.machine.is_empty() {
-            figures.push(one("context switches", "each process", Unit::Count, sum(|block| block.switches)));
-            figures.push(one("tasks created", "each process", Unit::Count, sum(|block| block.created)));
+            figures.push(one(
+                "context switches",
+                "each process",
+                FigureUnit::Count,
+                sum(|block| block.switches),
+            ));
+            figures.push(one("tasks created", "each process", FigureUnit::Count, sum(|block| block.created)));
         }
-        let processor = self.processor_each().filter(|_| !self.is_short());
+        let processor = self.processor_time_per_process().filter(|_| !self.is_short());
         figures.push(
-            processor.and_then(|time| one("processor time", "each process", Unit::Nanos, time.0 as f64)),
+            processor
+                .and_then(|time| one("processor time", "each process", FigureUnit::Nanos, time.0 as f64)),
         );
-        figures.push(times("until it is executed", "each process", &self.spawn));
+        figures.push(process_times_figure("until it is executed", "each process", &self.spawn));
         figures.into_iter().flatten().collect()
     }
 
     /// Shares of the processors' time; they say nothing of a moment.
     fn shares(&self) -> Vec<Option<Figure>> {
-        let parts: [(&str, Part); 4] =
+        let parts: [(&str, TickField); 4] =
             [("user", |t| t.user), ("system", |t| t.system), ("idle", |t| t.idle), ("stolen", |t| t.stolen)];
         parts
             .into_iter()
@@ -85,11 +92,16 @@ impl Account {
                         (all > 0).then(|| part(t) as f64 / all as f64)
                     })
                     .collect();
-                let mut figure =
-                    figure(name, "share, of the processors", Unit::Share, &shares, self.started)?;
+                let mut figure = process_figure(
+                    name,
+                    "share, of the processors",
+                    FigureUnit::Share,
+                    &shares,
+                    self.started,
+                )?;
                 if self.is_short() {
-                    let grounds = Grounds::Short { loaded: self.loaded };
-                    figure.caveats.push(Caveat::on(Doubt::TooShort, grounds));
+                    let grounds = CaveatDetails::Short { loaded: self.loaded };
+                    figure.caveats.push(Caveat::with_details(CaveatKind::TooShort, grounds));
                 }
                 Some(figure)
             })
@@ -101,8 +113,8 @@ impl Account {
     }
 
     /// The seconds; of a shorter storm what there is.
-    fn blocks(&self) -> impl Iterator<Item = &Block> {
-        let long = |block: &&Block| block.time.as_secs_f64() >= BLOCK_LEAST;
+    fn blocks(&self) -> impl Iterator<Item = &MachineSecond> {
+        let long = |block: &&MachineSecond| block.time.as_secs_f64() >= BLOCK_LEAST;
         let some = self.machine.iter().any(|block| long(&block));
         self.machine.iter().filter(move |block| !some || long(block))
     }
@@ -127,15 +139,21 @@ impl Account {
 }
 
 /// A figure of the table from its blocks; none without any.
-pub fn figure(row: &str, column: &str, unit: Unit, blocks: &[f64], operations: u64) -> Option<Figure> {
-    Figure::of((TABLE, row, column), unit, blocks.to_vec(), operations)
+pub fn process_figure(
+    row: &str,
+    column: &str,
+    unit: FigureUnit,
+    blocks: &[f64],
+    operations: u64,
+) -> Option<Figure> {
+    Figure::from_blocks((TABLE, row, column), unit, blocks.to_vec(), operations)
 }
 
 /// The same from times of single operations.
-pub fn times(row: &str, column: &str, times: &Histogram) -> Option<Figure> {
+pub fn process_times_figure(row: &str, column: &str, times: &Histogram) -> Option<Figure> {
     let quantiles = times.quantiles()?;
-    let figure = figure(row, column, Unit::Nanos, &[quantiles.p50.0 as f64], times.count())?;
-    Some(Figure { single: Single::of(times), ..figure })
+    let figure = process_figure(row, column, FigureUnit::Nanos, &[quantiles.p50.0 as f64], times.count())?;
+    Some(Figure { single: OperationTimes::from_histogram(times), ..figure })
 }
 
 #[cfg(test)]
@@ -143,9 +161,9 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn account() -> Account {
+    fn account() -> StormStats {
         let ticks = |user, system, idle, stolen| Ticks { user, system, idle, stolen };
-        let block = |ticks, ms| Block {
+        let block = |ticks, ms| MachineSecond {
             ticks,
             time: Duration::from_millis(ms),
             switches: 4000,
@@ -156,7 +174,7 @@ mod tests {
         };
         let mut spawn = Histogram::default();
         spawn.record(Nanos::from_micros(150));
-        Account {
+        StormStats {
             loaded: Nanos::from_millis(2100),
             started: 2000,
             ended: 2000,
@@ -171,7 +189,7 @@ mod tests {
         }
     }
 
-    fn value(account: &Account, row: &str, column: &str) -> f64 {
+    fn value(account: &StormStats, row: &str, column: &str) -> f64 {
         let figures = account.figures();
         let found = figures.iter().find(|figure| figure.row == row && figure.column == column);
         found.unwrap_or_else(|| panic!("no {row}, {column} in {figures:?}")).median
@@ -204,8 +222,8 @@ mod tests {
         short.machine.drain(..2);
         let figures = short.figures();
         let user = figures.iter().find(|figure| figure.row == "user").expect("it is measured all the same");
-        assert_eq!(user.caveats[0].doubt, Doubt::TooShort);
+        assert_eq!(user.caveats[0].doubt, CaveatKind::TooShort);
         assert!(short.notes().is_empty());
-        assert!(Account::default().figures().iter().all(|figure| figure.median.is_finite()));
+        assert!(StormStats::default().figures().iter().all(|figure| figure.median.is_finite()));
     }
 }

@@ -5,11 +5,14 @@
 //! thread is the parent of what it starts: when it ends, however that comes about, the kernel kills them.
 
 use crate::Setup;
-use crate::log::{Gather, Job};
-use crate::report::{Control, LauncherReport, Tally};
-use crate::source::Source;
-use crate::status::judged;
-use engine::{Arrival, Key, Lanes, Open, Recorder, Report, Slots, Teller, timespec};
+use crate::arrival_source::ArrivalSource;
+use crate::job_log::{JobBuffer, JobRecord};
+use crate::report::{LauncherControl, LauncherCounts, LauncherReport};
+use crate::status::check_status;
+use engine::{
+    OpenCounts, OutstandingArrival, Recorder, Reporter, SlotKey, Slots, ThreadReport, TimeoutQueue,
+    to_timespec,
+};
 use record::{Failure, Outcome, Slice};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::process::{Pid, Signal, pidfd_send_signal};
@@ -29,7 +32,7 @@ const ARRIVALS_A_TURN: usize = 4096;
 const ASK: Nanos = Nanos::from_millis(20);
 
 /// What a launcher is to do.
-pub(crate) struct Part {
+pub(crate) struct LauncherTask {
     pub index: u32,
     /// Of the trial, counted from 1.
     pub trial: u32,
@@ -37,7 +40,7 @@ pub(crate) struct Part {
     pub most: usize,
     /// Arrivals that may wait for it.
     pub outstanding: u64,
-    pub source: Source,
+    pub source: ArrivalSource,
     /// The run's beginning, on the monotonic clock.
     pub run_ns: u64,
     pub load_ends: Nanos,
@@ -45,12 +48,12 @@ pub(crate) struct Part {
     pub deadline: Option<Nanos>,
     /// Number of the trial's first arrival.
     pub first_number: u64,
-    pub log: Option<Gather>,
+    pub log: Option<JobBuffer>,
 }
 
 /// A process that has not been waited for.
 struct Child {
-    arrival: Arrival,
+    arrival: OutstandingArrival,
     pid: Pid,
     handle: OwnedFd,
     started: Nanos,
@@ -63,27 +66,27 @@ struct Child {
 
 pub(crate) struct Launcher {
     setup: Arc<Setup>,
-    control: Arc<Control>,
-    teller: Teller<LauncherReport>,
-    part: Part,
+    control: Arc<LauncherControl>,
+    teller: Reporter<LauncherReport>,
+    part: LauncherTask,
     /// The trial's beginning, on the monotonic clock.
     start_ns: u64,
     epoll: OwnedFd,
     recorder: Recorder,
-    backlog: Lanes<Arrival>,
+    backlog: TimeoutQueue<OutstandingArrival>,
     children: Slots<Child>,
     /// Processes whose time is not up; those that have ended are passed over.
-    expiry: Lanes<Key>,
+    expiry: TimeoutQueue<SlotKey>,
     over: bool,
-    tally: Tally,
+    tally: LauncherCounts,
 }
 
 impl Launcher {
     pub fn new(
         setup: Arc<Setup>,
-        control: Arc<Control>,
-        part: Part,
-        teller: Teller<LauncherReport>,
+        control: Arc<LauncherControl>,
+        part: LauncherTask,
+        teller: Reporter<LauncherReport>,
     ) -> io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -93,11 +96,11 @@ impl Launcher {
             teller,
             part,
             start_ns: 0,
-            backlog: Lanes::default(),
+            backlog: TimeoutQueue::default(),
             children: Slots::default(),
-            expiry: Lanes::default(),
+            expiry: TimeoutQueue::default(),
             over: false,
-            tally: Tally::default(),
+            tally: LauncherCounts::default(),
         })
     }
 
@@ -107,7 +110,7 @@ impl Launcher {
         let mut events = [MaybeUninit::<epoll::Event>::uninit(); ENDS_A_TURN];
         loop {
             let now = self.now();
-            self.obey(now);
+            self.apply_control(now);
             self.expire(now);
             if !self.over {
                 self.cut_slices(now);
@@ -116,14 +119,14 @@ impl Launcher {
                 self.end_if_over();
             }
             if self.over && self.children.is_empty() {
-                return self.settled();
+                return self.report_settled();
             }
             let wait = self.pause();
-            let ended: Vec<u32> = match epoll::wait(&self.epoll, &mut events, Some(&timespec(wait))) {
+            let ended: Vec<u32> = match epoll::wait(&self.epoll, &mut events, Some(&to_timespec(wait))) {
                 Ok((ended, _)) => ended.iter().map(|event| event.data.u64() as u32).collect(),
                 Err(_) => Vec::new(),
             };
-            ended.into_iter().for_each(|child| self.ended(child));
+            ended.into_iter().for_each(|child| self.handle_exit(child));
         }
     }
 
@@ -132,7 +135,7 @@ impl Launcher {
         Nanos(sys::monotonic_ns().saturating_sub(self.start_ns))
     }
 
-    fn obey(&mut self, now: Nanos) {
+    fn apply_control(&mut self, now: Nanos) {
         let kill = self.control.kill.load(Ordering::Relaxed);
         if (kill || self.control.stop.load(Ordering::Relaxed)) && now < self.part.load_ends {
             self.part.load_ends = now;
@@ -147,27 +150,31 @@ impl Launcher {
         }
     }
 
-    fn open(&self) -> Open {
-        Open { in_flight: self.children.len() as u64, backlog: self.backlog.len() as u64, connections: 0 }
+    fn open(&self) -> OpenCounts {
+        OpenCounts {
+            in_flight: self.children.len() as u64,
+            backlog: self.backlog.len() as u64,
+            connections: 0,
+        }
     }
 
     fn cut_slices(&mut self, now: Nanos) {
         let open = self.open();
         while let Some(slice) = self.recorder.cut(now, open) {
-            self.tell_slice(slice);
+            self.report_slice(slice);
         }
     }
 
-    fn tell_slice(&self, mut slice: Slice) {
+    fn report_slice(&self, mut slice: Slice) {
         // Starting programs is what is measured here: it is no work of a generator beside it.
         (slice.cpu, slice.run_delay) = (Nanos::ZERO, Nanos::ZERO);
-        self.teller.tell(Report::Slice(Box::new(slice)));
+        self.teller.send(ThreadReport::Slice(Box::new(slice)));
     }
 
     /// Takes up what is due. That it was held by a start, or waited for a processor that the processes use, is no delay of a
     /// generator's: it is part of the response time, and not of what voids a trial.
     fn take_up(&mut self, now: Nanos) {
-        if self.part.source.is_closed() && now >= self.part.load_ends {
+        if self.part.source.is_closed_loop() && now >= self.part.load_ends {
             return;
         }
         for _ in 0..ARRIVALS_A_TURN {
@@ -182,7 +189,7 @@ impl Launcher {
             self.backlog.push(
                 due,
                 self.setup.timeout,
-                Arrival { number, due, taken: now, paused: Nanos::ZERO },
+                OutstandingArrival { number, due, taken: now, paused: Nanos::ZERO },
             );
         }
     }
@@ -195,7 +202,7 @@ impl Launcher {
     /// When the next is to be taken up, if one is to come.
     fn next_due(&mut self, now: Nanos) -> Option<Nanos> {
         let (room, ends) = (self.room(), self.part.load_ends);
-        if self.part.source.is_closed() && now >= ends {
+        if self.part.source.is_closed_loop() && now >= ends {
             return None;
         }
         self.part.source.next_due(room).filter(|due| *due < ends)
@@ -208,7 +215,7 @@ impl Launcher {
         }
         let Some(mut arrival) = self.backlog.pop() else { return };
         let started = self.now();
-        if self.part.source.is_closed() {
+        if self.part.source.is_closed_loop() {
             // Nobody waits for a process of a closed loop before it is started.
             arrival.due = started;
         }
@@ -244,13 +251,13 @@ impl Launcher {
     }
 
     /// The program that cannot be executed now never can; that there is no room for a process may pass.
-    fn not_started(&mut self, arrival: &Arrival, why: io::Error, now: Nanos) {
+    fn not_started(&mut self, arrival: &OutstandingArrival, why: io::Error, now: Nanos) {
         let passes =
             matches!(
                 why.kind(),
                 io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory | io::ErrorKind::Interrupted
             ) || why.raw_os_error().is_some_and(|code| rustix::io::Errno::TXTBSY.raw_os_error() == code);
-        let lack = engine::lack(&why);
+        let lack = engine::exhausted_resource(&why);
         let failure = match lack {
             Some(lack) => Failure::Lacking(lack),
             None => Failure::Check(format!("not started: {}", engine::reason(&why))),
@@ -258,12 +265,12 @@ impl Launcher {
         self.recorder.failed(arrival, failure, now);
         if !passes && lack.is_none() {
             self.control.stop.store(true, Ordering::Relaxed);
-            self.teller.tell(Report::Own(LauncherReport::Fault(why)));
+            self.teller.send(ThreadReport::Own(LauncherReport::Fault(why)));
         }
     }
 
     /// A process has ended: what became of it.
-    fn ended(&mut self, slot: u32) {
+    fn handle_exit(&mut self, slot: u32) {
         let Some(pid) = self.children.get_mut(slot).map(|child| child.pid) else { return };
         let ended = self.now();
         let last_cpu = self.part.log.as_ref().and_then(|_| last_cpu(pid));
@@ -279,7 +286,7 @@ impl Launcher {
         }
         let since_run = |at: Nanos| Nanos((self.start_ns + at.0).saturating_sub(self.part.run_ns));
         if let Some(log) = &mut self.part.log {
-            log.job(Job {
+            log.push(JobRecord {
                 trial: self.part.trial,
                 number: child.arrival.number,
                 pid: child.pid.as_raw_nonzero().get(),
@@ -301,10 +308,10 @@ impl Launcher {
     fn count(&mut self, child: &Child, status: ExitStatus, ended: Nanos) {
         let recorder = &mut self.recorder;
         let code = status.code().and_then(|code| u16::try_from(code).ok());
-        recorder.heard(code);
-        match judged(status, &self.setup.expected) {
+        recorder.count_status(code);
+        match check_status(status, &self.setup.expected) {
             Ok(()) => {
-                recorder.served(ended - child.started);
+                recorder.record_service(ended - child.started);
                 recorder.answered(&child.arrival, ended, ended);
             }
             Err(why) => recorder.failed(&child.arrival, why, ended),
@@ -313,7 +320,9 @@ impl Launcher {
 
     /// Kills what has run too long, and gives up on what has waited too long to be started.
     fn expire(&mut self, now: Nanos) {
-        while let Some(key) = self.expiry.expired(now, Nanos::MAX, |key| self.children.get(*key).is_some()) {
+        while let Some(key) =
+            self.expiry.pop_expired(now, Nanos::MAX, |key| self.children.get(*key).is_some())
+        {
             let Some(child) = self.children.get_mut(key.number) else { continue };
             child.timed_out = true;
             // One that has ended meanwhile waits to be heard of.
@@ -322,8 +331,8 @@ impl Launcher {
                 self.recorder.given_up(&child.arrival, Outcome::Timeout, now);
             }
         }
-        while !self.part.source.is_closed()
-            && let Some(arrival) = self.backlog.expired(now, Nanos::MAX, |_| true)
+        while !self.part.source.is_closed_loop()
+            && let Some(arrival) = self.backlog.pop_expired(now, Nanos::MAX, |_| true)
         {
             self.recorder.given_up(&arrival, Outcome::Timeout, now);
         }
@@ -333,7 +342,7 @@ impl Launcher {
     fn end_if_over(&mut self) {
         let now = self.now();
         let none = self.recorder.outstanding() == 0;
-        if self.part.source.is_closed() && none && self.part.source.is_exhausted() {
+        if self.part.source.is_closed_loop() && none && self.part.source.is_exhausted() {
             self.part.load_ends = self.part.load_ends.min(now);
             self.recorder.cut_load(now);
         }
@@ -356,25 +365,25 @@ impl Launcher {
             self.recorder.given_up(&child.arrival, Outcome::Unfinished, now);
         }
         let slice = self.recorder.finish(now, open);
-        self.tell_slice(slice);
-        self.teller.tell(Report::Over(ends));
+        self.report_slice(slice);
+        self.teller.send(ThreadReport::Over(ends));
         self.over = true;
     }
 
-    fn settled(mut self) {
+    fn report_settled(mut self) {
         if let Some(log) = &mut self.part.log {
-            log.hand_on();
+            log.flush();
         }
         let tally = Box::new(std::mem::take(&mut self.tally));
-        self.teller.tell(Report::Own(LauncherReport::Tally(tally)));
-        self.teller.tell(Report::Settled);
+        self.teller.send(ThreadReport::Own(LauncherReport::Tally(tally)));
+        self.teller.send(ThreadReport::Settled);
     }
 
     /// How long nothing is to be done, unless a process ends.
     fn pause(&mut self) -> Nanos {
         let now = self.now();
         let room = self.children.len() < self.part.most;
-        let expiry = self.expiry.next(Nanos::MAX);
+        let expiry = self.expiry.next_expiry(Nanos::MAX);
         if self.over {
             return expiry.map_or(ASK, |at| (at - now).min(ASK));
         }
@@ -384,7 +393,7 @@ impl Launcher {
         let load_ends = self.part.load_ends;
         let due = self.next_due(now);
         let over = if now < load_ends { load_ends } else { load_ends + self.part.drain };
-        let waits = self.backlog.next(Nanos::MAX);
+        let waits = self.backlog.next_expiry(Nanos::MAX);
         let moments = [due, Some(over), Some(self.recorder.slice_ends()), expiry, waits];
         let next = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
         (next - now).min(ASK)

@@ -7,32 +7,35 @@
 //!
 //! It never judges, and whatever it starts ends with it: each process is killed when the thread that started it ends.
 
-mod bare;
+mod arrival_source;
 mod error;
 mod figures;
+mod job_log;
 mod launcher;
-mod log;
+mod minimal_program;
 mod options;
 mod program;
 mod report;
 mod sampler;
-mod source;
 mod status;
 
-pub use bare::{Bare, cpuid};
 pub use error::Error;
-pub use figures::{TABLE, figure, times};
-pub use options::{Expected, Options};
-pub use program::Command;
-pub use sampler::Block;
+pub use figures::{TABLE, process_figure, process_times_figure};
+pub use minimal_program::{MinimalProgram, cpuid_time};
+pub use options::{ExpectedStatuses, StormOptions};
+pub use program::ProgramCommand;
+pub use sampler::MachineSecond;
 
-use engine::{Carrier, Crew, LEAD, Moment, Offer, THREADS_MOST, Teller, Wish, reason};
-use launcher::{Launcher, Part};
-use log::Log;
-use record::{Counted, Slice, Worked};
-use report::{Control, LauncherReport, Tally};
+use arrival_source::ArrivalSource;
+use engine::{
+    ClockSample, LEAD, LoadCommand, LoadGenerator, OfferedLoad, ReportCollector, Reporter, THREADS_MOST,
+    reason,
+};
+use job_log::JobLog;
+use launcher::{Launcher, LauncherTask};
+use record::{MemberFigures, Slice, TrialCounts};
+use report::{LauncherControl, LauncherCounts, LauncherReport};
 use sampler::Sampler;
-use source::Source;
 use stats::Histogram;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -43,7 +46,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use sys::task::Program;
+use sys::task::PreparedProgram;
 use units::Nanos;
 
 /// Descriptors of a launcher beside one for each process.
@@ -51,14 +54,14 @@ const SPARE: u64 = 16;
 
 /// What stays the same over all trials.
 struct Setup {
-    program: Program,
-    expected: Expected,
+    program: PreparedProgram,
+    expected: ExpectedStatuses,
     timeout: Nanos,
 }
 
 /// What one trial was beside what it counted.
 #[derive(Debug, Clone, Default)]
-pub struct Account {
+pub struct StormStats {
     /// How long its load was.
     pub loaded: Nanos,
     /// Processes started.
@@ -72,30 +75,30 @@ pub struct Account {
     /// From the call that starts a program until it is executed.
     pub spawn: Histogram,
     /// The whole machine, second by second, while the load lasted.
-    pub machine: Vec<Block>,
+    pub machine: Vec<MachineSecond>,
 }
 
 /// Launchers at work.
-struct Trial {
+struct RunningTrial {
     /// On the monotonic clock.
     start_ns: u64,
-    control: Arc<Control>,
-    crew: Crew<LauncherReport>,
+    control: Arc<LauncherControl>,
+    crew: ReportCollector<LauncherReport>,
     threads: Vec<JoinHandle<()>>,
 }
 
 /// Starts one program again and again.
 pub struct Storm {
     setup: Arc<Setup>,
-    options: Options,
+    options: StormOptions,
     launchers: u32,
     null: Arc<File>,
     output: Arc<File>,
-    log: Option<Log>,
+    log: Option<JobLog>,
     run_ns: u64,
     next_number: u64,
-    trial: Option<Trial>,
-    accounts: Vec<Account>,
+    trial: Option<RunningTrial>,
+    accounts: Vec<StormStats>,
     fault: Option<io::Error>,
 }
 
@@ -103,9 +106,9 @@ impl Storm {
     /// Makes ready; nothing is started yet.
     ///
     /// Fails if a file cannot be written, or if there is no room for so many processes at once.
-    pub fn ready(command: &Command, options: Options) -> Result<Self, Error> {
+    pub fn new(command: &ProgramCommand, options: StormOptions) -> Result<Self, Error> {
         let environment = std::env::vars_os().chain(command.added.iter().cloned());
-        let program = Program::new(&command.path, command.words.iter().skip(1), environment)
+        let program = PreparedProgram::new(&command.path, command.words.iter().skip(1), environment)
             .map_err(|why| Error::NotExecutable { path: command.path.clone(), why: reason(&why) })?;
         let file = |path: &str| {
             let opened = OpenOptions::new().read(true).write(true).open(path);
@@ -119,7 +122,7 @@ impl Storm {
                 Arc::new(opened.map_err(|why| Error::File { path: path.clone(), why })?)
             }
         };
-        let log = options.log.as_deref().map(Log::begin).transpose()?;
+        let log = options.log.as_deref().map(JobLog::begin).transpose()?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
         let launchers = processors.min(options.parallel).clamp(1, THREADS_MOST);
         let room = sys::raise_nofile().0.saturating_sub(SPARE) * u64::from(launchers);
@@ -141,25 +144,30 @@ impl Storm {
         })
     }
 
-    fn start(&self, offer: &Offer, drain: Nanos, control: &Arc<Control>) -> io::Result<Trial> {
+    fn start(
+        &self,
+        offer: &OfferedLoad,
+        drain: Nanos,
+        control: &Arc<LauncherControl>,
+    ) -> io::Result<RunningTrial> {
         let drawn = Arc::new(AtomicU64::new(0));
         let (launchers, parallel) = (self.launchers, self.options.parallel);
-        let (tellers, crew) = Crew::of(launchers as usize);
+        let (tellers, crew) = ReportCollector::channel(launchers as usize);
         let mut goes = Vec::new();
         let mut threads = Vec::new();
         for (index, teller) in (0..launchers).zip(tellers) {
-            let part = Part {
+            let part = LauncherTask {
                 index,
                 trial: self.accounts.len() as u32,
                 most: (parallel / launchers + u32::from(index < parallel % launchers)) as usize,
                 outstanding: (self.options.outstanding / u64::from(launchers)).max(1),
-                source: Source::of(offer, index, launchers, &drawn),
+                source: ArrivalSource::new(offer, index, launchers, &drawn),
                 run_ns: self.run_ns,
-                load_ends: offer.ends(),
+                load_ends: offer.latest_end(),
                 drain,
                 deadline: self.options.deadline,
                 first_number: self.next_number,
-                log: self.log.as_ref().map(Log::gather),
+                log: self.log.as_ref().map(JobLog::buffer),
             };
             let ((ready, is_ready), (go, gone)) = (channel(), channel());
             let (setup, control) = (Arc::clone(&self.setup), Arc::clone(control));
@@ -167,7 +175,7 @@ impl Storm {
             let thread = std::thread::Builder::new().name(format!("storm-{index}"));
             threads.push(thread.spawn(move || {
                 let files = [null.as_fd(), output.as_fd()];
-                launch(setup, control, part, &files, teller, &ready, &gone);
+                run_launcher(setup, control, part, &files, teller, &ready, &gone);
             })?);
             is_ready.recv().map_err(|_| io::Error::from(io::ErrorKind::Interrupted))??;
             goes.push(go);
@@ -176,11 +184,11 @@ impl Storm {
         goes.iter().for_each(|go| {
             let _ = go.send(start_ns);
         });
-        Ok(Trial { start_ns, control: Arc::clone(control), crew, threads })
+        Ok(RunningTrial { start_ns, control: Arc::clone(control), crew, threads })
     }
 
     /// What each trial was, in their order; the last is whole once it is settled.
-    pub fn accounts(&self) -> &[Account] {
+    pub fn trial_stats(&self) -> &[StormStats] {
         &self.accounts
     }
 
@@ -198,36 +206,41 @@ impl Storm {
     }
 }
 
-impl Carrier for Storm {
-    fn trial(
+impl LoadGenerator for Storm {
+    fn run_trial(
         &mut self,
-        offer: &Offer,
+        offer: &OfferedLoad,
         drain: Nanos,
-        on_begin: &mut dyn FnMut(Moment),
+        on_begin: &mut dyn FnMut(ClockSample),
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
-    ) -> Counted {
+        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+    ) -> TrialCounts {
         self.settle(Nanos::ZERO, &|| false);
-        let control = Arc::new(Control::default());
-        self.accounts.push(Account::default());
-        let began = Moment::now();
+        let control = Arc::new(LauncherControl::default());
+        self.accounts.push(StormStats::default());
+        let began = ClockSample::now();
         on_begin(began);
         let started = self.start(offer, drain, &control);
         let Self { trial, accounts, fault, .. } = self;
-        let Trial { start_ns, crew, .. } = match started {
+        let RunningTrial { start_ns, crew, .. } = match started {
             Ok(started) => trial.insert(started),
             Err(why) => {
                 *fault = Some(why);
-                return Counted::default();
+                return TrialCounts::default();
             }
         };
         let sampler = Sampler::begin(Arc::clone(&control.alive));
         let obey = |wish, _| match wish {
-            Wish::Kill => control.kill.store(true, Ordering::Relaxed),
+            LoadCommand::Kill => control.kill.store(true, Ordering::Relaxed),
             _ => control.stop.store(true, Ordering::Relaxed),
         };
-        let mut counted = crew.gather(*start_ns, on_slice, wish, obey, |told| keep(told, accounts, fault));
-        counted.members.push(Worked::of(&counted.total, Moment::now().stolen_since(&began), None));
+        let mut counted =
+            crew.collect_trial(*start_ns, on_slice, wish, obey, |told| store_report(told, accounts, fault));
+        counted.members.push(MemberFigures::from_slice(
+            &counted.total,
+            ClockSample::now().stolen_since(&began),
+            None,
+        ));
         self.next_number += counted.total.due;
         if let Some(account) = accounts.last_mut() {
             account.loaded = counted.loaded;
@@ -238,12 +251,12 @@ impl Carrier for Storm {
 
     /// The account of the trial is whole after it.
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
-        let Some(Trial { control, mut crew, threads, .. }) = self.trial.take() else {
+        let Some(RunningTrial { control, mut crew, threads, .. }) = self.trial.take() else {
             return Some(Nanos::ZERO);
         };
         let Self { accounts, fault, .. } = self;
         let kill = || control.kill.store(true, Ordering::Relaxed);
-        let took = crew.settle(limit, interrupted, || {}, kill, |told| keep(told, accounts, fault));
+        let took = crew.settle(limit, interrupted, || {}, kill, |told| store_report(told, accounts, fault));
         threads.into_iter().for_each(|thread| thread.join().expect("it has told that nothing is left"));
         if let Some(account) = accounts.last_mut() {
             account.started = control.started.load(Ordering::Relaxed);
@@ -254,7 +267,7 @@ impl Carrier for Storm {
 }
 
 /// What a launcher has told goes to the account of its trial; the first fault stays.
-fn keep(told: LauncherReport, accounts: &mut [Account], fault: &mut Option<io::Error>) {
+fn store_report(told: LauncherReport, accounts: &mut [StormStats], fault: &mut Option<io::Error>) {
     match told {
         LauncherReport::Fault(why) => _ = fault.get_or_insert(why),
         LauncherReport::Tally(tally) => {
@@ -275,8 +288,8 @@ impl Drop for Storm {
     }
 }
 
-impl Account {
-    fn add(&mut self, tally: &Tally) {
+impl StormStats {
+    fn add(&mut self, tally: &LauncherCounts) {
         self.ended += tally.ended;
         self.alive_ns += tally.alive_ns;
         self.spawn.merge(&tally.spawn);
@@ -284,18 +297,18 @@ impl Account {
 }
 
 /// The life of a launcher's thread.
-fn launch(
+fn run_launcher(
     setup: Arc<Setup>,
-    control: Arc<Control>,
-    part: Part,
+    control: Arc<LauncherControl>,
+    part: LauncherTask,
     files: &[std::os::fd::BorrowedFd<'_>; 2],
-    teller: Teller<LauncherReport>,
+    teller: Reporter<LauncherReport>,
     ready: &Sender<io::Result<()>>,
     go: &Receiver<u64>,
 ) {
     let [null, output] = files;
     // What a child has open is what this thread has open: nothing but its three streams.
-    let own = sys::own_descriptors(files)
+    let own = sys::unshare_descriptors(files)
         .and_then(|()| Ok(rustix::stdio::dup2_stdin(null)?))
         .and_then(|()| Ok(rustix::stdio::dup2_stdout(output)?))
         .and_then(|()| Ok(rustix::stdio::dup2_stderr(output)?));
@@ -314,5 +327,5 @@ fn launch(
     std::thread::sleep(Duration::from_nanos(start_ns.saturating_sub(sys::monotonic_ns())));
     launcher.run(start_ns);
     // The files kept are closed in this table before the thread that lent them goes on.
-    let _ = sys::own_descriptors(&[]);
+    let _ = sys::unshare_descriptors(&[]);
 }

@@ -3,15 +3,15 @@ use units::Nanos;
 
 /// Exit statuses that are as they should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected(Vec<(u8, u8)>);
+pub struct ExpectedStatuses(Vec<(u8, u8)>);
 
-impl Default for Expected {
+impl Default for ExpectedStatuses {
     fn default() -> Self {
         Self(vec![(0, 0)])
     }
 }
 
-impl Expected {
+impl ExpectedStatuses {
     /// From a list such as `0,2-4`; none if it is no such list.
     pub fn parse(text: &str) -> Option<Self> {
         let one = |text: &str| text.trim().parse::<u8>().ok();
@@ -22,20 +22,20 @@ impl Expected {
         ranges.collect::<Option<Vec<_>>>().map(Self)
     }
 
-    pub(crate) fn holds(&self, code: i32) -> bool {
+    pub(crate) fn contains(&self, code: i32) -> bool {
         self.0.iter().any(|(from, to)| (i32::from(*from)..=i32::from(*to)).contains(&code))
     }
 }
 
 /// How it is done.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct StormOptions {
     /// The most processes alive at once.
     pub parallel: u32,
     /// Whatever has not ended so long after it was due is killed.
     pub timeout: Nanos,
     /// Exit statuses that are as they should be.
-    pub expected: Expected,
+    pub expected: ExpectedStatuses,
     /// What has a longer response time is late.
     pub deadline: Option<Nanos>,
     /// Takes what the programs write, at its end; else that is thrown away.
@@ -46,12 +46,12 @@ pub struct Options {
     pub outstanding: u64,
 }
 
-impl Default for Options {
+impl Default for StormOptions {
     fn default() -> Self {
         Self {
             parallel: 100,
             timeout: Nanos::from_secs(10),
-            expected: Expected::default(),
+            expected: ExpectedStatuses::default(),
             deadline: None,
             output: None,
             log: None,

@@ -1,7 +1,7 @@
 //! Which program is meant: the look-up along PATH, once, before anything is started.
 
 use crate::Error;
-use anatomy::Read;
+use anatomy::Executable;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -14,7 +14,7 @@ const USUAL: &str = "/bin:/usr/bin";
 
 /// A program that can be executed, with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct ProgramCommand {
     /// The file.
     pub path: PathBuf,
     /// Its name as typed, and what follows.
@@ -23,7 +23,7 @@ pub struct Command {
     pub added: Vec<(OsString, OsString)>,
 }
 
-impl Command {
+impl ProgramCommand {
     /// Finds the program that `words` begins with, as a shell would: a name with a slash is a file, any other is looked
     /// for in the folders of `search`, the environment's PATH.
     ///
@@ -36,7 +36,7 @@ impl Command {
         let command = |path: PathBuf| Self { path, words: words.to_vec(), added: Vec::new() };
         if name.as_bytes().contains(&b'/') {
             let path = PathBuf::from(name);
-            return executable(&path).map(|()| command(path));
+            return check_executable(&path).map(|()| command(path));
         }
         let search = search.filter(|search| !search.is_empty()).unwrap_or(OsStr::new(USUAL));
         let mut refused = None;
@@ -44,7 +44,7 @@ impl Command {
             // An empty entry is the present folder.
             let path =
                 if folder.as_os_str().is_empty() { Path::new(".").join(name) } else { folder.join(name) };
-            match executable(&path) {
+            match check_executable(&path) {
                 Ok(()) => return Ok(command(path)),
                 // A folder of that name, or a file without the permission, is passed over as a shell does.
                 Err(why) if path.is_file() => refused = refused.or(Some(why)),
@@ -63,24 +63,24 @@ impl Command {
     }
 
     /// Whether its program, or the interpreter that a script names, is loaded by glibc's loader.
-    pub fn loads_by_glibc(&self) -> bool {
+    pub fn uses_glibc_loader(&self) -> bool {
         let loader = match read(&self.path) {
-            Some(Read::Script(script)) => loader(Path::new(&script.interpreter)),
-            Some(Read::Elf(binary)) => binary.interpreter,
+            Some(Executable::Script(script)) => loader(Path::new(&script.interpreter)),
+            Some(Executable::Elf(binary)) => binary.interpreter,
             None => None,
         };
         loader.is_some_and(|loader| loader.contains("/ld-linux"))
     }
 
     /// As typed.
-    pub fn text(&self) -> String {
+    pub fn shell_text(&self) -> String {
         let words: Vec<String> = self.words.iter().map(|word| quoted(&word.to_string_lossy())).collect();
         words.join(" ")
     }
 }
 
 /// Whether the kernel would execute it, as far as that can be seen from outside.
-fn executable(path: &Path) -> Result<(), Error> {
+fn check_executable(path: &Path) -> Result<(), Error> {
     let refused = |why: &str| Error::NotExecutable { path: path.to_owned(), why: why.to_owned() };
     let found = match fs::metadata(path) {
         Ok(found) => found,
@@ -110,15 +110,15 @@ fn is_program(first: &[u8]) -> bool {
     first.starts_with(b"#!") || first.starts_with(b"\x7fELF")
 }
 
-fn read(path: &Path) -> Option<Read> {
-    anatomy::read(&fs::read(path).ok()?).ok()
+fn read(path: &Path) -> Option<Executable> {
+    anatomy::read_executable(&fs::read(path).ok()?).ok()
 }
 
 /// The loader that an ELF program names; none of a static one, and of anything else.
 fn loader(path: &Path) -> Option<String> {
     match read(path)? {
-        Read::Elf(binary) => binary.interpreter,
-        Read::Script(_) => None,
+        Executable::Elf(binary) => binary.interpreter,
+        Executable::Script(_) => None,
     }
 }
 
@@ -156,9 +156,9 @@ mod tests {
         let other = file(two.path(), "other", "#!/bin/sh\n", 0o755);
         let search = std::env::join_paths([one.path(), two.path()]).expect("no colon in them");
         for (name, expected) in [("tool", tool), ("other", other)] {
-            let found = Command::find(&words(&[name, "a b"]), Some(&search)).expect("it is there");
+            let found = ProgramCommand::find(&words(&[name, "a b"]), Some(&search)).expect("it is there");
             assert_eq!(found.path, expected);
-            assert_eq!(found.text(), format!("{name} 'a b'"));
+            assert_eq!(found.shell_text(), format!("{name} 'a b'"));
         }
     }
 
@@ -169,8 +169,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let script = file(folder.path(), "script", "#! /bin/sh -e\n", 0o755);
         assert_eq!(loader(&script), None);
-        let found = Command::find(&[script.into_os_string()], None).expect("it is one");
-        assert_eq!(found.loads_by_glibc(), shell.contains("/ld-linux"));
+        let found = ProgramCommand::find(&[script.into_os_string()], None).expect("it is one");
+        assert_eq!(found.uses_glibc_loader(), shell.contains("/ld-linux"));
         let cut = file(folder.path(), "cut", "\x7fELF\u{2}\u{1}", 0o755);
         assert_eq!(loader(&cut), None);
     }
@@ -192,13 +192,14 @@ mod tests {
             ("", &["no command"]),
         ];
         for (name, expected) in cases {
-            let error =
-                Command::find(&words(&[name]), Some(search)).expect_err("it cannot be executed").to_string();
+            let error = ProgramCommand::find(&words(&[name]), Some(search))
+                .expect_err("it cannot be executed")
+                .to_string();
             for word in expected {
                 assert!(error.contains(word), "{name}: {error}");
             }
         }
-        assert!(Command::find(&[], None).is_err());
-        assert!(Command::find(&words(&["true"]), None).is_ok(), "the usual folders have it");
+        assert!(ProgramCommand::find(&[], None).is_err());
+        assert!(ProgramCommand::find(&words(&["true"]), None).is_ok(), "the usual folders have it");
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// What all launchers of a trial are told, and count together.
 #[derive(Default)]
-pub(crate) struct Control {
+pub(crate) struct LauncherControl {
     /// The load ends now.
     pub stop: AtomicBool,
     /// So does everything that still runs.
@@ -25,12 +25,12 @@ pub(crate) enum LauncherReport {
     /// The program cannot be executed at all.
     Fault(io::Error),
     /// What it has counted, once nothing that it started runs any more.
-    Tally(Box<Tally>),
+    Tally(Box<LauncherCounts>),
 }
 
 /// What a launcher has counted beside its slices.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
+pub(crate) struct LauncherCounts {
     /// From the call that starts a program to its return: the program is executed by then.
     pub spawn: Histogram,
     /// Time that all processes together were alive.

@@ -1,6 +1,6 @@
 //! What the whole machine does meanwhile, ten times a second.
 
-use procfs::{HostStat, groups, host_stat, read_number};
+use procfs::{HostStat, cgroups, parse_host_stat, read_number};
 use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const LOOKS: u32 = 10;
 
 /// A second of the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Block {
+pub struct MachineSecond {
     /// Processor time that passed.
     pub ticks: Ticks,
     /// How long it was.
@@ -35,7 +35,7 @@ pub struct Block {
 
 /// One reading.
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct StatReading {
     at: Instant,
     ticks: Ticks,
     switches: u64,
@@ -43,10 +43,10 @@ struct Look {
     running: u64,
 }
 
-impl Look {
+impl StatReading {
     fn now() -> Option<Self> {
         let HostStat { times, switches, created, running, .. } =
-            host_stat(&read_to_string("/proc/stat").ok()?)?;
+            parse_host_stat(&read_to_string("/proc/stat").ok()?)?;
         let (at, ticks) = (Instant::now(), times.into());
         Some(Self { at, ticks, switches: switches?, created: created?, running: running? })
     }
@@ -55,29 +55,29 @@ impl Look {
 /// The thread that looks.
 pub(crate) struct Sampler {
     ends: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<Block>>,
+    thread: JoinHandle<Vec<MachineSecond>>,
 }
 
 impl Sampler {
     /// Begins to look; `alive` counts the processes of the storm. None where no thread can be had,
     /// or /proc/stat cannot be read.
     pub fn begin(alive: Arc<AtomicU64>) -> Option<Self> {
-        let first = Look::now()?;
+        let first = StatReading::now()?;
         let ends = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&ends);
         let thread = std::thread::Builder::new().name("sampler".to_owned());
-        Some(Self { ends, thread: thread.spawn(move || look(first, &told, &alive)).ok()? })
+        Some(Self { ends, thread: thread.spawn(move || sample_machine(first, &told, &alive)).ok()? })
     }
 
     /// Looks once more, and gives all blocks; the last may be shorter.
-    pub fn end(self) -> Vec<Block> {
+    pub fn end(self) -> Vec<MachineSecond> {
         self.ends.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
         self.thread.join().expect("reading /proc does not panic")
     }
 }
 
-fn look(mut first: Look, ends: &AtomicBool, alive: &AtomicU64) -> Vec<Block> {
+fn sample_machine(mut first: StatReading, ends: &AtomicBool, alive: &AtomicU64) -> Vec<MachineSecond> {
     let group = group();
     let over = || ends.load(Ordering::Relaxed);
     let mut blocks = Vec::new();
@@ -90,7 +90,7 @@ fn look(mut first: Look, ends: &AtomicBool, alive: &AtomicU64) -> Vec<Block> {
                 std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
             }
             // Woken to end, it looks once more.
-            let Some(next) = Look::now() else { return blocks };
+            let Some(next) = StatReading::now() else { return blocks };
             last = next;
             looks += 1;
             running += next.running;
@@ -100,7 +100,7 @@ fn look(mut first: Look, ends: &AtomicBool, alive: &AtomicU64) -> Vec<Block> {
                 break;
             }
         }
-        blocks.push(Block {
+        blocks.push(MachineSecond {
             ticks: last.ticks.since(&first.ticks),
             time: last.at - first.at,
             switches: last.switches.saturating_sub(first.switches),
@@ -118,7 +118,7 @@ fn look(mut first: Look, ends: &AtomicBool, alive: &AtomicU64) -> Vec<Block> {
 
 /// The file that counts the tasks of our control group, if there is one. The topmost group has no such file.
 fn group() -> Option<PathBuf> {
-    let place = groups::of(std::process::id()).ok()?;
+    let place = cgroups::read(std::process::id()).ok()?;
     let file = place.pids.groups.first()?.folder.join("pids.current");
     file.is_file().then_some(file)
 }

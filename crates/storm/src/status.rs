@@ -1,14 +1,14 @@
 //! What an exit status says.
 
-use crate::Expected;
+use crate::ExpectedStatuses;
 use record::Failure;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 /// Whether it ended as expected.
-pub(crate) fn judged(status: ExitStatus, expected: &Expected) -> Result<(), Failure> {
+pub(crate) fn check_status(status: ExitStatus, expected: &ExpectedStatuses) -> Result<(), Failure> {
     match (status.code(), status.signal()) {
-        (Some(code), _) if expected.holds(code) => Ok(()),
+        (Some(code), _) if expected.contains(code) => Ok(()),
         (Some(code), _) => Err(Failure::Check(format!("exit status {code}"))),
         (None, signal) => {
             // Whether that left a core behind is the machine's own affair.

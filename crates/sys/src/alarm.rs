@@ -29,7 +29,7 @@ fn set(seconds: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Partner;
+    use crate::ForkedChild;
     use std::os::unix::process::{CommandExt, ExitStatusExt};
 
     /// Asks this very test to be run anew, as a process of one test, there to be ended.
@@ -56,6 +56,6 @@ mod tests {
         assert_eq!(ended.status.signal(), Some(libc::SIGALRM), "{ended:?}");
         assert!(began.elapsed() >= Duration::from_millis(1500), "the one that was dropped has ended it");
         // Of a process with several threads, as tests are, no partner can be had.
-        assert!(Partner::start(|| true).is_err());
+        assert!(ForkedChild::start(|| true).is_err());
     }
 }

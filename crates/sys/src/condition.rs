@@ -1,4 +1,4 @@
-use crate::Mapping;
+use crate::AnonymousMapping;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::size_of;
@@ -13,7 +13,7 @@ use units::Bytes;
 #[derive(Debug)]
 pub struct Condition {
     place: NonNull<Inner>,
-    _memory: Mapping,
+    _memory: AnonymousMapping,
 }
 
 #[repr(C)]
@@ -32,7 +32,7 @@ unsafe impl Sync for Condition {}
 impl Condition {
     /// Of the number 0, for the threads of this process, or for processes.
     pub fn new(between_processes: bool) -> io::Result<Self> {
-        let memory = Mapping::anonymous(Bytes(size_of::<Inner>() as u64), libc::MAP_SHARED)?;
+        let memory = AnonymousMapping::anonymous(Bytes(size_of::<Inner>() as u64), libc::MAP_SHARED)?;
         let this = Self { place: memory.place().0.cast(), _memory: memory };
         let who =
             if between_processes { libc::PTHREAD_PROCESS_SHARED } else { libc::PTHREAD_PROCESS_PRIVATE };
@@ -53,7 +53,7 @@ impl Condition {
     }
 
     /// Takes the mutex, and holds it but for the time that it waits for the number.
-    pub fn hold(&self) -> io::Result<ConditionGuard<'_>> {
+    pub fn lock(&self) -> io::Result<ConditionGuard<'_>> {
         // SAFETY: the mutex was made in `new`, and its memory is there as long as `self` is borrowed.
         done(unsafe { libc::pthread_mutex_lock(self.mutex()) })?;
         Ok(ConditionGuard { condition: self, stays: PhantomData })
@@ -127,13 +127,13 @@ mod tests {
             let rounds = 5000;
             std::thread::scope(|scope| {
                 let other = scope.spawn(|| {
-                    let mut held = condition.hold().expect("it is not held by this thread");
+                    let mut held = condition.lock().expect("it is not held by this thread");
                     for round in 0..rounds {
                         held.wait_for(2 * round + 1).expect("it is held");
                         held.set(2 * round + 2);
                     }
                 });
-                let mut held = condition.hold().expect("it is not held by this thread");
+                let mut held = condition.lock().expect("it is not held by this thread");
                 for round in 0..rounds {
                     held.set(2 * round + 1);
                     held.wait_for(2 * round + 2).expect("it is held");
@@ -141,7 +141,7 @@ mod tests {
                 drop(held);
                 other.join().expect("each number came");
             });
-            let mut held = condition.hold().expect("both have let it go");
+            let mut held = condition.lock().expect("both have let it go");
             held.wait_for(2 * rounds).expect("it is this number already");
         }
     }

@@ -19,7 +19,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// share its table. A descriptor kept is open in both tables: the file is closed when both have
 /// closed it. Once joined, a thread may still be about to close its table; to be certain, it calls
 /// this again at its end.
-pub fn own_descriptors(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
+pub fn unshare_descriptors(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     // Where this is forbidden, so that nothing is done by halves.
     close_range(u32::MAX, u32::MAX)?;
     // SAFETY: this thread gets a copy of the table; until something is closed below, each number is open in

@@ -4,57 +4,57 @@
 //! that a static program must not ask for: the addresses of a name.
 
 mod alarm;
-mod arrival;
-mod behind;
-mod call_names;
-mod calls;
+mod child_setup;
 mod clock;
 mod condition;
-mod crowd;
 mod descriptors;
+mod forked_child;
+mod idle_threads;
 mod limits;
+mod low_priority;
 mod mapping;
 mod memory;
-mod names;
-mod partner;
 mod perf;
 mod priority;
 mod processors;
 mod ptrace;
 mod reap;
-mod ring;
-mod shared;
+mod receive_time;
+mod resolver;
+mod shared_memory;
 mod socket;
-mod start;
+mod syscall_kind;
+mod syscall_names;
 pub mod task;
 mod ticks;
+mod uring;
 mod usage;
 
 pub use alarm::Alarm;
-pub use arrival::{recv_stamped, stamp_arrivals};
-pub use behind::stay_behind;
-pub use call_names::{call_name, call_number};
-pub use calls::{Call, call};
+pub use child_setup::configure_child;
 pub use clock::{monotonic_ns, now, thread_cpu_ns};
 pub use condition::{Condition, ConditionGuard};
-pub use crowd::{Crowd, map_stack, take_maps};
-pub use descriptors::own_descriptors;
+pub use descriptors::unshare_descriptors;
+pub use forked_child::ForkedChild;
+pub use idle_threads::{IdleThreads, occupy_maps, try_map_stack};
 pub use limits::{DESCRIPTORS_LEAST, raise_nofile};
-pub use mapping::Mapping;
+pub use low_priority::lower_priority;
+pub use mapping::AnonymousMapping;
 pub use memory::{read_memory, read_memory_pieces};
-pub use names::address;
-pub use partner::Partner;
-pub use perf::{RawSample, SampleEvent, SampleForm, SampleRing, SampledTask};
-pub use priority::{real_time, short_slice};
-pub use processors::{Allowed, check_processors, move_to, run_on};
+pub use perf::{RawSample, SampleConfig, SampleEvent, SampleRing, SampledTask};
+pub use priority::{set_real_time, set_short_slice};
+pub use processors::{CpuAffinity, bind_to, check_processors, move_to};
 pub use ptrace::{
-    ARCHITECTURE, Resume, Stopped, SyscallSide, SyscallStop, bind_traced, follow_traced, place_of_traced,
-    resume_traced, started_by_traced, traced, wait_traced,
+    ARCHITECTURE, ResumeMode, SyscallInfo, SyscallSide, TraceeEvent, child_of_tracee, follow_children,
+    kill_with_tracer, resume_tracee, syscall_info, trace_on_start, wait_tracee,
 };
-pub use reap::{Reaped, reap};
-pub use ring::Reads;
-pub use shared::Shared;
-pub use socket::{bind_address_no_port, local_ports};
-pub use start::before_exec;
+pub use reap::{ChildExit, reap};
+pub use receive_time::{enable_receive_timestamps, recv_with_age};
+pub use resolver::resolve_host;
+pub use shared_memory::SharedMemory;
+pub use socket::{bind_address_no_port, ephemeral_port_count};
+pub use syscall_kind::{SyscallKind, syscall_kind};
+pub use syscall_names::{syscall_name, syscall_number};
 pub use ticks::Ticks;
-pub use usage::{Usage, UsageOf, usage};
+pub use uring::UringReads;
+pub use usage::{ResourceUsage, UsageScope, usage};

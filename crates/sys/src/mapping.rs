@@ -5,15 +5,15 @@ use units::Bytes;
 
 /// Memory of its own, page by page (mmap(2)): zeros, and not there until touched.
 #[derive(Debug)]
-pub struct Mapping {
+pub struct AnonymousMapping {
     start: NonNull<u8>,
     length: usize,
 }
 
 // SAFETY: it is memory that nobody else has; which thread uses it does not matter.
-unsafe impl Send for Mapping {}
+unsafe impl Send for AnonymousMapping {}
 
-impl Mapping {
+impl AnonymousMapping {
     /// So much of it, for this process alone; children that fork makes get copies.
     pub fn private(size: Bytes) -> io::Result<Self> {
         Self::anonymous(size, libc::MAP_PRIVATE | libc::MAP_NORESERVE)
@@ -58,7 +58,7 @@ impl Mapping {
     }
 }
 
-impl Deref for Mapping {
+impl Deref for AnonymousMapping {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -67,14 +67,14 @@ impl Deref for Mapping {
     }
 }
 
-impl DerefMut for Mapping {
+impl DerefMut for AnonymousMapping {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and borrowed for writing by one.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
 
-impl Drop for Mapping {
+impl Drop for AnonymousMapping {
     fn drop(&mut self) {
         // SAFETY: it is ours as a whole, and nobody borrows it any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
@@ -87,13 +87,13 @@ mod tests {
 
     #[test]
     fn memory_comes_and_goes() {
-        let mut memory = Mapping::private(Bytes(3 << 20)).expect("there is so much");
+        let mut memory = AnonymousMapping::private(Bytes(3 << 20)).expect("there is so much");
         memory.huge_pages().expect("it may be refused, not fail");
         memory.small_pages().expect("it may be refused, not fail");
         assert_eq!((memory.len(), memory[0], memory[(3 << 20) - 1]), (3 << 20, 0, 0));
         memory.fill(7);
         assert!(memory.iter().all(|byte| *byte == 7));
-        assert!(Mapping::private(Bytes(u64::MAX)).is_err());
-        assert!(Mapping::private(Bytes(0)).is_err());
+        assert!(AnonymousMapping::private(Bytes(u64::MAX)).is_err());
+        assert!(AnonymousMapping::private(Bytes(0)).is_err());
     }
 }

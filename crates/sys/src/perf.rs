@@ -70,7 +70,7 @@ pub enum SampledTask {
 
 /// How often, and what of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SampleForm {
+pub struct SampleConfig {
     /// Samples a second of processor time.
     pub hz: u32,
     /// Also what the kernel does.
@@ -89,7 +89,7 @@ impl SampleEvent {
     /// Of what a processor does, not before [`SampleEvent::begin`].
     ///
     /// Fails if the kernel does not allow it to this user (EACCES, EPERM), or the thread is no more (ESRCH).
-    pub fn open(task: SampledTask, processor: u32, form: SampleForm) -> io::Result<Self> {
+    pub fn open(task: SampledTask, processor: u32, form: SampleConfig) -> io::Result<Self> {
         let with_stack = form.stack_bytes > 0 && REGISTERS != 0;
         let mut bits = DISABLED | EXCLUDE_HYPERVISOR | EXCLUDE_IDLE | TELL;
         if !form.kernel {
@@ -166,7 +166,7 @@ unsafe impl Send for SampleRing {}
 pub type RawSample<'a> = (u32, u16, &'a [u8]);
 
 /// What a record begins with.
-struct Head {
+struct RecordHeader {
     kind: u32,
     misc: u16,
     length: u16,
@@ -191,7 +191,7 @@ impl SampleRing {
     }
 
     /// What another event of the same processor samples comes here too.
-    pub fn also_of(&self, other: &SampleEvent) -> io::Result<()> {
+    pub fn collect_from(&self, other: &SampleEvent) -> io::Result<()> {
         other.control(SET_OUTPUT, self.event.0.as_raw_fd())
     }
 
@@ -207,7 +207,7 @@ impl SampleRing {
         let mut found = Vec::new();
         while tail < head {
             // A head has 8 bytes, and so has whatever the length of a record is counted in: none goes over the end.
-            let Head { kind, misc, length } = self.head(tail);
+            let RecordHeader { kind, misc, length } = self.head(tail);
             // The kernel writes whole records; anything else would never end.
             if length < 8 || u64::from(length) > head - tail {
                 break;
@@ -230,7 +230,7 @@ impl SampleRing {
     }
 
     /// Gives room to others in the place of those that were told.
-    pub fn free(&mut self) {
+    pub fn release(&mut self) {
         self.place(TAIL).store(self.told, Ordering::Release);
     }
 
@@ -241,12 +241,12 @@ impl SampleRing {
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(at).cast()) }
     }
 
-    fn head(&self, from: u64) -> Head {
+    fn head(&self, from: u64) -> RecordHeader {
         let (eight, _) = self.pieces(from, 8);
-        let [a, b, c, d, e, f, g, h] = *eight else { return Head { kind: 0, misc: 0, length: 0 } };
+        let [a, b, c, d, e, f, g, h] = *eight else { return RecordHeader { kind: 0, misc: 0, length: 0 } };
         let (kind, misc, length) = ([a, b, c, d], [e, f], [g, h]);
         let (misc, length) = (u16::from_ne_bytes(misc), u16::from_ne_bytes(length));
-        Head { kind: u32::from_ne_bytes(kind), misc, length }
+        RecordHeader { kind: u32::from_ne_bytes(kind), misc, length }
     }
 
     /// Of all that lie in the ring at once, one may.
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn this_thread_is_seen_at_work() {
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        let form = SampleForm { hz: 999, kernel: false, stack_bytes: 1 << 10, wakes: false };
+        let form = SampleConfig { hz: 999, kernel: false, stack_bytes: 1 << 10, wakes: false };
         let mut rings = Vec::new();
         for processor in 0..std::thread::available_parallelism().map_or(1, usize::from) as u32 {
             match SampleEvent::open(SampledTask::Thread(own), processor, form) {
@@ -316,7 +316,7 @@ mod tests {
                         seen += 1;
                     }
                 }
-                ring.free();
+                ring.release();
             }
             // To ask for the time is work of the kernel, which is not seen.
             for number in 0..100_000 {
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_refused() {
-        let form = SampleForm { hz: 99, kernel: false, stack_bytes: 0, wakes: false };
+        let form = SampleConfig { hz: 99, kernel: false, stack_bytes: 0, wakes: false };
         for task in [SampledTask::Thread(u32::MAX), SampledTask::Thread(i32::MAX as u32)] {
             assert!(SampleEvent::open(task, 0, form).is_err(), "{task:?}");
         }

@@ -4,7 +4,7 @@ use std::io;
 /// priority), until it sleeps. What it starts from now on does not. It takes `CAP_SYS_NICE` or an `RLIMIT_RTPRIO`.
 ///
 /// A thread that does not sleep then keeps others from its processor: the caller has to see to it that it does.
-pub fn real_time() -> io::Result<()> {
+pub fn set_real_time() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 1 };
     // SAFETY: the call reads one structure, which outlives it, and changes nothing but how this thread is scheduled.
     let result = unsafe {
@@ -23,7 +23,7 @@ const SHORTEST_NS: u64 = 100_000;
 
 /// As the kernel knows it (sched_setattr(2)), in its first version.
 #[repr(C)]
-struct Attributes {
+struct SchedAttributes {
     size: u32,
     policy: u32,
     flags: u64,
@@ -37,9 +37,9 @@ struct Attributes {
 
 /// Lets the calling thread, when it wakes up, run before others whose slice is longer, instead of once theirs is over: its share of the processor stays
 /// the same. Anybody may.
-pub fn short_slice() -> io::Result<()> {
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
+pub fn set_short_slice() -> io::Result<()> {
+    let attributes = SchedAttributes {
+        size: size_of::<SchedAttributes>() as u32,
         policy: libc::SCHED_OTHER as u32,
         flags: 0,
         nice: rustix::process::getpriority_process(None)?,
@@ -70,7 +70,7 @@ mod tests {
                 (value("policy"), value("prio"), value("se.slice"))
             };
             let (policy, priority, before) = facts();
-            short_slice().expect("no privilege is needed");
+            set_short_slice().expect("no privilege is needed");
             let (policy_now, priority_now, now) = facts();
             assert_eq!((policy, priority), (policy_now, priority_now));
             // Earlier kernels have none that can be asked for, and some show nothing at all.
@@ -93,7 +93,7 @@ mod tests {
                 let rest = text.rsplit_once(')').expect("a name stands in brackets").1.to_owned();
                 rest.split_whitespace().nth(38).map(str::to_owned)
             };
-            match real_time() {
+            match set_real_time() {
                 Ok(()) => {
                     assert_eq!(policy().as_deref(), Some("1"));
                     let other = std::thread::spawn(policy).join().expect("it does not panic");

@@ -4,7 +4,7 @@ use std::io;
 /// Binds the calling thread, and those it starts from now on, to these processors.
 ///
 /// Fails, naming it and those there are, if one of them is not available to this process.
-pub fn run_on(processors: &[u32]) -> io::Result<()> {
+pub fn bind_to(processors: &[u32]) -> io::Result<()> {
     check_processors(processors)?;
     bind(processors.iter().copied())
 }
@@ -22,19 +22,19 @@ fn bind(processors: impl IntoIterator<Item = u32>) -> io::Result<()> {
 
 /// The processors that a thread may run on, to go back to.
 #[derive(Debug, Clone, Copy)]
-pub struct Allowed(CpuSet);
+pub struct CpuAffinity(CpuSet);
 
-impl Allowed {
+impl CpuAffinity {
     /// Those of the calling thread.
-    pub fn now() -> io::Result<Self> {
+    pub fn current() -> io::Result<Self> {
         Ok(Self(sched_getaffinity(None)?))
     }
 
     /// The numbers of all that this process may use, wherever the calling thread is bound to; that thread is bound to nothing afterwards.
-    pub fn everywhere() -> Vec<u32> {
+    pub fn all_processors() -> Vec<u32> {
         // The kernel leaves those out that there are not, or that a control group withholds.
         let _ = bind(0..CpuSet::MAX_CPU as u32);
-        Self::now().map_or_else(|_| Vec::new(), |allowed| allowed.list())
+        Self::current().map_or_else(|_| Vec::new(), |allowed| allowed.list())
     }
 
     /// Their numbers, from the smallest.
@@ -50,7 +50,7 @@ impl Allowed {
 
 /// Whether this process may run on each of these processors; the error names the first it may not.
 pub fn check_processors(processors: &[u32]) -> io::Result<()> {
-    let allowed = Allowed::now()?.list();
+    let allowed = CpuAffinity::current()?.list();
     let Some(missing) = processors.iter().find(|cpu| !allowed.contains(cpu)) else { return Ok(()) };
     let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
     Err(io::Error::other(format!("processor {missing} is not available here; choose of {}", list.join(", "))))
@@ -62,15 +62,15 @@ mod tests {
 
     #[test]
     fn bound_and_free_again() {
-        let allowed = Allowed::now().expect("every kernel has it");
+        let allowed = CpuAffinity::current().expect("every kernel has it");
         let all = allowed.list();
         let last = *all.last().expect("this runs somewhere");
-        run_on(&[last]).expect("it is ours to run on");
-        assert_eq!(Allowed::now().expect("every kernel has it").list(), [last]);
-        let everywhere = Allowed::everywhere();
+        bind_to(&[last]).expect("it is ours to run on");
+        assert_eq!(CpuAffinity::current().expect("every kernel has it").list(), [last]);
+        let everywhere = CpuAffinity::all_processors();
         assert!(all.iter().all(|cpu| everywhere.contains(cpu)), "bound to one, it still knows the others");
         move_to(last).expect("it is ours to run on");
         allowed.restore().expect("they were ours before");
-        assert_eq!(Allowed::now().expect("every kernel has it").list(), all);
+        assert_eq!(CpuAffinity::current().expect("every kernel has it").list(), all);
     }
 }

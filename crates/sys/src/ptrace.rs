@@ -23,7 +23,7 @@ const END_WITH_TRACER: libc::c_long = 0x10_0000;
 
 /// The first stop after exec and what it leads to is told by the status of waitpid(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum TraceeEvent {
     /// Before or after a system call.
     Syscall,
     /// It has started a process or a thread.
@@ -42,7 +42,7 @@ pub enum Stopped {
 
 /// How a stopped tracee goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resume {
+pub enum ResumeMode {
     /// To its next system call.
     ToSyscall,
     /// By one instruction.
@@ -69,7 +69,7 @@ pub enum SyscallSide {
 
 /// Where a stopped tracee is (`PTRACE_GET_SYSCALL_INFO`, since Linux 5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SyscallStop {
+pub struct SyscallInfo {
     /// `AUDIT_ARCH_…` of its code: that of the kernel, or one that it also runs.
     pub architecture: u32,
     /// The instruction it goes on with.
@@ -91,7 +91,7 @@ pub const ARCHITECTURE: Option<u32> = if cfg!(target_arch = "x86_64") {
 
 /// Has the program of `command` be traced by the thread that starts it, in a process group of its own, and be killed when
 /// that thread ends. It stops at its first instruction; [`wait_traced`] tells.
-pub fn traced(command: &mut Command) {
+pub fn trace_on_start(command: &mut Command) {
     let parent = getpid();
     command.process_group(0);
     let enter = move || {
@@ -124,28 +124,28 @@ fn request(
 }
 
 /// Follows whatever a stopped tracee starts, and has all of it end with the tracer.
-pub fn follow_traced(pid: Pid) -> io::Result<()> {
+pub fn follow_children(pid: Pid) -> io::Result<()> {
     let options = MARK_SYSCALLS | FOLLOW_FORK | FOLLOW_VFORK | FOLLOW_CLONE | TELL_EXEC | END_WITH_TRACER;
     request(SETOPTIONS, pid.as_raw_nonzero().get(), 0, options).map(drop)
 }
 
 /// Has a stopped tracee end with the tracer; what it starts runs untraced.
-pub fn bind_traced(pid: Pid) -> io::Result<()> {
+pub fn kill_with_tracer(pid: Pid) -> io::Result<()> {
     request(SETOPTIONS, pid.as_raw_nonzero().get(), 0, MARK_SYSCALLS | END_WITH_TRACER).map(drop)
 }
 
 /// A stopped tracee goes on, and gets this signal unless it is 0.
-pub fn resume_traced(pid: Pid, how: Resume, signal: i32) -> io::Result<()> {
+pub fn resume_tracee(pid: Pid, how: ResumeMode, signal: i32) -> io::Result<()> {
     let how = match how {
-        Resume::ToSyscall => SYSCALL,
-        Resume::Step => STEP,
-        Resume::Continue => CONTINUE,
+        ResumeMode::ToSyscall => SYSCALL,
+        ResumeMode::Step => STEP,
+        ResumeMode::Continue => CONTINUE,
     };
     request(how, pid.as_raw_nonzero().get(), 0, signal.into()).map(drop)
 }
 
 /// Waits for any tracee of this thread; none when there is none left.
-pub fn wait_traced() -> io::Result<Option<(Pid, Stopped)>> {
+pub fn wait_tracee() -> io::Result<Option<(Pid, TraceeEvent)>> {
     let mut status = 0;
     loop {
         // SAFETY: the kernel writes an integer to where one is, borrowed for the call.
@@ -162,26 +162,26 @@ pub fn wait_traced() -> io::Result<Option<(Pid, Stopped)>> {
     }
 }
 
-fn stopped(status: i32) -> Stopped {
+fn stopped(status: i32) -> TraceeEvent {
     if libc::WIFEXITED(status) {
-        return Stopped::Exited(libc::WEXITSTATUS(status));
+        return TraceeEvent::Exited(libc::WEXITSTATUS(status));
     }
     if libc::WIFSIGNALED(status) {
-        return Stopped::Killed(libc::WTERMSIG(status));
+        return TraceeEvent::Killed(libc::WTERMSIG(status));
     }
     match (libc::WSTOPSIG(status), status >> 16) {
-        (signal, 0) if signal == libc::SIGTRAP | 0x80 => Stopped::Syscall,
-        (signal, 0) => Stopped::Signal(signal),
+        (signal, 0) if signal == libc::SIGTRAP | 0x80 => TraceeEvent::Syscall,
+        (signal, 0) => TraceeEvent::Signal(signal),
         (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => {
-            Stopped::Started
+            TraceeEvent::Started
         }
-        (_, libc::PTRACE_EVENT_EXEC) => Stopped::Exec,
-        _ => Stopped::Event,
+        (_, libc::PTRACE_EVENT_EXEC) => TraceeEvent::Exec,
+        _ => TraceeEvent::Event,
     }
 }
 
 /// The process or thread that a tracee stopped at [`Stopped::Started`] has started.
-pub fn started_by_traced(pid: Pid) -> io::Result<Option<Pid>> {
+pub fn child_of_tracee(pid: Pid) -> io::Result<Option<Pid>> {
     let mut number: libc::c_ulong = 0;
     // SAFETY: the kernel writes one number of this size to where one is, borrowed for the call.
     let done = unsafe {
@@ -203,7 +203,7 @@ pub fn started_by_traced(pid: Pid) -> io::Result<Option<Pid>> {
 const INFO: usize = 88;
 
 /// Where a stopped tracee is.
-pub fn place_of_traced(pid: Pid) -> io::Result<SyscallStop> {
+pub fn syscall_info(pid: Pid) -> io::Result<SyscallInfo> {
     let mut info = [0_u8; INFO];
     // SAFETY: the kernel writes at most as many bytes as it is told, which is how many are there, borrowed for the call; any
     // bytes are values.
@@ -228,7 +228,7 @@ pub fn place_of_traced(pid: Pid) -> io::Result<SyscallStop> {
     Ok(place(&info))
 }
 
-fn place(info: &[u8; INFO]) -> SyscallStop {
+fn place(info: &[u8; INFO]) -> SyscallInfo {
     let wide = |at: usize| {
         let bytes = info.get(at..).and_then(<[u8]>::first_chunk);
         u64::from_ne_bytes(*bytes.expect("every place named here lies within it"))
@@ -239,7 +239,7 @@ fn place(info: &[u8; INFO]) -> SyscallStop {
         2 => SyscallSide::Exit(wide(24).cast_signed()),
         _ => SyscallSide::Neither,
     };
-    SyscallStop {
+    SyscallInfo {
         architecture: u32::from_ne_bytes(*architecture.expect("four bytes lie there")),
         instruction: wide(8),
         stack: wide(16),
@@ -261,21 +261,21 @@ mod tests {
     fn the_calls_of_a_program_are_seen_on_both_sides() {
         let (entries, exits, code) = alone(|| {
             let mut command = Command::new("/bin/sh");
-            traced(command.args(["-c", "exit 7"]));
+            trace_on_start(command.args(["-c", "exit 7"]));
             let child = command.spawn().expect("every Linux has a shell");
             let pid = Pid::from_child(&child);
-            assert_eq!(wait_traced().expect("it is ours"), Some((pid, Stopped::Signal(libc::SIGTRAP))));
-            follow_traced(pid).expect("it is stopped");
+            assert_eq!(wait_tracee().expect("it is ours"), Some((pid, TraceeEvent::Signal(libc::SIGTRAP))));
+            follow_children(pid).expect("it is stopped");
             let (mut entries, mut exits) = (Vec::new(), 0);
             let mut signal = 0;
             loop {
-                resume_traced(pid, Resume::ToSyscall, signal).expect("it is stopped");
+                resume_tracee(pid, ResumeMode::ToSyscall, signal).expect("it is stopped");
                 signal = 0;
-                match wait_traced().expect("it is ours").expect("it has not been waited for") {
-                    (_, Stopped::Exited(code)) => break (entries, exits, code),
-                    (_, Stopped::Signal(got)) => signal = got,
-                    (_, Stopped::Syscall) => {
-                        let place = place_of_traced(pid).expect("it is stopped");
+                match wait_tracee().expect("it is ours").expect("it has not been waited for") {
+                    (_, TraceeEvent::Exited(code)) => break (entries, exits, code),
+                    (_, TraceeEvent::Signal(got)) => signal = got,
+                    (_, TraceeEvent::Syscall) => {
+                        let place = syscall_info(pid).expect("it is stopped");
                         assert_eq!(Some(place.architecture), ARCHITECTURE);
                         match place.side {
                             SyscallSide::Entry { number, arguments } => entries.push((number, arguments[0])),
@@ -296,9 +296,9 @@ mod tests {
     #[test]
     fn nobody_to_trace() {
         alone(|| {
-            assert_eq!(wait_traced().expect("none is no error"), None);
+            assert_eq!(wait_tracee().expect("none is no error"), None);
             let why =
-                resume_traced(getpid(), Resume::Continue, 0).expect_err("we are not traced by ourselves");
+                resume_tracee(getpid(), ResumeMode::Continue, 0).expect_err("we are not traced by ourselves");
             assert_eq!(why.raw_os_error(), Some(libc::ESRCH));
         });
     }

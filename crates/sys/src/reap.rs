@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// How a child ended, and what the kernel charged it with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reaped {
+pub struct ChildExit {
     /// Its exit status, or the signal that ended it.
     pub status: ExitStatus,
     /// Processor time in programs, of it and the children that it waited for. Of what lives shorter than a clock tick the
@@ -19,7 +19,7 @@ pub struct Reaped {
 /// Waits for a child that has ended; none if it still runs (wait4(2), WNOHANG).
 ///
 /// Fails if it is no child of this process, or was waited for already.
-pub fn reap(pid: Pid) -> io::Result<Option<Reaped>> {
+pub fn reap(pid: Pid) -> io::Result<Option<ChildExit>> {
     let mut status = 0;
     // SAFETY: all of it are numbers, for which zeros are values.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -32,7 +32,7 @@ pub fn reap(pid: Pid) -> io::Result<Option<Reaped>> {
     match found {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(None),
-        _ => Ok(Some(Reaped {
+        _ => Ok(Some(ChildExit {
             status: ExitStatus::from_raw(status),
             user: time(usage.ru_utime),
             system: time(usage.ru_stime),

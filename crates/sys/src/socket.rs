@@ -2,9 +2,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// How many ports there are for connections of our own to one address (ip(7), `ip_local_port_range`).
-pub fn local_ports() -> Option<u64> {
+pub fn ephemeral_port_count() -> Option<u64> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let (first, last) = procfs::port_range(&range)?;
+    let (first, last) = procfs::parse_port_range(&range)?;
     Some((last + 1).saturating_sub(first))
 }
 

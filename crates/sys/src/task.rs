@@ -5,9 +5,9 @@ mod clone;
 mod program;
 mod thread;
 
-pub use clone::{Memory, clone3, write_in_child};
-pub use program::Program;
-pub use thread::{Thread, Threads};
+pub use clone::{ChildMemory, clone3, write_in_child};
+pub use program::PreparedProgram;
+pub use thread::{RawThread, ThreadStarter};
 
 use rustix::process::Pid;
 use std::io;
@@ -25,7 +25,7 @@ pub fn fork() -> io::Result<Pid> {
 }
 
 /// Gives memory that was freed back to the kernel where libc kept it (malloc_trim(3)): a fork would copy it.
-pub fn give_back_memory() {
+pub fn trim_heap() {
     #[cfg(target_env = "gnu")]
     // SAFETY: it touches only what nobody has allocated, under the allocator's own locks.
     unsafe {
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_forked_child_ends_well_and_leaves_nothing() {
-        give_back_memory();
+        trim_heap();
         assert_eq!(ended(fork().expect("there is room for a process")), Some(0));
     }
 }

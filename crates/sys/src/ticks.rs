@@ -1,4 +1,4 @@
-use procfs::Times;
+use procfs::CpuTimes;
 use std::fs::read_to_string;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct Ticks {
 impl Ticks {
     /// Now; none where /proc/stat cannot be read.
     pub fn now() -> Option<Self> {
-        procfs::times(&read_to_string("/proc/stat").ok()?, "cpu").map(Self::from)
+        procfs::parse_cpu_times(&read_to_string("/proc/stat").ok()?, "cpu").map(Self::from)
     }
 
     /// What has passed since `earlier`.
@@ -45,9 +45,9 @@ impl Ticks {
     }
 }
 
-impl From<Times> for Ticks {
-    fn from(times: Times) -> Self {
-        let Times { user, system, interrupts, idle, iowait, stolen } = times;
+impl From<CpuTimes> for Ticks {
+    fn from(times: CpuTimes) -> Self {
+        let CpuTimes { user, system, interrupts, idle, iowait, stolen } = times;
         Self { user, system: system + interrupts, idle: idle + iowait, stolen }
     }
 }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_first_line_counts() {
-        let at = |text| Ticks::from(procfs::times(text, "cpu").expect("a line of /proc/stat"));
+        let at = |text| Ticks::from(procfs::parse_cpu_times(text, "cpu").expect("a line of /proc/stat"));
         let earlier = at("cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 2 3");
         let later = at("cpu  200 5 140 1500 95 5 5 50 7 0\n");
         let passed = later.since(&earlier);

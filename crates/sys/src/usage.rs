@@ -2,7 +2,7 @@ use std::time::Duration;
 
 /// Whose usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UsageOf {
+pub enum UsageScope {
     /// All threads of this process.
     Process,
     /// The thread that asks.
@@ -13,7 +13,7 @@ pub enum UsageOf {
 
 /// What was used since the start (getrusage(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
+pub struct ResourceUsage {
     /// Processor time.
     pub processor: Duration,
     /// The part of it that was spent in the kernel.
@@ -29,11 +29,11 @@ pub struct Usage {
 }
 
 /// What was used since the start.
-pub fn usage(whose: UsageOf) -> Usage {
+pub fn usage(whose: UsageScope) -> ResourceUsage {
     let who = match whose {
-        UsageOf::Process => libc::RUSAGE_SELF,
-        UsageOf::Thread => libc::RUSAGE_THREAD,
-        UsageOf::Children => libc::RUSAGE_CHILDREN,
+        UsageScope::Process => libc::RUSAGE_SELF,
+        UsageScope::Thread => libc::RUSAGE_THREAD,
+        UsageScope::Children => libc::RUSAGE_CHILDREN,
     };
     // SAFETY: all of it are numbers, for which zeros are values.
     let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
@@ -42,7 +42,7 @@ pub fn usage(whose: UsageOf) -> Usage {
     let time = |time: libc::timeval| {
         Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
     };
-    Usage {
+    ResourceUsage {
         processor: time(raw.ru_utime) + time(raw.ru_stime),
         kernel: time(raw.ru_stime),
         voluntary: raw.ru_nvcsw.unsigned_abs(),
@@ -52,7 +52,7 @@ pub fn usage(whose: UsageOf) -> Usage {
     }
 }
 
-impl Usage {
+impl ResourceUsage {
     /// What was used since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -78,22 +78,22 @@ mod tests {
 
     #[test]
     fn a_thread_that_works_and_sleeps_is_seen_to() {
-        let before = (usage(UsageOf::Process), usage(UsageOf::Thread));
+        let before = (usage(UsageScope::Process), usage(UsageScope::Thread));
         std::thread::sleep(Duration::from_millis(1));
         let until = Instant::now() + Duration::from_secs(10);
-        while usage(UsageOf::Thread).since(&before.1).processor < Duration::from_millis(5) {
+        while usage(UsageScope::Thread).since(&before.1).processor < Duration::from_millis(5) {
             assert!(Instant::now() < until, "it works, and no time is charged");
         }
-        let thread = usage(UsageOf::Thread).since(&before.1);
+        let thread = usage(UsageScope::Thread).since(&before.1);
         assert!(thread.voluntary >= 1, "{thread:?}");
-        assert!(usage(UsageOf::Process).since(&before.0).processor >= Duration::from_millis(5));
+        assert!(usage(UsageScope::Process).since(&before.0).processor >= Duration::from_millis(5));
     }
 
     #[test]
     fn children_count_once_they_are_waited_for() {
-        let before = usage(UsageOf::Children);
+        let before = usage(UsageScope::Children);
         let mut child = std::process::Command::new("/bin/true").spawn().expect("every Linux has it");
         child.wait().expect("ours");
-        assert!(usage(UsageOf::Children).since(&before).minor_faults > 0);
+        assert!(usage(UsageScope::Children).since(&before).minor_faults > 0);
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Who made a group.
 #[derive(Debug, PartialEq, Eq)]
-enum Maker<'a> {
+enum GroupOwner<'a> {
     /// systemd, which calls it this; `user` if it is a user's own systemd.
     Systemd {
         unit: &'a str,
@@ -17,7 +17,7 @@ enum Maker<'a> {
     Unknown,
 }
 
-impl<'a> Maker<'a> {
+impl<'a> GroupOwner<'a> {
     /// Of the group with this path.
     fn of(name: &'a str) -> Self {
         let last = name.rsplit('/').next().unwrap_or_default();
@@ -50,7 +50,7 @@ impl<'a> Maker<'a> {
 }
 
 /// A limit of a control group as each of its makers has it.
-struct Raised<'a> {
+struct LimitChange<'a> {
     /// The group's name.
     name: &'a str,
     /// systemd's: `TasksMax=100`.
@@ -69,12 +69,12 @@ struct Raised<'a> {
     by_hand: String,
 }
 
-impl Raised<'_> {
+impl LimitChange<'_> {
     /// The commands: now, and for good.
     fn commands(self) -> (String, String) {
         let Self { name, property, of_all_users, option, files: [docker, podman], pod, lxc, by_hand } = self;
-        match Maker::of(name) {
-            Maker::Systemd { unit, user } => {
+        match GroupOwner::of(name) {
+            GroupOwner::Systemd { unit, user } => {
                 let command = if user { "systemctl --user" } else { "systemctl" };
                 let of_all = if !user && unit.starts_with("user-") { &*of_all_users } else { "" };
                 (
@@ -82,25 +82,25 @@ impl Raised<'_> {
                     format!("{command} set-property {unit} {property}{of_all}"),
                 )
             }
-            Maker::Docker(id) => {
+            GroupOwner::Docker(id) => {
                 (format!("docker update {option} {id}"), format!("docker run {option} …{docker}"))
             }
-            Maker::Podman(id) => {
+            GroupOwner::Podman(id) => {
                 (format!("podman update {option} {id}"), format!("podman run {option} …{podman}"))
             }
-            Maker::Kubernetes => ("not from within a pod".to_owned(), pod),
-            Maker::Lxc(container) => {
+            GroupOwner::Kubernetes => ("not from within a pod".to_owned(), pod),
+            GroupOwner::Lxc(container) => {
                 let command = format!("lxc config set {container} {lxc}");
                 (command.clone(), command)
             }
-            Maker::Unknown => (by_hand, format!("by whoever makes the control group {name}")),
+            GroupOwner::Unknown => (by_hand, format!("by whoever makes the control group {name}")),
         }
     }
 }
 
 /// For the number of tasks: now, and for good.
-pub fn pids(name: &str, file: &str, wanted: u64) -> (String, String) {
-    let raised = Raised {
+pub fn pids_advice(name: &str, file: &str, wanted: u64) -> (String, String) {
+    let raised = LimitChange {
         name,
         property: format!("TasksMax={wanted}"),
         of_all_users: format!(
@@ -116,8 +116,8 @@ pub fn pids(name: &str, file: &str, wanted: u64) -> (String, String) {
 }
 
 /// For memory, in bytes: now, and for good.
-pub fn memory(name: &str, file: &str, wanted: u64) -> (String, String) {
-    let raised = Raised {
+pub fn memory_advice(name: &str, file: &str, wanted: u64) -> (String, String) {
+    let raised = LimitChange {
         name,
         property: format!("MemoryMax={wanted}"),
         of_all_users: String::new(),
@@ -131,9 +131,9 @@ pub fn memory(name: &str, file: &str, wanted: u64) -> (String, String) {
 }
 
 /// For processor time, so many processors: now, and for good. `folder` is the group's.
-pub fn cpus(name: &str, folder: &Path, unified: bool, wanted: u64) -> (String, String) {
+pub fn cpu_quota_advice(name: &str, folder: &Path, unified: bool, wanted: u64) -> (String, String) {
     let percent = wanted * 100;
-    let raised = Raised {
+    let raised = LimitChange {
         name,
         property: format!("CPUQuota={percent}%"),
         of_all_users: String::new(),
@@ -197,13 +197,13 @@ mod tests {
                 "by whoever makes the control group /jobs/7",
             ),
         ] {
-            let said = pids(name, &format!("/sys/fs/cgroup/pids{name}/pids.max"), 500);
+            let said = pids_advice(name, &format!("/sys/fs/cgroup/pids{name}/pids.max"), 500);
             assert!(said.0.starts_with(now) && said.1.starts_with(for_good), "{name}: {said:?}");
         }
-        let said = memory("/system.slice/shop.service", "", 1 << 30);
+        let said = memory_advice("/system.slice/shop.service", "", 1 << 30);
         assert_eq!(said.1, "systemctl set-property shop.service MemoryMax=1073741824");
-        assert_eq!(memory("/jobs/7", "/x/memory.max", 64).0, "echo 64 > /x/memory.max");
-        let now = |name: &str, unified| cpus(name, Path::new("/x"), unified, 2).0;
+        assert_eq!(memory_advice("/jobs/7", "/x/memory.max", 64).0, "echo 64 > /x/memory.max");
+        let now = |name: &str, unified| cpu_quota_advice(name, Path::new("/x"), unified, 2).0;
         assert_eq!(
             now("/system.slice/shop.service", true),
             "systemctl set-property --runtime shop.service CPUQuota=200%"

@@ -1,17 +1,17 @@
 //! The process that has the threads, from its own side: it makes them while it may, and says what stops it.
 
-use crate::gave::Failure;
-use procfs::count;
+use crate::binding_limit::ThreadFailure;
+use procfs::number_field;
 use rustix::io::{pread, pwrite};
 use serde::{Deserialize, Serialize};
-use service::Talk;
+use service::JsonSocket;
 use std::fs;
 use std::hint::black_box;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::thread::sleep;
 use std::time::Duration;
-use sys::{Crowd, map_stack, take_maps};
+use sys::{IdleThreads, occupy_maps, try_map_stack};
 use units::Bytes;
 
 /// Where it finds how many threads it may have, in a file that it shares with torment; at its beginning it says how many
@@ -37,7 +37,7 @@ pub struct CrowdRequest {
 
 /// What torment says, a line of JSON each, after a [`CrowdRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Order {
+pub enum CrowdCommand {
     /// Make as many as the ceiling allows; answered by [`CrowdReport::Reached`] or [`CrowdReport::Failed`].
     Go,
     /// Let all of them end, then end.
@@ -52,7 +52,7 @@ pub enum CrowdReport {
     /// There are as many as may be.
     Reached,
     /// There cannot be more.
-    Failed(Failure),
+    Failed(ThreadFailure),
     /// It cannot be made as it is asked for.
     Refused(String),
 }
@@ -61,33 +61,35 @@ pub enum CrowdReport {
 ///
 /// # Errors
 /// If it was started by hand, or nobody hears it.
-pub fn crowd() -> io::Result<()> {
-    let mut talk = Talk::here()?;
+pub fn run_crowd() -> io::Result<()> {
+    let mut talk = JsonSocket::from_stdin()?;
     let shared = rustix::stdio::stdout().try_clone_to_owned()?;
-    let Some(ask): Option<CrowdRequest> = talk.hear_next()? else { return Ok(()) };
+    let Some(ask): Option<CrowdRequest> = talk.receive_next()? else { return Ok(()) };
     // Where memory ends, this process is to be killed, and no other. It may always ask for that.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
-    if let Err(why) = take_maps(ask.maps) {
-        return talk.tell(&CrowdReport::Refused(format!("{} mappings cannot be made: {why}", ask.maps)));
+    if let Err(why) = occupy_maps(ask.maps) {
+        return talk.send(&CrowdReport::Refused(format!("{} mappings cannot be made: {why}", ask.maps)));
     }
     drop(black_box(vec![0_u8; HEAP]));
-    let mut crowd = Crowd::new(ask.stack, ask.touch);
-    talk.tell(&CrowdReport::Here)?;
-    while let Some(order) = talk.hear_next()? {
+    let mut crowd = IdleThreads::new(ask.stack, ask.touch);
+    talk.send(&CrowdReport::Here)?;
+    while let Some(order) = talk.receive_next()? {
         match order {
-            Order::Go => talk.tell(&grow(&mut crowd, &shared, ask.raw, ask.stack)?)?,
-            Order::Release => break,
+            CrowdCommand::Go => talk.send(&grow(&mut crowd, &shared, ask.raw, ask.stack)?)?,
+            CrowdCommand::Release => break,
         }
     }
     crowd.release();
-    while fs::read_to_string("/proc/self/status").is_ok_and(|status| count(&status, "Threads") > Some(1)) {
+    while fs::read_to_string("/proc/self/status")
+        .is_ok_and(|status| number_field(&status, "Threads") > Some(1))
+    {
         sleep(LEAVING);
     }
     Ok(())
 }
 
 /// The number at this place of the shared file.
-pub fn shared(file: &OwnedFd, at: u64) -> io::Result<u64> {
+pub fn read_number(file: &OwnedFd, at: u64) -> io::Result<u64> {
     let mut bytes = [0; 8];
     match pread(file, &mut bytes[..], at)? {
         8 => Ok(u64::from_ne_bytes(bytes)),
@@ -96,17 +98,17 @@ pub fn shared(file: &OwnedFd, at: u64) -> io::Result<u64> {
 }
 
 /// Changes it.
-pub fn share(file: &OwnedFd, at: u64, number: u64) -> io::Result<()> {
+pub fn write_number(file: &OwnedFd, at: u64, number: u64) -> io::Result<()> {
     pwrite(file, &number.to_ne_bytes(), at)?;
     Ok(())
 }
 
 /// One after the other, until there are as many as may be or one cannot be made.
-fn grow(crowd: &mut Crowd, file: &OwnedFd, raw: bool, stack: Bytes) -> io::Result<CrowdReport> {
+fn grow(crowd: &mut IdleThreads, file: &OwnedFd, raw: bool, stack: Bytes) -> io::Result<CrowdReport> {
     let mut tries = 0;
-    while crowd.made() < shared(file, CEILING)? {
-        match if raw { crowd.raw() } else { crowd.thread() } {
-            Ok(()) => share(file, 0, crowd.made())?,
+    while crowd.made() < read_number(file, CEILING)? {
+        match if raw { crowd.add_stackless() } else { crowd.add_thread() } {
+            Ok(()) => write_number(file, 0, crowd.made())?,
             Err(_) if tries < TRIES => {
                 tries += 1;
                 sleep(PAUSE);
@@ -118,15 +120,21 @@ fn grow(crowd: &mut Crowd, file: &OwnedFd, raw: bool, stack: Bytes) -> io::Resul
 }
 
 /// The steps of the failed call, one by one: pthread_create(3) says EAGAIN whichever of them failed.
-fn repeat(crowd: &mut Crowd, raw: bool, stack: Bytes, why: &io::Error) -> Failure {
+fn repeat(crowd: &mut IdleThreads, raw: bool, stack: Bytes, why: &io::Error) -> ThreadFailure {
     let number = |result: io::Result<()>| result.err().map(|why| why.raw_os_error().unwrap_or_default());
     let error = why.raw_os_error().unwrap_or_default();
     if raw {
-        return Failure { call: "clone".to_owned(), error, clone: Some(error), map: None, protect: None };
+        return ThreadFailure {
+            call: "clone".to_owned(),
+            error,
+            clone: Some(error),
+            map: None,
+            protect: None,
+        };
     }
-    let clone = number(crowd.raw());
-    let (map, protect) = map_stack(stack);
-    Failure {
+    let clone = number(crowd.add_stackless());
+    let (map, protect) = try_map_stack(stack);
+    ThreadFailure {
         call: "pthread_create".to_owned(),
         error,
         clone,

@@ -7,21 +7,21 @@
 //! Nothing here is tried on others: a reserve is left to them, and all threads end with torment.
 
 mod advice;
-mod child;
+mod binding_limit;
 mod crowd;
-mod gave;
+mod crowd_process;
 mod ramp;
 mod readings;
 mod reserve;
 mod rooms;
 
-pub use advice::cpus as raise_quota;
-pub use crowd::crowd;
+pub use advice::cpu_quota_advice;
+pub use crowd::run_crowd;
 pub use ramp::ramp;
 
-use readings::Readings;
-use record::Room;
-use rooms::PerThread;
+use readings::LimitReadings;
+use record::SystemLimit;
+use rooms::ThreadCost;
 use std::path::Path;
 use units::Bytes;
 
@@ -63,8 +63,8 @@ impl ThreadsWanted {
                 "{stack} is too small for a thread's stack; --stack takes {STACK_LEAST} or more"
             ));
         }
-        let here = Readings::take(Path::new("/"), std::process::id());
-        let size = Bytes(PerThread::of(&here, self).stack);
+        let here = LimitReadings::take(Path::new("/"), std::process::id());
+        let size = Bytes(ThreadCost::of(&here, self).stack);
         if touch.0 > 0 && touch.0.saturating_add(STACK_OWN) > size.0 {
             return wrong(format!("{touch} cannot be touched in a stack of {size}; give a larger --stack"));
         }
@@ -87,11 +87,11 @@ pub enum Error {
 }
 
 /// Every limit on the threads of a program that is started from here; the one that binds first leads.
-pub fn forecast(asked: &ThreadsWanted) -> Vec<Room> {
+pub fn forecast(asked: &ThreadsWanted) -> Vec<SystemLimit> {
     forecast_of(Path::new("/"), std::process::id(), asked)
 }
 
 /// The same of another process, or below another root than `/`.
-pub fn forecast_of(root: &Path, pid: u32, asked: &ThreadsWanted) -> Vec<Room> {
-    rooms::rooms(&Readings::take(root, pid), asked)
+pub fn forecast_of(root: &Path, pid: u32, asked: &ThreadsWanted) -> Vec<SystemLimit> {
+    rooms::rooms(&LimitReadings::take(root, pid), asked)
 }

@@ -1,15 +1,15 @@
 //! Threads until a limit gives: up by doubling, then down again, and told of all the while.
 
-use crate::child::Child;
 use crate::crowd::{CrowdReport, CrowdRequest};
-use crate::readings::Readings;
-use crate::rooms::{PerThread, rooms};
-use crate::{Error, ThreadsWanted, gave, reserve};
-use plan::Limits;
-use procfs::kib;
-use record::{Event, Gave, RoomUnit, Verdict};
+use crate::crowd_process::CrowdProcess;
+use crate::readings::LimitReadings;
+use crate::rooms::{ThreadCost, rooms};
+use crate::{Error, ThreadsWanted, binding_limit, reserve};
+use plan::ResourceLimits;
+use procfs::kib_field;
+use record::{Event, RampEnd, SystemLimitUnit, Verdict};
 use service::Guard;
-use service::Heard;
+use service::Incoming;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -33,24 +33,24 @@ pub fn ramp(
     stop: &dyn Fn() -> bool,
 ) -> Result<Verdict, Error> {
     asked.check()?;
-    let here = Readings::take(Path::new("/"), std::process::id());
+    let here = LimitReadings::take(Path::new("/"), std::process::id());
     let (guard, groups) = match asked.until_failure {
         true => own_group(program, &here, asked).map(|(guard, groups)| (Some(guard), groups))?,
         false => (None, Vec::new()),
     };
-    let stack = Bytes(PerThread::of(&here, asked).stack);
+    let stack = Bytes(ThreadCost::of(&here, asked).stack);
     let ask = CrowdRequest { stack, touch: asked.touch, raw: asked.raw, maps: asked.maps };
-    let child = Child::start(program, &ask, &groups)?;
-    let before = Readings::take(Path::new("/"), child.pid());
+    let child = CrowdProcess::start(program, &ask, &groups)?;
+    let before = LimitReadings::take(Path::new("/"), child.pid());
     let rooms = rooms(&before, asked);
     let forecast = rooms.first().and_then(|room| room.threads);
     tell(Event::Forecast { rooms });
     let mut ramp = Ramp { child, asked, before, tell, stop, began: Instant::now(), told: None };
-    ramp.say(0);
+    ramp.report_progress(0);
     let gave = ramp.climb()?;
     let reached = ramp.child.made();
-    ramp.say(reached);
-    if !matches!(gave, Gave::Interrupted | Gave::Killed { .. }) {
+    ramp.report_progress(reached);
+    if !matches!(gave, RampEnd::Interrupted | RampEnd::Killed { .. }) {
         ramp.descend()?;
     }
     drop(ramp);
@@ -59,7 +59,11 @@ pub fn ramp(
 }
 
 /// One whose limit is out of the way of all others, but there: whatever happens, no more than that comes of it.
-fn own_group(program: &Path, here: &Readings, asked: &ThreadsWanted) -> Result<(Guard, Vec<PathBuf>), Error> {
+fn own_group(
+    program: &Path,
+    here: &LimitReadings,
+    asked: &ThreadsWanted,
+) -> Result<(Guard, Vec<PathBuf>), Error> {
     let why = |why: service::Error| {
         let text = match why {
             service::Error::Limits { why, .. } => why,
@@ -69,19 +73,20 @@ fn own_group(program: &Path, here: &Readings, asked: &ThreadsWanted) -> Result<(
     };
     let threads = rooms(here, asked)
         .iter()
-        .filter(|room| room.unit == RoomUnit::Tasks)
+        .filter(|room| room.unit == SystemLimitUnit::Tasks)
         .filter_map(|room| room.threads)
         .min();
     let pids = threads.map_or(1 << 22, |threads| threads + threads / 10 + 100);
     let mut guard = Guard::start(program).map_err(why)?;
-    let groups = guard.group(&Limits { pids: Some(pids), ..Limits::default() }).map_err(why)?;
+    let groups =
+        guard.make_group(&ResourceLimits { pids: Some(pids), ..ResourceLimits::default() }).map_err(why)?;
     Ok((guard, groups))
 }
 
 struct Ramp<'a> {
-    child: Child,
+    child: CrowdProcess,
     asked: &'a ThreadsWanted,
-    before: Readings,
+    before: LimitReadings,
     tell: &'a mut dyn FnMut(Event),
     stop: &'a dyn Fn() -> bool,
     began: Instant,
@@ -90,72 +95,83 @@ struct Ramp<'a> {
 
 impl Ramp<'_> {
     /// How far it has come. What memory is available.
-    fn say(&mut self, tasks: u64) -> Option<u64> {
+    fn report_progress(&mut self, tasks: u64) -> Option<u64> {
         self.told = Some(Instant::now());
         let memory = read_to_string("/proc/meminfo").unwrap_or_default();
-        let free = Bytes(kib(&memory, "MemFree").unwrap_or_default());
-        (self.tell)(Event::Ramped(record::Ramped { tasks, free, after: Nanos::from(self.began.elapsed()) }));
-        kib(&memory, "MemAvailable")
+        let free = Bytes(kib_field(&memory, "MemFree").unwrap_or_default());
+        (self.tell)(Event::Ramped(record::RampProgress {
+            tasks,
+            free,
+            after: Nanos::from(self.began.elapsed()),
+        }));
+        kib_field(&memory, "MemAvailable")
     }
 
     /// The same, if it was not said just now.
-    fn tick(&mut self) -> Option<u64> {
+    fn report_if_due(&mut self) -> Option<u64> {
         let is_due = self.told.is_none_or(|told| told.elapsed() >= TICK);
-        if is_due { self.say(self.child.made()) } else { None }
+        if is_due { self.report_progress(self.child.made()) } else { None }
     }
 
     /// Up, step by step, until something gives.
-    fn climb(&mut self) -> Result<Gave, Error> {
+    fn climb(&mut self) -> Result<RampEnd, Error> {
         let mut now = self.before.clone();
         loop {
             let made = self.child.made();
             let most = self.asked.most.unwrap_or(u64::MAX);
             if made >= most {
-                return Ok(Gave::Asked);
+                return Ok(RampEnd::Asked);
             }
             let mut rooms = rooms(&now, self.asked).into_iter();
             let nearest = rooms.next();
             let room = nearest.as_ref().and_then(|room| room.threads);
-            let allowed = reserve::allowed(&self.before, &now, self.asked);
+            let allowed = reserve::threads_allowed(&self.before, &now, self.asked);
             if allowed == Some(0) {
-                let room = nearest.map(|room| gave::advised(&self.before, self.asked, &room));
-                return Ok(Gave::Reserve { room: room.map(Box::new) });
+                let room = nearest.map(|room| binding_limit::with_advice(&self.before, self.asked, &room));
+                return Ok(RampEnd::Reserve { room: room.map(Box::new) });
             }
-            let step = reserve::step(made, room).min(allowed.unwrap_or(u64::MAX));
+            let step = reserve::next_step(made, room).min(allowed.unwrap_or(u64::MAX));
             if let Some(gave) = self.make(made.saturating_add(step).min(most))? {
                 return Ok(gave);
             }
-            now = Readings::take(Path::new("/"), self.child.pid());
+            now = LimitReadings::take(Path::new("/"), self.child.pid());
         }
     }
 
     /// Until there are so many; or what gave before.
-    fn make(&mut self, ceiling: u64) -> Result<Option<Gave>, Error> {
-        self.child.go(ceiling)?;
+    fn make(&mut self, ceiling: u64) -> Result<Option<RampEnd>, Error> {
+        self.child.grow_to(ceiling)?;
         loop {
-            let heard = self.child.hear(TICK)?;
-            let available = self.tick();
+            let heard = self.child.receive(TICK)?;
+            let available = self.report_if_due();
             if (self.stop)() {
-                return Ok(Some(Gave::Interrupted));
+                return Ok(Some(RampEnd::Interrupted));
             }
-            if available.is_some_and(|available| reserve::is_short(&self.before, available, self.asked)) {
-                self.child.allow(0)?;
+            if available
+                .is_some_and(|available| reserve::is_memory_short(&self.before, available, self.asked))
+            {
+                self.child.set_ceiling(0)?;
             }
             match heard {
-                Heard::Nothing => {}
-                Heard::Said(CrowdReport::Reached) => return Ok(None),
-                Heard::Said(CrowdReport::Failed(failure)) => {
-                    let after = Readings::take(Path::new("/"), self.child.pid());
-                    return Ok(Some(gave::which(&self.before, &after, self.asked, &failure)));
+                Incoming::Nothing => {}
+                Incoming::Said(CrowdReport::Reached) => return Ok(None),
+                Incoming::Said(CrowdReport::Failed(failure)) => {
+                    let after = LimitReadings::take(Path::new("/"), self.child.pid());
+                    return Ok(Some(binding_limit::limit_of_failure(
+                        &self.before,
+                        &after,
+                        self.asked,
+                        &failure,
+                    )));
                 }
-                Heard::Said(other) => {
+                Incoming::Said(other) => {
                     return Err(Error::Crowd(format!("it says {other:?}, which is unexpected")));
                 }
-                Heard::Gone => {
-                    self.child.was_killed()?;
+                Incoming::Gone => {
+                    self.child.expect_killed()?;
                     let groups: Vec<_> = self.before.memories.iter().map(|group| group.again()).collect();
-                    let kills = self.before.kills_now();
-                    return Ok(Some(gave::killed(&self.before, &groups, kills, self.asked)));
+                    let kills = self.before.read_kills();
+                    return Ok(Some(binding_limit::limit_of_kill(&self.before, &groups, kills, self.asked)));
                 }
             }
         }
@@ -166,13 +182,13 @@ impl Ramp<'_> {
         self.child.release()?;
         let until = Instant::now() + LEAVING;
         while Instant::now() < until && !(self.stop)() {
-            if self.child.hear(TICK)? == Heard::Gone {
+            if self.child.receive(TICK)? == Incoming::Gone {
                 break;
             }
             let threads = self.child.threads().unwrap_or_default();
-            self.say(threads);
+            self.report_progress(threads);
         }
-        self.say(0);
+        self.report_progress(0);
         Ok(())
     }
 }

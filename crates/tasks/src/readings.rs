@@ -1,7 +1,7 @@
 //! Every limit on threads and how much of it is used, as the kernel says it at one moment. What cannot be read is none.
 
-use procfs::groups::{self, Line};
-use procfs::{Limits, count, field, kib, limit, read_number};
+use procfs::cgroups::{self, ControllerGroups};
+use procfs::{ResourceLimit, field, kib_field, number_field, parse_limit, read_number};
 use std::fs;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const UNLIMITED: u64 = 1 << 62;
 
 /// A control group that limits the number of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tasks {
+pub struct TaskGroup {
     /// Its path within its hierarchy.
     pub name: String,
     pub folder: PathBuf,
@@ -31,7 +31,7 @@ pub struct Tasks {
 
 /// A control group that limits memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemoryGroup {
     pub name: String,
     pub folder: PathBuf,
     pub unified: bool,
@@ -46,16 +46,16 @@ pub struct Memory {
 
 /// All of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Readings {
+pub struct LimitReadings {
     pub uid: u32,
     /// Its name, or else its number.
     pub user: String,
     /// RLIMIT_NPROC does not bind it.
     pub exempt: bool,
-    pub nproc: Limits,
-    pub stack: Limits,
-    pub address_space: Limits,
-    pub data: Limits,
+    pub nproc: ResourceLimit,
+    pub stack: ResourceLimit,
+    pub address_space: ResourceLimit,
+    pub data: ResourceLimit,
     /// Tasks of all kinds that can be seen,
     pub seen: u64,
     /// of this user,
@@ -73,12 +73,12 @@ pub struct Readings {
     pub own_users: bool,
     pub own_groups: bool,
     /// From its own group upwards, those with a limit.
-    pub groups: Vec<Tasks>,
+    pub groups: Vec<TaskGroup>,
     /// The first group of the way up, limit or not.
     pub group: Option<String>,
     /// Refusals counted by the process's own group, which on version 1 counts those of its ancestors too.
     pub refused_here: Option<u64>,
-    pub memories: Vec<Memory>,
+    pub memories: Vec<MemoryGroup>,
     /// Its own group's count of processes killed, limit or not.
     pub kills_here: Option<u64>,
     /// Where that group is, and whether it is of version 2.
@@ -98,7 +98,7 @@ pub struct Readings {
     pub kills: Option<u64>,
 }
 
-impl Readings {
+impl LimitReadings {
     /// Of the process, and of all that bounds it. `root` is what all paths are below: `/`, but for tests.
     pub fn take(root: &Path, pid: u32) -> Self {
         let file = |path: &str| read_to_string(root.join(path)).unwrap_or_default();
@@ -108,19 +108,19 @@ impl Readings {
             is.map_or(true, |is| is == Path::new(first))
         };
         let (status, limits, memory) = (own("status"), own("limits"), file("proc/meminfo"));
-        let uid = count(&status, "Uid").and_then(|uid| u32::try_from(uid).ok()).unwrap_or_default();
+        let uid = number_field(&status, "Uid").and_then(|uid| u32::try_from(uid).ok()).unwrap_or_default();
         let own_users = !is_first("user", FIRST_USER);
         let capable = hex(&status, "CapEff").is_some_and(|all| all & EXEMPTING != 0);
         let (top, maps) = mappings(&own("maps"));
-        let load = procfs::loadavg(file("proc/loadavg").as_bytes());
-        let census = Census::take(root, uid);
-        let place = groups::find(root, pid, &own("cgroup")).unwrap_or_default();
+        let load = procfs::parse_loadavg(file("proc/loadavg").as_bytes());
+        let census = TaskCensus::take(root, uid);
+        let place = cgroups::find(root, pid, &own("cgroup")).unwrap_or_default();
         let own_memory =
             place.memory.groups.first().map(|group| (group.folder.clone(), place.memory.unified));
-        let limit = |name: &str| limit(&limits, name).unwrap_or_default();
+        let limit = |name: &str| parse_limit(&limits, name).unwrap_or_default();
         let sysctl = |name: &str| read_number(root.join("proc/sys").join(name));
         let strict = sysctl("vm/overcommit_memory") == Some(2);
-        let commit = kib(&memory, "CommitLimit").zip(kib(&memory, "Committed_AS"));
+        let commit = kib_field(&memory, "CommitLimit").zip(kib_field(&memory, "Committed_AS"));
         Self {
             uid,
             user: user(&file("etc/passwd"), uid),
@@ -143,62 +143,62 @@ impl Readings {
             group: place.pids.groups.first().map(|group| group.name.clone()),
             refused_here: place.pids.groups.first().and_then(|group| refused(&group.folder)),
             memories: memory_of(&place.memory),
-            kills_here: own_memory.as_ref().and_then(|(folder, unified)| kills(folder, *unified)),
+            kills_here: own_memory.as_ref().and_then(|(folder, unified)| read_kill_count(folder, *unified)),
             own_memory,
             max_maps: sysctl("vm/max_map_count"),
             maps,
             top,
-            virtual_size: kib(&status, "VmSize").unwrap_or_default(),
-            data_size: kib(&status, "VmData").unwrap_or_default(),
-            available: kib(&memory, "MemAvailable"),
-            free: kib(&memory, "MemFree").unwrap_or_default(),
-            total: kib(&memory, "MemTotal").unwrap_or_default(),
+            virtual_size: kib_field(&status, "VmSize").unwrap_or_default(),
+            data_size: kib_field(&status, "VmData").unwrap_or_default(),
+            available: kib_field(&memory, "MemAvailable"),
+            free: kib_field(&memory, "MemFree").unwrap_or_default(),
+            total: kib_field(&memory, "MemTotal").unwrap_or_default(),
             commit: commit.filter(|_| strict),
-            kills: count(&file("proc/vmstat"), "oom_kill"),
+            kills: number_field(&file("proc/vmstat"), "oom_kill"),
         }
     }
 }
 
 /// How often the kernel has killed for want of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Kills {
+pub struct KillCounts {
     /// On the whole machine,
     pub machine: Option<u64>,
     /// and in the process's own control group.
     pub here: Option<u64>,
 }
 
-impl Readings {
+impl LimitReadings {
     /// What is counted of kills now, also after the process has ended.
-    pub fn kills_now(&self) -> Kills {
-        let here = self.own_memory.as_ref().and_then(|(folder, unified)| kills(folder, *unified));
-        let machine = read_to_string("/proc/vmstat").ok().and_then(|text| count(&text, "oom_kill"));
-        Kills { machine, here }
+    pub fn read_kills(&self) -> KillCounts {
+        let here = self.own_memory.as_ref().and_then(|(folder, unified)| read_kill_count(folder, *unified));
+        let machine = read_to_string("/proc/vmstat").ok().and_then(|text| number_field(&text, "oom_kill"));
+        KillCounts { machine, here }
     }
 
     /// The same, as it was when all was read.
-    pub fn kills_then(&self) -> Kills {
-        Kills { machine: self.kills, here: self.kills_here }
+    pub fn kills_before(&self) -> KillCounts {
+        KillCounts { machine: self.kills, here: self.kills_here }
     }
 }
 
 /// All tasks that /proc shows.
 #[derive(Debug, Default)]
-struct Census {
+struct TaskCensus {
     tasks: u64,
     of_user: u64,
     numbered: u64,
 }
 
-impl Census {
+impl TaskCensus {
     fn take(root: &Path, user: u32) -> Self {
         let mut all = Self::default();
         for pid in procfs::pids_in(&root.join("proc")) {
             // It may end while it is looked at.
             let status = read_to_string(root.join(format!("proc/{pid}/status"))).unwrap_or_default();
-            let Some(threads) = count(&status, "Threads") else { continue };
+            let Some(threads) = number_field(&status, "Threads") else { continue };
             all.tasks += threads;
-            if count(&status, "Uid") == Some(user.into()) {
+            if number_field(&status, "Uid") == Some(user.into()) {
                 all.of_user += threads;
             }
             // The numbers of its further threads are others; below are mostly the kernel's, which have one.
@@ -235,12 +235,12 @@ fn user(passwd: &str, uid: u32) -> String {
 }
 
 fn refused(folder: &Path) -> Option<u64> {
-    count(&read_to_string(folder.join("pids.events")).ok()?, "max")
+    number_field(&read_to_string(folder.join("pids.events")).ok()?, "max")
 }
 
-fn tasks_of(line: &Line) -> Vec<Tasks> {
+fn tasks_of(line: &ControllerGroups) -> Vec<TaskGroup> {
     let limited = line.groups.iter().filter_map(|group| {
-        Some(Tasks {
+        Some(TaskGroup {
             name: group.name.clone(),
             folder: group.folder.clone(),
             max: read_number(group.folder.join("pids.max"))?,
@@ -252,12 +252,12 @@ fn tasks_of(line: &Line) -> Vec<Tasks> {
 }
 
 /// Processes of the group that the kernel killed for want of memory: the group's own, on version 1, or all below it too.
-fn kills(folder: &Path, unified: bool) -> Option<u64> {
+fn read_kill_count(folder: &Path, unified: bool) -> Option<u64> {
     let events = folder.join(if unified { "memory.events" } else { "memory.oom_control" });
-    count(&read_to_string(events).ok()?, "oom_kill")
+    number_field(&read_to_string(events).ok()?, "oom_kill")
 }
 
-impl Memory {
+impl MemoryGroup {
     fn read(name: &str, folder: &Path, unified: bool) -> Option<Self> {
         let at = |file: &str| folder.join(file);
         let text = |file: &str| read_to_string(at(file)).unwrap_or_default();
@@ -266,7 +266,7 @@ impl Memory {
             false => ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
         };
         let stat = text("memory.stat");
-        let cache = |kind: &str| count(&stat, &format!("{prefix}{kind}_file")).unwrap_or_default();
+        let cache = |kind: &str| number_field(&stat, &format!("{prefix}{kind}_file")).unwrap_or_default();
         let used = read_number(at(used))?.saturating_sub(cache("inactive") + cache("active"));
         Some(Self {
             name: name.to_owned(),
@@ -275,11 +275,11 @@ impl Memory {
             max: read_number(at(max)).filter(|max| *max < UNLIMITED)?,
             used,
             failures: if unified {
-                count(&text("memory.events"), "max")
+                number_field(&text("memory.events"), "max")
             } else {
                 read_number(at("memory.failcnt"))
             },
-            kills: kills(folder, unified),
+            kills: read_kill_count(folder, unified),
         })
     }
 
@@ -289,8 +289,11 @@ impl Memory {
     }
 }
 
-fn memory_of(line: &Line) -> Vec<Memory> {
-    line.groups.iter().filter_map(|group| Memory::read(&group.name, &group.folder, line.unified)).collect()
+fn memory_of(line: &ControllerGroups) -> Vec<MemoryGroup> {
+    line.groups
+        .iter()
+        .filter_map(|group| MemoryGroup::read(&group.name, &group.folder, line.unified))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What is left to others, and how large the next step is. Pure.
 
 use crate::ThreadsWanted;
-use crate::readings::Readings;
-use crate::rooms::{PerThread, rooms};
+use crate::readings::LimitReadings;
+use crate::rooms::{ThreadCost, rooms};
 
 /// Of what all users of the machine share a tenth is left,
 const PART: u64 = 10;
@@ -14,7 +14,7 @@ const FIRST: u64 = 64;
 const LITTLE: u64 = 512;
 
 /// How many more threads there may be, for what others need: none is any number.
-pub fn allowed(before: &Readings, now: &Readings, asked: &ThreadsWanted) -> Option<u64> {
+pub fn threads_allowed(before: &LimitReadings, now: &LimitReadings, asked: &ThreadsWanted) -> Option<u64> {
     if asked.until_failure {
         return None;
     }
@@ -25,17 +25,17 @@ pub fn allowed(before: &Readings, now: &Readings, asked: &ThreadsWanted) -> Opti
         Some(room.threads?.saturating_sub(kept))
     });
     let kept = before.available.unwrap_or_default() / PART;
-    let memory = now.available.map(|left| left.saturating_sub(kept) / PerThread::of(now, asked).memory);
+    let memory = now.available.map(|left| left.saturating_sub(kept) / ThreadCost::of(now, asked).memory);
     tasks.chain(memory).min()
 }
 
 /// Whether so little memory is available that no more threads may be made.
-pub fn is_short(before: &Readings, available: u64, asked: &ThreadsWanted) -> bool {
+pub fn is_memory_short(before: &LimitReadings, available: u64, asked: &ThreadsWanted) -> bool {
     !asked.until_failure && before.available.is_some_and(|before| available < before / PART)
 }
 
 /// Threads of the next step: as many as there are, at most half of the room, and all of it where it is little.
-pub fn step(made: u64, room: Option<u64>) -> u64 {
+pub fn next_step(made: u64, room: Option<u64>) -> u64 {
     let double = made.max(FIRST);
     match room {
         Some(room) if room <= LITTLE => room.max(FIRST),
@@ -48,8 +48,8 @@ pub fn step(made: u64, room: Option<u64>) -> u64 {
 mod tests {
     use super::*;
 
-    fn readings() -> Readings {
-        Readings {
+    fn readings() -> LimitReadings {
+        LimitReadings {
             threads_max: Some(100_000),
             tasks: Some(100),
             pid_max: Some(32_768),
@@ -57,7 +57,7 @@ mod tests {
             numbered: 68,
             last_number: Some(5000),
             available: Some(10 << 30),
-            ..Readings::default()
+            ..LimitReadings::default()
         }
     }
 
@@ -65,20 +65,20 @@ mod tests {
     fn a_tenth_is_left() {
         let before = readings();
         let asked = ThreadsWanted::default();
-        assert_eq!(allowed(&before, &before, &asked), Some(32_768 - 300 - 68 - 3276));
-        let small = Readings { pid_max: Some(5000), ..readings() };
-        assert_eq!(allowed(&small, &small, &asked), Some(5000 - 300 - 68 - 1000), "at least 1,000");
-        let tiny = Readings { pid_max: Some(500), ..readings() };
-        assert_eq!(allowed(&tiny, &tiny, &asked), Some(0));
+        assert_eq!(threads_allowed(&before, &before, &asked), Some(32_768 - 300 - 68 - 3276));
+        let small = LimitReadings { pid_max: Some(5000), ..readings() };
+        assert_eq!(threads_allowed(&small, &small, &asked), Some(5000 - 300 - 68 - 1000), "at least 1,000");
+        let tiny = LimitReadings { pid_max: Some(500), ..readings() };
+        assert_eq!(threads_allowed(&tiny, &tiny, &asked), Some(0));
         let lifted = ThreadsWanted { until_failure: true, ..ThreadsWanted::default() };
-        assert_eq!(allowed(&tiny, &tiny, &lifted), None);
+        assert_eq!(threads_allowed(&tiny, &tiny, &lifted), None);
         let touching =
             ThreadsWanted { touch: units::Bytes((1 << 20) - (35 << 10)), ..ThreadsWanted::default() };
-        assert_eq!(allowed(&before, &before, &touching), Some(9 << 10), "nine of ten GiB");
-        let used = Readings { available: Some(1 << 30), ..readings() };
-        assert_eq!(allowed(&before, &used, &touching), Some(0));
-        assert!(is_short(&before, 1 << 29, &asked) && !is_short(&before, 1 << 29, &lifted));
-        assert!(!is_short(&before, 2 << 30, &asked));
+        assert_eq!(threads_allowed(&before, &before, &touching), Some(9 << 10), "nine of ten GiB");
+        let used = LimitReadings { available: Some(1 << 30), ..readings() };
+        assert_eq!(threads_allowed(&before, &used, &touching), Some(0));
+        assert!(is_memory_short(&before, 1 << 29, &asked) && !is_memory_short(&before, 1 << 29, &lifted));
+        assert!(!is_memory_short(&before, 2 << 30, &asked));
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
             (29_600, Some(400), 400),
             (30_000, Some(0), 64),
         ] {
-            assert_eq!(step(made, room), wanted, "{made} {room:?}");
+            assert_eq!(next_step(made, room), wanted, "{made} {room:?}");
         }
     }
 }

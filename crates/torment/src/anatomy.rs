@@ -4,50 +4,55 @@
 mod libraries;
 mod live;
 
-use crate::args::Common;
-use crate::{Failure, result, wrong};
-use ::anatomy::{Function, Parts, Read, Report, Verdict};
+use crate::args::CommonArgs;
+use crate::{CommandError, print_result, usage_error};
+use ::anatomy::{Agreement, CreationFunction, Executable, FileDependencies, FunctionReport};
 use anyhow::{Context, anyhow};
-use libraries::{Places, content, images, libraries_of, locate};
+use libraries::{LibraryPaths, images, libraries_of, locate, read_file};
 use runner::exit;
 use std::path::Path;
 use view::anatomy::{binary_json, binary_lines, call_json, call_lines, script_json, script_lines};
 
 /// The way from a function of the C library to its system call: read, and seen live. The library is the one that the loader
 /// would take for `program`.
-pub fn explain_call(function: Function, program: &Path, common: &Common) -> Result<u8, Failure> {
+pub fn explain_call(
+    function: CreationFunction,
+    program: &Path,
+    common: &CommonArgs,
+) -> Result<u8, CommandError> {
     let libraries = libraries_of(program)?;
     let images = images(&libraries)?;
-    let walk = ::anatomy::walk(&images, function.name()).with_context(|| {
+    let walk = ::anatomy::find_syscall_paths(&images, function.name()).with_context(|| {
         let why = if libraries.is_static { " (a static program, perhaps stripped of its names)" } else { "" };
         format!("cannot follow {} of {}{why}", function.name(), libraries.program.display())
     })?;
-    let live = live::look(function, &walk, &libraries, &images);
-    let verdict = Verdict::of(&walk, &live);
-    let report = Report { function, libraries: &libraries, walk, live, verdict };
-    result(|| call_lines(&report), || call_json(&report), common)?;
+    let live = live::observe_call(function, &walk, &libraries, &images);
+    let verdict = Agreement::of(&walk, &live);
+    let report = FunctionReport { function, libraries: &libraries, walk, live, verdict };
+    print_result(|| call_lines(&report), || call_json(&report), common)?;
     Ok(match verdict {
-        Verdict::Pass => exit::MET,
-        Verdict::Differs => exit::ERROR,
-        Verdict::NotSeen | Verdict::NotRead => exit::UNDECIDED,
+        Agreement::Pass => exit::MET,
+        Agreement::Differs => exit::ERROR,
+        Agreement::NotSeen | Agreement::NotRead => exit::UNDECIDED,
     })
 }
 
 /// What a program or library is made of. It is read and never run, nor is its loader.
-pub fn explain_binary(file: &Path, common: &Common) -> Result<u8, Failure> {
+pub fn explain_binary(file: &Path, common: &CommonArgs) -> Result<u8, CommandError> {
     let path = locate(file);
-    let bytes = content(&path)?;
-    let read = ::anatomy::read(&bytes).map_err(|why| wrong(anyhow!("'{}' is {why}", path.display())))?;
+    let bytes = read_file(&path)?;
+    let read = ::anatomy::read_executable(&bytes)
+        .map_err(|why| usage_error(anyhow!("'{}' is {why}", path.display())))?;
     match read {
-        Read::Script(script) => {
-            result(|| script_lines(&path, &script), || script_json(&path, &script), common)?;
+        Executable::Script(script) => {
+            print_result(|| script_lines(&path, &script), || script_json(&path, &script), common)?;
         }
-        Read::Elf(binary) => {
-            let places = Places::read(&binary);
+        Executable::Elf(binary) => {
+            let places = LibraryPaths::read(&binary);
             let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
             let found = binary.needed.iter().map(|name| places.find(name, &real, &binary)).collect();
-            let parts = Parts::of(path, *binary, found);
-            result(|| binary_lines(&parts), || binary_json(&parts), common)?;
+            let parts = FileDependencies::of(path, *binary, found);
+            print_result(|| binary_lines(&parts), || binary_json(&parts), common)?;
         }
     }
     Ok(exit::MET)

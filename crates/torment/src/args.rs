@@ -2,16 +2,15 @@
 
 mod anatomy;
 mod attach;
-mod attempt;
 mod connections;
 mod doctor;
 mod explain;
 mod export;
-mod find;
 mod fleet;
 mod image;
 mod label;
 mod load;
+mod other_limit;
 mod page;
 mod plans;
 mod probe;
@@ -22,36 +21,37 @@ mod search;
 mod selftest;
 mod storm;
 mod target;
-mod tasks;
 #[cfg(test)]
 mod tests;
+mod threads;
+mod try_command;
 mod watch;
-mod watching;
+mod watch_options;
 mod worker;
 mod working_set;
 
 pub use anatomy::{BinaryArgs, CallArgs};
 pub use attach::AttachArgs;
-pub use attempt::{TryArgs, kept};
 pub use connections::ConnectionsArgs;
 pub use doctor::DoctorArgs;
-pub use explain::{ExplainArgs, Explained, explained};
+pub use explain::{ExplainArgs, ExplainTopic, explained};
 pub use export::{ExportArgs, ProfileForm};
-pub use find::Level;
-pub use fleet::{PodArgs, away_of, fleet_of, manifests_of, no_fleet, watchers_of};
+pub use fleet::{PodArgs, fleet_config, remote_run_request, render_manifests, watchers_config, why_no_fleet};
 pub use image::ImageArgs;
 pub use label::{KeepArgs, LabelArgs, distinct};
-pub use load::{FindArgs, ModeArgs, RunArgs, nothing_plan, text, variable};
+pub use load::{FindArgs, ModeArgs, RunArgs, env_variable, null_plan, text};
+pub use other_limit::OtherLimit;
 pub use page::{PageArgs, ReportArgs, ServeArgs};
-pub use plans::{Output, PlanAction};
+pub use plans::{PlanAction, PlanOutput};
 pub use probe::ProbeArgs;
 pub use profile::ProfileArgs;
 pub use runs::{CompareArgs, ListArgs, NameArgs, ShowArgs, TagArgs};
 pub use selftest::SelftestArgs;
-pub use storm::{ProcessesArgs, StormArgs, StormRequest};
+pub use storm::{ProcessesArgs, StormArgs, StormPlan};
 pub use target::TargetArgs;
-pub use tasks::ThreadsArgs;
-pub use watch::{WatchCommand, Watching, WatchingFor, Whom};
+pub use threads::ThreadsArgs;
+pub use try_command::{TryArgs, kept};
+pub use watch::{JoinWatchRequest, WatchCommand, WatchRequest, WatchTarget};
 pub use worker::WorkerArgs;
 pub use working_set::WorkingSetArgs;
 
@@ -72,7 +72,7 @@ pub struct Args {
     pub action: Action,
     /// What every command takes.
     #[command(flatten)]
-    pub common: Common,
+    pub common: CommonArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -153,29 +153,29 @@ pub enum Action {
 /// What every command takes.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
-pub struct Common {
+pub struct CommonArgs {
     /// Where runs are kept [default: torment.db in the XDG data folder]
     #[arg(long, global = true, value_name = "PATH")]
     pub store: Option<PathBuf>,
     /// Output format; csv, ndjson and markdown for compare, list and show only; csv and parquet for export
     #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = false)]
-    pub format: Format,
+    pub format: OutputFormat,
     /// When to use colour; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: When,
+    pub color: AutoMode,
     /// Print only the result, no progress
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }
 
-impl Common {
+impl CommonArgs {
     /// Whether to use colour on an output: `terminal` says whether it is one, `no_color` what the
     /// environment's `NO_COLOR` holds (anything but nothing turns colour off, see no-color.org).
     pub fn colour(&self, terminal: bool, no_color: Option<&std::ffi::OsStr>) -> bool {
         match self.color {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => terminal && no_color.is_none_or(std::ffi::OsStr::is_empty),
+            AutoMode::Always => true,
+            AutoMode::Never => false,
+            AutoMode::Auto => terminal && no_color.is_none_or(std::ffi::OsStr::is_empty),
         }
     }
 }
@@ -183,7 +183,7 @@ impl Common {
 units::named! {
     /// How results are printed.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-    pub enum Format {
+    pub enum OutputFormat {
         /// Words and tables.
         #[default]
         #[value(help = None)]
@@ -208,7 +208,7 @@ units::named! {
 
 /// When something is done that is not always of use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum When {
+pub enum AutoMode {
     /// Where it is of use.
     #[default]
     #[value(help = None)]
@@ -222,7 +222,7 @@ pub enum When {
 }
 
 /// What was typed for a number and is none, in words for people.
-pub fn plainly(error: clap::Error) -> clap::Error {
+pub fn simplify_error(error: clap::Error) -> clap::Error {
     let is_none = Error::source(&error).is_some_and(|why| why.is::<ParseIntError>());
     match (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue)) {
         (Some(argument), Some(value)) if is_none => Args::command().error(

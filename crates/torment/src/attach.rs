@@ -1,9 +1,9 @@
 //! `attach`: follows a run that is conducted in a cluster.
 
-use crate::Failure;
-use crate::args::{AttachArgs, Common};
-use crate::kept;
-use crate::measure::{carry_out_as, store};
+use crate::CommandError;
+use crate::args::{AttachArgs, CommonArgs};
+use crate::measure::{carry_out_as, open_run_store};
+use crate::run_source;
 use anyhow::anyhow;
 use cluster::PodSite;
 use record::Event;
@@ -11,23 +11,23 @@ use runner::Sink;
 use store::Store;
 
 /// Reads it from its beginning on, until its end.
-pub fn attach(args: &AttachArgs, common: &Common) -> Result<u8, Failure> {
+pub fn attach(args: &AttachArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let site = PodSite::find(args.on.clone(), env!("CARGO_PKG_VERSION")).map_err(|why| anyhow!(why))?;
-    let store = store(args.keep.no_store, common)?;
-    let before = store.is_some().then(|| kept::open(common)).transpose()?;
+    let store = open_run_store(args.keep.no_store, common)?;
+    let before = store.is_some().then(|| run_source::open(common)).transpose()?;
     carry_out_as(&args.keep, store, &[], common, |faces, stop| {
-        let mut anew = Anew { before, faces };
+        let mut anew = ReplacingSink { before, faces };
         runner::attach(&site, &args.id, &mut anew, stop)
     })
 }
 
 /// What was kept of a run is replaced by all of it.
-struct Anew<'a> {
+struct ReplacingSink<'a> {
     before: Option<Store>,
     faces: &'a mut dyn Sink,
 }
 
-impl Sink for Anew<'_> {
+impl Sink for ReplacingSink<'_> {
     fn event(&mut self, event: &Event) {
         if let (Event::RunStarted(started), Some(store)) = (event, self.before.take()) {
             // That there was none is as well.

@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub fn commit(folder: &Path) -> Option<String> {
     let mut git = git(folder);
     git.args(["rev-parse", "--verify", "--quiet", "HEAD"]);
-    said(&mut git, PATIENCE)?.get(..SHORT).map(str::to_owned)
+    output_within(&mut git, PATIENCE)?.get(..SHORT).map(str::to_owned)
 }
 
 /// git in a folder, whatever repository it is told of by what runs torment: a hook of git's own says one.
@@ -29,7 +29,7 @@ fn git(folder: &Path) -> Command {
 }
 
 /// What a command prints, if it ends within this time.
-fn said(command: &mut Command, patience: Duration) -> Option<String> {
+fn output_within(command: &mut Command, patience: Duration) -> Option<String> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let until = Instant::now() + patience;
     while let Ok(None) = child.try_wait() {
@@ -57,7 +57,7 @@ mod tests {
         let git = |words: &[&str]| {
             let mut git = git(folder.path());
             git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words);
-            said(&mut git, Duration::from_secs(60))
+            output_within(&mut git, Duration::from_secs(60))
         };
         if git(&["init"]).is_none() {
             return eprintln!("SKIPPED: git is not installed");
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_one_that_does_not_answer() {
-        assert_eq!(said(Command::new("sleep").arg("600"), Duration::from_millis(20)), None);
-        assert_eq!(said(&mut Command::new("no-such-program"), PATIENCE), None);
+        assert_eq!(output_within(Command::new("sleep").arg("600"), Duration::from_millis(20)), None);
+        assert_eq!(output_within(&mut Command::new("no-such-program"), PATIENCE), None);
     }
 }

@@ -1,26 +1,27 @@
 //! `compare`: two machines, or several runs, against each other.
 
-use crate::args::{Common, CompareArgs, Format};
-use crate::forms::{self, Forms};
-use crate::kept::{Source, existing, is_file};
-use crate::{Failure, result, wrong};
+use crate::args::{CommonArgs, CompareArgs, OutputFormat};
+use crate::renderings::{self, Renderings};
+use crate::run_source::{RunSource, existing, is_file};
+use crate::{CommandError, print_result, usage_error};
 use anyhow::{Context, anyhow};
 use runner::exit;
-use view::{Kind, MOST_COMPARED, RunComparison, RunView, Spread, Standing, compare_runs};
+use view::{LoadSamples, MOST_COMPARED, ReportKind, RunComparison, RunView, Significance, compare_runs};
 
-pub fn compare(args: &CompareArgs, common: &Common) -> Result<u8, Failure> {
+pub fn compare(args: &CompareArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let asked: Vec<&str> = args.baseline.iter().chain(&args.runs).map(String::as_str).collect();
     if !(2..=MOST_COMPARED).contains(&asked.len()) {
-        return Err(wrong(anyhow!(
+        return Err(usage_error(anyhow!(
             "{} to compare; expected two to {MOST_COMPARED}, such as torment compare last~1 last",
             if asked.len() == 1 { "one run".to_owned() } else { format!("{} runs", asked.len()) }
         )));
     }
     // Two files can be compared where no run was ever kept.
     let store = if asked.iter().all(|name| is_file(name)) { None } else { Some(existing(common)?) };
-    let sources = asked.iter().map(|name| Source::of(name, store.as_ref())).collect::<Result<Vec<_>, _>>()?;
-    let views = sources.iter().map(Source::view).collect::<Result<Vec<_>, _>>()?;
-    if views.iter().any(|view| view.kind() == Kind::Sheet) {
+    let sources =
+        asked.iter().map(|name| RunSource::find(name, store.as_ref())).collect::<Result<Vec<_>, _>>()?;
+    let views = sources.iter().map(RunSource::view).collect::<Result<Vec<_>, _>>()?;
+    if views.iter().any(|view| view.kind() == ReportKind::Sheet) {
         return sheets(&asked, &views, args, common);
     }
     let compared = compared(&sources, &views, args.tolerance.0)?;
@@ -28,8 +29,8 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<u8, Failure> {
         std::fs::write(path, compared.junit())
             .with_context(|| format!("'{}' cannot be written", path.display()))?;
     }
-    forms::print(
-        &Forms {
+    renderings::print(
+        &Renderings {
             lines: &|| compared.lines(),
             json: &|| compared.json(),
             grid: &|| compared.grid(),
@@ -37,47 +38,60 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<u8, Failure> {
         },
         common,
     )?;
-    Ok(match compared.standing() {
+    Ok(match compared.overall() {
         _ if args.baseline.is_none() => exit::MET,
-        Standing::Worse => exit::WORSE,
-        Standing::Undecided | Standing::Unknown => exit::UNDECIDED,
-        Standing::Better | Standing::Same => exit::MET,
+        Significance::Worse => exit::WORSE,
+        Significance::Undecided | Significance::Unknown => exit::UNDECIDED,
+        Significance::Better | Significance::Same => exit::MET,
     })
 }
 
 /// A single run's figures with their intervals, for pull requests.
-pub fn markdown(source: &Source<'_>, view: &RunView) -> Result<String, Failure> {
+pub fn markdown(source: &RunSource<'_>, view: &RunView) -> Result<String, CommandError> {
     let compared = compared(std::slice::from_ref(source), std::slice::from_ref(view), 0.0)?;
     Ok(compared.markdown())
 }
 
 /// Each run's seconds are read when its view is known.
-fn compared(sources: &[Source<'_>], views: &[RunView], noise: f64) -> Result<RunComparison, Failure> {
+fn compared(sources: &[RunSource<'_>], views: &[RunView], noise: f64) -> Result<RunComparison, CommandError> {
     let mut spreads = Vec::new();
     for (source, view) in sources.iter().zip(views) {
-        let mut spread = Spread::new(view);
-        source.each(&mut |event| spread.fold(view, event))?;
+        let mut spread = LoadSamples::new(view);
+        source.for_each_event(&mut |event| spread.fold(view, event))?;
         spreads.push(spread);
     }
-    let runs: Vec<(&RunView, &Spread)> = views.iter().zip(&spreads).collect();
-    compare_runs(&runs, noise).map_err(|why| wrong(anyhow!(why)))
+    let runs: Vec<(&RunView, &LoadSamples)> = views.iter().zip(&spreads).collect();
+    compare_runs(&runs, noise).map_err(|why| usage_error(anyhow!(why)))
 }
 
-fn sheets(asked: &[&str], views: &[RunView], args: &CompareArgs, common: &Common) -> Result<u8, Failure> {
+fn sheets(
+    asked: &[&str],
+    views: &[RunView],
+    args: &CompareArgs,
+    common: &CommonArgs,
+) -> Result<u8, CommandError> {
     let ([first, second], [one, other]) = (views, asked) else {
-        return Err(wrong(anyhow!("runs of `torment probe` are compared in pairs; found {}", asked.len())));
+        return Err(usage_error(anyhow!(
+            "runs of `torment probe` are compared in pairs; found {}",
+            asked.len()
+        )));
     };
-    if !matches!(common.format, Format::Text | Format::Json) {
-        return Err(forms::unknown(common.format, "runs of `torment probe` are compared as text or json"));
+    if !matches!(common.format, OutputFormat::Text | OutputFormat::Json) {
+        return Err(renderings::unsupported_format(
+            common.format,
+            "runs of `torment probe` are compared as text or json",
+        ));
     }
     if args.baseline.is_some() || args.junit.is_some() {
-        return Err(wrong(anyhow!(
+        return Err(usage_error(anyhow!(
             "--baseline and --junit are for runs of `torment run` and `torment find`; leave them out to compare machines"
         )));
     }
-    let compared = view::compare(first, second).ok_or_else(|| {
-        wrong(anyhow!("'{one}' and '{other}' have no figure in common: compare two runs of `torment probe`"))
+    let compared = view::compare_probes(first, second).ok_or_else(|| {
+        usage_error(anyhow!(
+            "'{one}' and '{other}' have no figure in common: compare two runs of `torment probe`"
+        ))
     })?;
-    result(|| compared.lines(), || compared.json(), common)?;
+    print_result(|| compared.lines(), || compared.json(), common)?;
     Ok(exit::MET)
 }

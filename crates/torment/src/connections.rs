@@ -1,29 +1,30 @@
 //! `find connections`: how many a service holds.
 
-use crate::args::{Common, ConnectionsArgs, fleet_of, manifests_of, watchers_of};
-use crate::measure::{announced, carry_out_as, invited, store};
-use crate::{Failure, bytes, wrong};
-use runner::{Around, exit};
+use crate::args::{CommonArgs, ConnectionsArgs, fleet_config, render_manifests, watchers_config};
+use crate::measure::{announce_plan, carry_out_as, open_run_store, write_join_files};
+use crate::{CommandError, read_plan_file, usage_error};
+use runner::{RunOptions, exit};
 
 /// Searches it and shows what it came to.
-pub fn find(args: &ConnectionsArgs, common: &Common) -> Result<u8, Failure> {
-    let asked = args.asked(&mut bytes).map_err(wrong)?;
+pub fn find(args: &ConnectionsArgs, common: &CommonArgs) -> Result<u8, CommandError> {
+    let asked = args.request(&mut read_plan_file).map_err(usage_error)?;
     // The plan in words is that of a rate: only who asks for it sees it.
-    if args.how.dry_run && announced(&asked.plan, true, common)? {
+    if args.how.dry_run && announce_plan(&asked.plan, true, common)? {
         return Ok(exit::MET);
     }
     let pods = &args.fleet.pods;
-    if let Some(manifests) = manifests_of(&asked.plan, pods).map_err(wrong)? {
+    if let Some(manifests) = render_manifests(&asked.plan, pods).map_err(usage_error)? {
         print!("{manifests}");
         return Ok(exit::MET);
     }
-    let fleet = fleet_of(&asked.plan, pods).map_err(wrong)?;
-    let watchers = watchers_of(&asked.plan, pods).map_err(wrong)?;
+    let fleet = fleet_config(&asked.plan, pods).map_err(usage_error)?;
+    let watchers = watchers_config(&asked.plan, pods).map_err(usage_error)?;
     let keep = &args.how.keep;
-    let store = store(keep.no_store, common)?;
-    let _invitations = invited(fleet.as_ref(), watchers.as_ref(), common)?;
+    let store = open_run_store(keep.no_store, common)?;
+    let _invitations = write_join_files(fleet.as_ref(), watchers.as_ref(), common)?;
     carry_out_as(keep, store, &asked.plan.generator.cores, common, |faces, stop| {
-        let around = Around { fleet: fleet.as_ref(), watchers: watchers.as_ref(), ..Around::default() };
+        let around =
+            RunOptions { fleet: fleet.as_ref(), watchers: watchers.as_ref(), ..RunOptions::default() };
         runner::connections(&asked, around, env!("CARGO_PKG_VERSION"), faces, stop)
     })
 }

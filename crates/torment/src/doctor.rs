@@ -1,11 +1,11 @@
 //! `doctor`: what this machine allows, or a cluster.
 
-mod tried;
+mod try_workers;
 
-use crate::args::{Common, DoctorArgs, PodArgs};
-use crate::{Failure, result};
+use crate::args::{CommonArgs, DoctorArgs, PodArgs};
+use crate::{CommandError, print_result};
 use anyhow::anyhow;
-use record::{Allowance, Bearing};
+use record::{Prerequisite, Severity};
 use runner::exit;
 use std::path::Path;
 use std::time::Duration;
@@ -14,30 +14,35 @@ use std::time::Duration;
 const WATCH: Duration = Duration::from_millis(500);
 
 /// Looks, judges and says; nothing is changed.
-pub fn doctor(args: &DoctorArgs, common: &Common) -> Result<u8, Failure> {
+pub fn doctor(args: &DoctorArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     if let Some((place, pods, tries)) = args.cluster() {
         return cluster(place.as_deref(), &pods, tries, common);
     }
     let rows = ::doctor::examine(Path::new("/"), std::process::id(), WATCH);
     let machine = runner::machine();
-    result(|| view::doctor_lines(&machine, &rows), || view::doctor_json(&machine, &rows), common)?;
+    print_result(|| view::doctor_lines(&machine, &rows), || view::doctor_json(&machine, &rows), common)?;
     Ok(code(&rows))
 }
 
-fn code(rows: &[Allowance]) -> u8 {
-    let hinders = rows.iter().any(|row| row.bearing == Bearing::Hinders);
+fn code(rows: &[Prerequisite]) -> u8 {
+    let hinders = rows.iter().any(|row| row.bearing == Severity::Hinders);
     if hinders { exit::NOT_TRUSTWORTHY } else { exit::MET }
 }
 
 /// The same of a cluster.
-fn cluster(place: Option<&str>, pods: &PodArgs, tries: bool, common: &Common) -> Result<u8, Failure> {
+fn cluster(
+    place: Option<&str>,
+    pods: &PodArgs,
+    tries: bool,
+    common: &CommonArgs,
+) -> Result<u8, CommandError> {
     let site = pods.site(place, None).map_err(|why| anyhow!(why))?;
     let (described, mut rows) = (site.describe(), site.examine().map_err(|why| anyhow!(why))?);
     if tries && code(&rows) == exit::MET {
-        rows.extend(tried::tried(place, pods)?);
+        rows.extend(try_workers::try_workers(place, pods)?);
     }
-    let is_tried = tries && rows.iter().any(|row| row.name == tried::WORKERS);
-    result(
+    let is_tried = tries && rows.iter().any(|row| row.name == try_workers::WORKERS);
+    print_result(
         || view::cluster_lines(&described, &rows, is_tried),
         || view::cluster_json(&described, &rows),
         common,

@@ -4,8 +4,8 @@ mod parquet;
 mod profiles;
 mod writer;
 
-use crate::args::{self, Common, ExportArgs};
-use crate::{Failure, kept, paper, report, wrong};
+use crate::args::{self, CommonArgs, ExportArgs};
+use crate::{CommandError, paper, report, run_source, usage_error};
 use anyhow::{Context, anyhow};
 use record::RunId;
 use runner::exit;
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use store::{State, Store};
+use store::{RunState, Store};
 use tui::print;
 use units::{Bytes, grouped};
-use view::tables::{Row, Table, Tables};
+use view::tables::{ExportRow, ExportTable, TableExporter};
 use view::{Text, Tone};
-use writer::{Format, Writer};
+use writer::{TableFormat, TableWriter};
 
-pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
-    let store = kept::existing(common)?;
+pub fn export(args: &ExportArgs, common: &CommonArgs) -> Result<u8, CommandError> {
+    let store = run_source::existing(common)?;
     let id = store.find(args.run.as_deref().unwrap_or("last"))?;
     if let Some(form) = args.profile {
         return profiles::export(&store, &id, form, args.output.as_deref(), common);
@@ -29,13 +29,13 @@ pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
     let wanted = args.tables();
     let output = args.output.clone().unwrap_or_else(|| report::named(&id, ""));
     let format = format(common.format, &output);
-    let place = Destination::of(output, &wanted, format)?;
-    let mut files = Files { place, format, open: BTreeMap::new() };
-    let skipped = each_row(&store, &id, &wanted, &mut |table, row| files.row(table, row))?;
+    let place = Destination::choose(output, &wanted, format)?;
+    let mut files = TableFiles { place, format, open: BTreeMap::new() };
+    let skipped = each_row(&store, &id, &wanted, &mut |table, row| files.write_row(table, row))?;
     if files.open.is_empty() {
         return Err(nothing(&store, &id, &wanted)?);
     }
-    if store.summary(&id)?.state == State::Running {
+    if store.summary(&id)?.state == RunState::Running {
         eprintln!("torment: run {id} is still running; its tables hold what there is so far");
     }
     if skipped > 0 {
@@ -43,7 +43,7 @@ pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
             "torment: {skipped} events of run {id} come from another version of torment, and are left out"
         );
     }
-    let lines = files.end(&wanted)?;
+    let lines = files.finish(&wanted)?;
     print(&mut io::stdout(), &lines, paper(io::stdout().is_terminal(), common))?;
     Ok(exit::MET)
 }
@@ -52,11 +52,11 @@ pub fn export(args: &ExportArgs, common: &Common) -> Result<u8, Failure> {
 fn each_row(
     store: &Store,
     id: &RunId,
-    wanted: &[Table],
-    take: &mut dyn FnMut(Table, Row) -> Result<(), Failure>,
-) -> Result<u64, Failure> {
+    wanted: &[ExportTable],
+    take: &mut dyn FnMut(ExportTable, ExportRow) -> Result<(), CommandError>,
+) -> Result<u64, CommandError> {
     let mut events = store.events(id)?;
-    let mut tables = Tables::of(wanted);
+    let mut tables = TableExporter::of(wanted);
     for event in events.by_ref() {
         for (table, row) in tables.fold(&event?) {
             take(table, row)?;
@@ -69,13 +69,13 @@ fn each_row(
 }
 
 /// What was asked for; otherwise what the file's name says, or Parquet.
-fn format(asked: args::Format, output: &Path) -> Format {
+fn format(asked: args::OutputFormat, output: &Path) -> TableFormat {
     let is_csv = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
     match asked {
-        args::Format::Csv => Format::Csv,
-        args::Format::Text if is_csv => Format::Csv,
+        args::OutputFormat::Csv => TableFormat::Csv,
+        args::OutputFormat::Text if is_csv => TableFormat::Csv,
         // Other forms were refused where they were typed.
-        _ => Format::Parquet,
+        _ => TableFormat::Parquet,
     }
 }
 
@@ -87,16 +87,16 @@ enum Destination {
 }
 
 impl Destination {
-    fn of(output: PathBuf, wanted: &[Table], format: Format) -> Result<Self, Failure> {
+    fn choose(output: PathBuf, wanted: &[ExportTable], format: TableFormat) -> Result<Self, CommandError> {
         let shown = output.display();
         let several = wanted.len() > 1;
         if output == Path::new("-") {
             return match (several, format) {
-                (true, _) => Err(wrong(anyhow!(
+                (true, _) => Err(usage_error(anyhow!(
                     "standard output takes one table, not {}: choose one, such as --what slices, or name a folder, -o FOLDER",
                     wanted.len()
                 ))),
-                (false, Format::Parquet) if io::stdout().is_terminal() => Err(wrong(anyhow!(
+                (false, TableFormat::Parquet) if io::stdout().is_terminal() => Err(usage_error(anyhow!(
                     "Parquet is not for a terminal: name a file, -o {}.parquet, or say --format csv",
                     wanted[0].name()
                 ))),
@@ -106,7 +106,7 @@ impl Destination {
         // Whoever writes a slash means a folder, also one that is still to be made.
         let is_folder = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");
         match (several, is_folder) {
-            (true, false) if output.exists() => Err(wrong(anyhow!(
+            (true, false) if output.exists() => Err(usage_error(anyhow!(
                 "'{shown}' is a file, and {} tables go to a folder: name one, or choose a table, such as --what slices",
                 wanted.len()
             ))),
@@ -117,58 +117,58 @@ impl Destination {
 }
 
 /// The tables that have rows so far.
-struct Files {
+struct TableFiles {
     place: Destination,
-    format: Format,
-    open: BTreeMap<Table, Open>,
+    format: TableFormat,
+    open: BTreeMap<ExportTable, OpenTable>,
 }
 
-struct Open {
-    writer: Writer<BufWriter<Box<dyn Write + Send>>>,
+struct OpenTable {
+    writer: TableWriter<BufWriter<Box<dyn Write + Send>>>,
     /// None: standard output.
     path: Option<PathBuf>,
     rows: u64,
 }
 
-impl Files {
-    fn row(&mut self, table: Table, row: Row) -> Result<(), Failure> {
+impl TableFiles {
+    fn write_row(&mut self, table: ExportTable, row: ExportRow) -> Result<(), CommandError> {
         let mut open = match self.open.remove(&table) {
             Some(open) => open,
             None => self.begin(table)?,
         };
         open.rows += 1;
-        open.writer.row(row).with_context(|| cannot(open.path.as_deref()))?;
+        open.writer.write_row(row).with_context(|| write_error(open.path.as_deref()))?;
         self.open.insert(table, open);
         Ok(())
     }
 
-    fn begin(&self, table: Table) -> Result<Open, Failure> {
+    fn begin(&self, table: ExportTable) -> Result<OpenTable, CommandError> {
         let path = match &self.place {
             Destination::Stdout => None,
             Destination::File(path) => Some(path.clone()),
             Destination::Folder(folder) => {
-                std::fs::create_dir_all(folder).with_context(|| cannot(Some(folder)))?;
+                std::fs::create_dir_all(folder).with_context(|| write_error(Some(folder)))?;
                 Some(self.in_folder(folder, table))
             }
         };
         let out: Box<dyn Write + Send> = match &path {
             None => Box::new(io::stdout()),
-            Some(path) => Box::new(File::create(path).with_context(|| cannot(Some(path)))?),
+            Some(path) => Box::new(File::create(path).with_context(|| write_error(Some(path)))?),
         };
-        let writer = Writer::begin(self.format, table.name(), &table.columns(), BufWriter::new(out));
-        Ok(Open { writer: writer.with_context(|| cannot(path.as_deref()))?, path, rows: 0 })
+        let writer = TableWriter::begin(self.format, table.name(), &table.columns(), BufWriter::new(out));
+        Ok(OpenTable { writer: writer.with_context(|| write_error(path.as_deref()))?, path, rows: 0 })
     }
 
-    fn in_folder(&self, folder: &Path, table: Table) -> PathBuf {
+    fn in_folder(&self, folder: &Path, table: ExportTable) -> PathBuf {
         folder.join(format!("{}.{}", table.name(), self.format.name()))
     }
 
     /// Ends all tables; what was written, and what was not, in lines for people.
-    fn end(mut self, wanted: &[Table]) -> Result<Vec<Text>, Failure> {
+    fn finish(mut self, wanted: &[ExportTable]) -> Result<Vec<Text>, CommandError> {
         let mut lines = Vec::new();
         for table in wanted {
             match self.open.remove(table) {
-                Some(open) => lines.extend(open.end()?),
+                Some(open) => lines.extend(open.finish()?),
                 None => lines.push(self.empty(*table)),
             }
         }
@@ -176,31 +176,31 @@ impl Files {
     }
 
     /// A file of an earlier export is not this run's.
-    fn empty(&self, table: Table) -> Text {
+    fn empty(&self, table: ExportTable) -> Text {
         let line = Text::plain(format!("  {}: the run has none, so nothing is written", table.name()));
         match &self.place {
             Destination::Folder(folder) if self.in_folder(folder, table).exists() => {
                 let old = self.in_folder(folder, table);
-                line.and(Tone::Warn, format!("; '{}' is from an earlier export", old.display()))
+                line.with_span(Tone::Warn, format!("; '{}' is from an earlier export", old.display()))
             }
             _ => line,
         }
     }
 }
 
-impl Open {
-    fn end(self) -> Result<Option<Text>, Failure> {
+impl OpenTable {
+    fn finish(self) -> Result<Option<Text>, CommandError> {
         let Self { writer, path, rows } = self;
-        writer.end().with_context(|| cannot(path.as_deref()))?;
+        writer.finish().with_context(|| write_error(path.as_deref()))?;
         let Some(path) = path else { return Ok(None) };
         let size = std::fs::metadata(&path).map_or(Bytes(0), |data| Bytes(data.len()));
         let rows = if rows == 1 { "1 row".to_owned() } else { format!("{} rows", grouped(rows)) };
-        let line = Text::plain("  wrote ").and(Tone::Strong, path.display().to_string());
-        Ok(Some(line.then(format!(" ({rows}, {size})"))))
+        let line = Text::plain("  wrote ").with_span(Tone::Strong, path.display().to_string());
+        Ok(Some(line.with_plain(format!(" ({rows}, {size})"))))
     }
 }
 
-fn cannot(path: Option<&Path>) -> String {
+fn write_error(path: Option<&Path>) -> String {
     match path {
         None => "cannot write to standard output".to_owned(),
         Some(path) => format!("'{}' cannot be written", path.display()),
@@ -208,16 +208,17 @@ fn cannot(path: Option<&Path>) -> String {
 }
 
 /// Why there is no row, and what there would be.
-fn nothing(store: &Store, id: &RunId, wanted: &[Table]) -> Result<Failure, Failure> {
+fn nothing(store: &Store, id: &RunId, wanted: &[ExportTable]) -> Result<CommandError, CommandError> {
     let mut has = Vec::new();
-    each_row(store, id, &Table::ALL, &mut |table, _| {
+    each_row(store, id, &ExportTable::ALL, &mut |table, _| {
         if !has.contains(&table) {
             has.push(table);
         }
         Ok(())
     })?;
     has.sort();
-    let names = |tables: &[Table]| tables.iter().map(|table| table.name()).collect::<Vec<_>>().join(", ");
+    let names =
+        |tables: &[ExportTable]| tables.iter().map(|table| table.name()).collect::<Vec<_>>().join(", ");
     let parts = store.parts(id)?;
     let advice = match (has.is_empty(), parts.last()) {
         (false, _) => format!("it has {}", names(&has)),
@@ -226,5 +227,5 @@ fn nothing(store: &Store, id: &RunId, wanted: &[Table]) -> Result<Failure, Failu
         }
         (true, None) => "nothing was measured in it".to_owned(),
     };
-    Ok(wrong(anyhow!("run {id} has no {}; {advice}", names(wanted))))
+    Ok(usage_error(anyhow!("run {id} has no {}; {advice}", names(wanted))))
 }

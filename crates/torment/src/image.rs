@@ -1,9 +1,9 @@
 //! `image`: what pods run.
 
-use crate::Failure;
-use crate::args::{Common, ImageArgs};
+use crate::CommandError;
+use crate::args::{CommonArgs, ImageArgs};
 use anyhow::{Context, anyhow};
-use cluster::ImageMark;
+use cluster::ImageSpec;
 use runner::exit;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -12,10 +12,10 @@ use std::io::{BufWriter, IsTerminal, Write};
 const PROGRAM: &str = "/proc/self/exe";
 
 /// Writes it into a file, or to standard output.
-pub fn image(args: &ImageArgs, common: &Common) -> Result<u8, Failure> {
+pub fn image(args: &ImageArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let program = std::fs::read(PROGRAM).context("torment cannot read itself")?;
-    let own = ImageMark::own(env!("CARGO_PKG_VERSION"));
-    let mark = ImageMark { name: args.name.clone().unwrap_or(own.name), ..own };
+    let own = ImageSpec::of_build(env!("CARGO_PKG_VERSION"));
+    let mark = ImageSpec { name: args.name.clone().unwrap_or(own.name), ..own };
     let write = |to: &mut dyn Write| {
         let mut to = BufWriter::new(to);
         cluster::write_image(&program, &mark, &mut to)?;
@@ -24,7 +24,7 @@ pub fn image(args: &ImageArgs, common: &Common) -> Result<u8, Failure> {
     if args.output == "-" {
         let mut out = std::io::stdout().lock();
         if out.is_terminal() {
-            return Err(crate::wrong(anyhow!(
+            return Err(crate::usage_error(anyhow!(
                 "an image is nothing for a terminal: -o FILE, or send it on: -o - | …"
             )));
         }

@@ -23,7 +23,7 @@ const ONE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Set once somebody asks for the end; whoever asks again changes nothing.
-pub fn asked() -> io::Result<Arc<AtomicBool>> {
+pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in ENDS {
         register(signal, Arc::clone(&asked))?;
@@ -33,12 +33,12 @@ pub fn asked() -> io::Result<Arc<AtomicBool>> {
 
 /// The same, but whoever asks again, more than a moment later, gets out at once: what was committed by then is kept. All
 /// of a process share one.
-pub fn asked_or_out() -> io::Result<Arc<AtomicBool>> {
+pub fn stop_flag_or_exit() -> io::Result<Arc<AtomicBool>> {
     static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(asked) = ASKED.get() {
         return Ok(Arc::clone(asked));
     }
-    let (asked, again) = (asked()?, Arc::new(AtomicBool::new(false)));
+    let (asked, again) = (stop_flag()?, Arc::new(AtomicBool::new(false)));
     for signal in ENDS {
         register(signal, Arc::clone(&again))?;
     }
@@ -48,7 +48,7 @@ pub fn asked_or_out() -> io::Result<Arc<AtomicBool>> {
         thread::sleep(ONE);
         again.store(false, Ordering::SeqCst);
         wait_for(&again);
-        tui::give_back();
+        tui::restore_terminal();
         // A terminal takes it; a pipe that nobody reads would be waited for.
         if io::stderr().is_terminal() {
             eprintln!("stopped at once; what was stored by then is kept: torment show last");
@@ -65,9 +65,9 @@ fn wait_for(flag: &AtomicBool) {
 }
 
 /// Of what serves, and makes no load: a request for the end that comes from now on is not lost, and can be waited for.
-pub struct Served(Signals);
+pub struct InterruptSignals(Signals);
 
-impl Served {
+impl InterruptSignals {
     /// Begins to listen.
     pub fn listen() -> io::Result<Self> {
         Ok(Self(Signals::new(ENDS)?))

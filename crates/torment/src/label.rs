@@ -5,17 +5,17 @@ use record::{Event, Label};
 use runner::Sink;
 
 /// Passes everything on, the first event with a label.
-pub struct Labelled<'a> {
+pub struct LabelSink<'a> {
     sink: &'a mut dyn Sink,
     label: Label,
 }
 
 /// What the run is called from here on.
-pub fn labelled<'a>(args: &LabelArgs, sink: &'a mut dyn Sink) -> Labelled<'a> {
-    Labelled { sink, label: args.label() }
+pub fn with_label<'a>(args: &LabelArgs, sink: &'a mut dyn Sink) -> LabelSink<'a> {
+    LabelSink { sink, label: args.label() }
 }
 
-impl Sink for Labelled<'_> {
+impl Sink for LabelSink<'_> {
     fn event(&mut self, event: &Event) {
         if !matches!(event, Event::RunStarted { .. }) {
             return self.sink.event(event);
@@ -28,7 +28,7 @@ impl Sink for Labelled<'_> {
     }
 
     /// The measurements of an experiment are found through it.
-    fn part(&mut self, event: &Event) {
-        self.sink.part(event);
+    fn measurement_event(&mut self, event: &Event) {
+        self.sink.measurement_event(event);
     }
 }

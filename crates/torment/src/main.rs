@@ -1,21 +1,16 @@
 //! The binary: arguments, wiring, exit codes.
 
-mod aloud;
 mod anatomy;
 mod args;
 mod attach;
-mod attempt;
 mod commit;
 mod compare;
 mod connections;
 mod doctor;
 mod export;
-mod forms;
-mod hidden;
+mod hidden_commands;
 mod image;
 mod interrupt;
-mod invitation;
-mod kept;
 mod label;
 mod measure;
 mod otlp;
@@ -23,68 +18,73 @@ mod page;
 mod plans;
 mod probe;
 mod profile;
+mod progress_printer;
+mod renderings;
 mod report;
+mod run_source;
 mod runs;
 mod selftest;
 mod serve;
 mod storm;
-mod tasks;
+mod temp_join_file;
+mod threads;
+mod try_command;
 mod watch;
 mod worker;
 mod working_set;
 
-use ::anatomy::Function;
+use ::anatomy::CreationFunction;
 use anyhow::anyhow;
-use args::{Action, Args, Common, ExplainArgs, Explained, Format, Level};
+use args::{Action, Args, CommonArgs, ExplainArgs, ExplainTopic, OtherLimit, OutputFormat};
 use clap::Parser;
 use runner::exit;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use tui::{Paper, print};
+use tui::{PrintStyle, print};
 use view::{Text, Tone};
 
 /// What goes wrong before or beside measuring, with its exit code.
-struct Failure {
+struct CommandError {
     code: u8,
     error: anyhow::Error,
 }
 
-impl<E: Into<anyhow::Error>> From<E> for Failure {
+impl<E: Into<anyhow::Error>> From<E> for CommandError {
     fn from(error: E) -> Self {
         Self { code: exit::ERROR, error: error.into() }
     }
 }
 
 /// What is wrong with what was typed, or with a plan.
-fn wrong(error: impl Into<anyhow::Error>) -> Failure {
-    Failure { code: exit::USAGE, error: error.into() }
+fn usage_error(error: impl Into<anyhow::Error>) -> CommandError {
+    CommandError { code: exit::USAGE, error: error.into() }
 }
 
 /// A file that a plan names.
-fn bytes(path: &str) -> Result<Vec<u8>, String> {
+fn read_plan_file(path: &str) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}"))
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = hidden::hidden() {
+    if let Some(code) = hidden_commands::run_hidden() {
         return code;
     }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
-            let error = args::plainly(error);
+            let error = args::simplify_error(error);
             // Help and version are results, all else is bad usage; clap prints each where it belongs.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::MET });
         }
     };
     let common = args.common;
-    if let Err(Failure { code, error }) = forms::refuse(&args.action, common.format) {
-        complain(&error, &common);
+    if let Err(CommandError { code, error }) = renderings::check_format(&args.action, common.format) {
+        print_error(&error, &common);
         return ExitCode::from(code);
     }
-    if let Some(why) = args::no_fleet(&args.action) {
-        complain(&anyhow!(why), &common);
+    if let Some(why) = args::why_no_fleet(&args.action) {
+        print_error(&anyhow!(why), &common);
         return ExitCode::from(exit::USAGE);
     }
     let result = match args.action {
@@ -96,16 +96,16 @@ fn main() -> ExitCode {
                 find.profiling(),
                 &common,
             ),
-            Some(Level::Connections(args)) => connections::find(args, &common),
-            Some(Level::Processes(args)) => storm::find(args, &common),
-            Some(Level::Threads(args)) => tasks::threads(args, &common),
-            Some(Level::WorkingSet(args)) => working_set::find(args, &common),
+            Some(OtherLimit::Connections(args)) => connections::find(args, &common),
+            Some(OtherLimit::Processes(args)) => storm::find(args, &common),
+            Some(OtherLimit::Threads(args)) => threads::threads(args, &common),
+            Some(OtherLimit::WorkingSet(args)) => working_set::find(args, &common),
         },
         Action::Run(run) if run.storm.is_asked() => storm::run(&run.storm, run.programs(), &run.how, &common),
         Action::Run(run) => {
             measure::measure(|read| run.plan(read), &run.fleet.pods, &run.how, run.profiling(), &common)
         }
-        Action::Try(args) => attempt::attempt(&args, &common),
+        Action::Try(args) => try_command::try_experiment(&args, &common),
         Action::Probe(args) => probe::probe(&args, &common),
         Action::Compare(args) => compare::compare(&args, &common),
         Action::Show(args) => runs::show(&args, &common),
@@ -116,8 +116,8 @@ fn main() -> ExitCode {
         Action::Serve(args) => page::serve(&args, &common),
         Action::Report(args) => report::report(&args, &common),
         Action::Export(args) => export::export(&args, &common),
-        Action::Watch(whom) if whom.is_for_a_run() => watch::join(|read| whom.watching_for(read), &common),
-        Action::Watch(whom) => watch::watch(|read| whom.watching(read), &common),
+        Action::Watch(whom) if whom.is_for_a_run() => watch::join(|read| whom.join_request(read), &common),
+        Action::Watch(whom) => watch::watch(|read| whom.request(read), &common),
         Action::Profile(args) => profile::profile(&args, &common),
         Action::List(args) => runs::list(&args, &common),
         Action::Name(args) => runs::name(&args, &common),
@@ -134,38 +134,38 @@ fn main() -> ExitCode {
             args::write_completions(shell, &mut io::stdout());
             Ok(exit::MET)
         }
-        Action::Man { command } => {
-            args::write_man(command.as_deref(), &mut io::stdout()).map(|()| exit::MET).map_err(Failure::from)
-        }
+        Action::Man { command } => args::write_man(command.as_deref(), &mut io::stdout())
+            .map(|()| exit::MET)
+            .map_err(CommandError::from),
     };
     match result {
         Ok(code) => ExitCode::from(code),
-        Err(Failure { error, .. }) if is_broken_pipe(&error) => ExitCode::from(exit::MET),
-        Err(Failure { code, error }) => {
-            complain(&error, &common);
+        Err(CommandError { error, .. }) if is_broken_pipe(&error) => ExitCode::from(exit::MET),
+        Err(CommandError { code, error }) => {
+            print_error(&error, &common);
             ExitCode::from(code)
         }
     }
 }
 
 /// Something of the machine, instead of a run.
-fn explain(what: &Explained, common: &Common) -> Result<u8, Failure> {
+fn explain(what: &ExplainTopic, common: &CommonArgs) -> Result<u8, CommandError> {
     match what {
-        Explained::Fork(args) => anatomy::explain_call(Function::Fork, &args.program, common),
-        Explained::Vfork(args) => anatomy::explain_call(Function::Vfork, &args.program, common),
-        Explained::Spawn(args) => anatomy::explain_call(Function::Spawn, &args.program, common),
-        Explained::Thread(args) => anatomy::explain_call(Function::Thread, &args.program, common),
-        Explained::Clone => probe::explain_clone(common),
-        Explained::Binary(args) => anatomy::explain_binary(&args.file, common),
-        Explained::Limits => tasks::limits(common),
+        ExplainTopic::Fork(args) => anatomy::explain_call(CreationFunction::Fork, &args.program, common),
+        ExplainTopic::Vfork(args) => anatomy::explain_call(CreationFunction::Vfork, &args.program, common),
+        ExplainTopic::Spawn(args) => anatomy::explain_call(CreationFunction::Spawn, &args.program, common),
+        ExplainTopic::Thread(args) => anatomy::explain_call(CreationFunction::Thread, &args.program, common),
+        ExplainTopic::Clone => probe::explain_clone(common),
+        ExplainTopic::Binary(args) => anatomy::explain_binary(&args.file, common),
+        ExplainTopic::Limits => threads::limits(common),
     }
 }
 
 /// One message, without a backtrace.
-fn complain(error: &anyhow::Error, common: &Common) {
+fn print_error(error: &anyhow::Error, common: &CommonArgs) {
     let text = format!("{error:#}");
     let mut lines = text.lines();
-    let first = Text::of(Tone::Bad, "torment: ").then(lines.next().unwrap_or_default());
+    let first = Text::new(Tone::Bad, "torment: ").with_plain(lines.next().unwrap_or_default());
     let rest = lines.map(Text::plain);
     let lines: Vec<Text> = std::iter::once(first).chain(rest).collect();
     let _ = print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common));
@@ -177,23 +177,27 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// How text is laid out on an output that is a terminal or not.
-fn paper(terminal: bool, common: &Common) -> Paper {
+fn paper(terminal: bool, common: &CommonArgs) -> PrintStyle {
     let colour = common.colour(terminal, std::env::var_os("NO_COLOR").as_deref());
-    Paper { colour, ..Paper::of(terminal) }
+    PrintStyle { colour, ..PrintStyle::for_output(terminal) }
 }
 
 /// A result: text or JSON to standard output.
-fn result(
+fn print_result(
     lines: impl FnOnce() -> Vec<Text>,
     json: impl FnOnce() -> serde_json::Value,
-    common: &Common,
+    common: &CommonArgs,
 ) -> io::Result<()> {
     // Standard output itself would be written to line by line.
     let mut out = io::BufWriter::new(io::stdout().lock());
     match common.format {
-        Format::Text => print(&mut out, &lines(), paper(io::stdout().is_terminal(), common)),
+        OutputFormat::Text => print(&mut out, &lines(), paper(io::stdout().is_terminal(), common)),
         // Other forms were refused where they were typed.
-        Format::Json | Format::Csv | Format::Ndjson | Format::Markdown | Format::Parquet => {
+        OutputFormat::Json
+        | OutputFormat::Csv
+        | OutputFormat::Ndjson
+        | OutputFormat::Markdown
+        | OutputFormat::Parquet => {
             serde_json::to_writer_pretty(&mut out, &json())?;
             writeln!(out)?;
             out.flush()

@@ -1,20 +1,28 @@
 //! `find` and `run`: plan, faces, store; then the runner does the work.
 
-use crate::aloud::Aloud;
-use crate::args::{Common, KeepArgs, ModeArgs, PodArgs, away_of, fleet_of, manifests_of, watchers_of};
-use crate::invitation::{Invitation, WATCHERS, WORKERS};
-use crate::label::labelled;
-use crate::page::{self, Beside};
-use crate::{Failure, bytes, forms, interrupt, kept, paper, result, runs, wrong};
+use crate::args::{
+    CommonArgs, KeepArgs, ModeArgs, PodArgs, fleet_config, remote_run_request, render_manifests,
+    watchers_config,
+};
+use crate::label::with_label;
+use crate::page::{self, RunPublishers};
+use crate::progress_printer::ProgressPrinter;
+use crate::temp_join_file::{TempJoinFile, WATCHERS, WORKERS};
+use crate::{
+    CommandError, interrupt, paper, print_result, read_plan_file, renderings, run_source, runs, usage_error,
+};
 use anyhow::{Context, anyhow};
 use plan::{Error, Plan, ReadFile};
 use record::Event;
-use runner::{Around, AwayAsked, Entrance, FleetAsked, Outcome, Profiling, Sink, Stop, WatchersAsked, exit};
+use runner::{
+    FleetConfig, JoinListener, Profiling, RemoteRunRequest, RunExit, RunOptions, Sink, StopFlag,
+    WatchersConfig, exit,
+};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use store::{Recording, Store};
-use tui::{Live, print};
-use view::{Progress, RunView, Text, Tone, run_json, summary};
+use store::{RunWriter, Store};
+use tui::{LiveView, print};
+use view::{ProgressLog, RunView, Text, Tone, run_json, summary};
 
 /// Makes the plan, shows it, and carries it out.
 pub fn measure(
@@ -22,63 +30,75 @@ pub fn measure(
     pods: &PodArgs,
     how: &ModeArgs,
     profile: Profiling,
-    common: &Common,
-) -> Result<u8, Failure> {
-    let plan = plan(&mut bytes).map_err(wrong)?;
+    common: &CommonArgs,
+) -> Result<u8, CommandError> {
+    let plan = plan(&mut read_plan_file).map_err(usage_error)?;
     if how.once {
         return once(&plan);
     }
-    if announced(&plan, how.dry_run, common)? {
+    if announce_plan(&plan, how.dry_run, common)? {
         return Ok(exit::MET);
     }
-    if let Some(manifests) = manifests_of(&plan, pods).map_err(wrong)? {
+    if let Some(manifests) = render_manifests(&plan, pods).map_err(usage_error)? {
         print!("{manifests}");
         return Ok(exit::MET);
     }
-    if let Some(away) = away_of(&plan, pods).map_err(wrong)? {
+    if let Some(away) = remote_run_request(&plan, pods).map_err(usage_error)? {
         return conducted(&plan, &away, how, common);
     }
-    let fleet = fleet_of(&plan, pods).map_err(wrong)?;
-    let watchers = watchers_of(&plan, pods).map_err(wrong)?;
-    let store = store(how.keep.no_store, common)?;
+    let fleet = fleet_config(&plan, pods).map_err(usage_error)?;
+    let watchers = watchers_config(&plan, pods).map_err(usage_error)?;
+    let store = open_run_store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
-    let _invitations = invited(fleet.as_ref(), watchers.as_ref(), common)?;
+    let _invitations = write_join_files(fleet.as_ref(), watchers.as_ref(), common)?;
     carry_out_as(&how.keep, store, &plan.generator.cores, common, |faces, stop| {
         let (fleet, watchers) = (fleet.as_ref(), watchers.as_ref());
-        let around = Around { costs: costs.as_ref(), fleet, watchers, profile };
+        let around = RunOptions { costs: costs.as_ref(), fleet, watchers, profile };
         runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), faces, stop)
     })
 }
 
 /// Has a cluster carry it out, and follows that.
-fn conducted(plan: &Plan, away: &AwayAsked, how: &ModeArgs, common: &Common) -> Result<u8, Failure> {
-    let store = store(how.keep.no_store, common)?;
+fn conducted(
+    plan: &Plan,
+    away: &RemoteRunRequest,
+    how: &ModeArgs,
+    common: &CommonArgs,
+) -> Result<u8, CommandError> {
+    let store = open_run_store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
-    let (id, on) = (&away.id, away.site.asked());
+    let (id, on) = (&away.id, away.site.on_option());
     let words = format!(
         "conducted in {}; to follow it again, should this end: torment attach {id} --on {on}",
         away.site.describe()
     );
-    described(vec![words], false, common)?;
+    print_description(vec![words], false, common)?;
     carry_out_as(&how.keep, store, &[], common, |faces, stop| {
-        runner::conduct_away(plan, away, costs.as_ref(), faces, stop)
+        runner::conduct_remotely(plan, away, costs.as_ref(), faces, stop)
     })
 }
 
 /// Writes what lets workers and watchers in, and says how they come.
-pub fn invited(
-    fleet: Option<&FleetAsked>,
-    watchers: Option<&WatchersAsked>,
-    common: &Common,
-) -> Result<Vec<Invitation>, Failure> {
+pub fn write_join_files(
+    fleet: Option<&FleetConfig>,
+    watchers: Option<&WatchersConfig>,
+    common: &CommonArgs,
+) -> Result<Vec<TempJoinFile>, CommandError> {
     let mut invitations = Vec::new();
-    if let Some(FleetAsked::Join { workers, entrance, .. }) = fleet {
+    if let Some(FleetConfig::Join { workers, entrance, .. }) = fleet {
         let whose = if *workers == 1 { "its machine" } else { "their machines" };
-        invitations.push(invite(WORKERS, entrance, &number_of(*workers, "worker"), whose, "worker", common)?);
+        invitations.push(write_join_file(
+            WORKERS,
+            entrance,
+            &number_of(*workers, "worker"),
+            whose,
+            "worker",
+            common,
+        )?);
     }
-    if let Some(WatchersAsked::Join { watchers, entrance }) = watchers {
+    if let Some(WatchersConfig::Join { watchers, entrance }) = watchers {
         let whose = if *watchers == 1 { "the target's machine" } else { "the target's machines" };
-        invitations.push(invite(
+        invitations.push(write_join_file(
             WATCHERS,
             entrance,
             &number_of(*watchers, "watcher"),
@@ -90,20 +110,20 @@ pub fn invited(
     Ok(invitations)
 }
 
-fn invite(
+fn write_join_file(
     name: &'static str,
-    entrance: &Entrance,
+    entrance: &JoinListener,
     who: &str,
     whose: &str,
     command: &str,
-    common: &Common,
-) -> Result<Invitation, Failure> {
+    common: &CommonArgs,
+) -> Result<TempJoinFile, CommandError> {
     // Whoever ends the run from here on takes the file with it.
-    interrupt::asked_or_out()?;
-    let invitation = Invitation::write(name, entrance.file())?;
+    interrupt::stop_flag_or_exit()?;
+    let invitation = TempJoinFile::write(name, entrance.file())?;
     let words =
         format!("waits for {who}: copy {name} to {whose}, and run there: torment {command} --join {name}");
-    described(vec![words], false, common)?;
+    print_description(vec![words], false, common)?;
     Ok(invitation)
 }
 
@@ -113,8 +133,8 @@ fn number_of(count: u32, what: &str) -> String {
 }
 
 /// Says the plan in words. Whether that is all, for only the plan was asked for: then it is printed too.
-pub fn announced(plan: &Plan, dry_run: bool, common: &Common) -> Result<bool, Failure> {
-    described(plan.describe(), dry_run, common)?;
+pub fn announce_plan(plan: &Plan, dry_run: bool, common: &CommonArgs) -> Result<bool, CommandError> {
+    print_description(plan.describe(), dry_run, common)?;
     if dry_run {
         print!("{}", plan.to_toml());
     }
@@ -122,22 +142,22 @@ pub fn announced(plan: &Plan, dry_run: bool, common: &Common) -> Result<bool, Fa
 }
 
 /// Says what will be done, a line for each thing.
-pub fn described(words: Vec<String>, dry_run: bool, common: &Common) -> io::Result<()> {
+pub fn print_description(words: Vec<String>, dry_run: bool, common: &CommonArgs) -> io::Result<()> {
     if common.quiet && !dry_run {
         return Ok(());
     }
-    let lines: Vec<Text> = words.into_iter().map(|line| Text::of(Tone::Faint, line)).collect();
+    let lines: Vec<Text> = words.into_iter().map(|line| Text::new(Tone::Faint, line)).collect();
     print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))
 }
 
 /// Where the run will be kept, if it is.
-pub fn store(no_store: bool, common: &Common) -> Result<Option<Store>, Failure> {
-    Ok(if no_store { None } else { Some(opened(common)?) })
+pub fn open_run_store(no_store: bool, common: &CommonArgs) -> Result<Option<Store>, CommandError> {
+    Ok(if no_store { None } else { Some(open_store(common)?) })
 }
 
 /// Where the run will be kept.
-pub fn opened(common: &Common) -> Result<Store, Failure> {
-    Ok(kept::open(common).context("the run cannot be kept (--no-store runs without)")?)
+pub fn open_store(common: &CommonArgs) -> Result<Store, CommandError> {
+    Ok(run_source::open(common).context("the run cannot be kept (--no-store runs without)")?)
 }
 
 /// As [`carry_out`], of a run that is called and looked at as was asked for; who looks on stays away from these processors.
@@ -145,28 +165,28 @@ pub fn carry_out_as(
     asked: &KeepArgs,
     store: Option<Store>,
     processors: &[u32],
-    common: &Common,
-    work: impl FnOnce(&mut dyn Sink, &Stop) -> Outcome,
-) -> Result<u8, Failure> {
-    let beside = page::beside(&asked.page, store.as_ref(), processors, common)?;
-    carry_out(store, beside, common, |faces, stop| work(&mut labelled(&asked.label, faces), stop))
+    common: &CommonArgs,
+    work: impl FnOnce(&mut dyn Sink, &StopFlag) -> RunExit,
+) -> Result<u8, CommandError> {
+    let beside = page::start_publishers(&asked.page, store.as_ref(), processors, common)?;
+    carry_out(store, beside, common, |faces, stop| work(&mut with_label(&asked.label, faces), stop))
 }
 
 /// Lets `work` measure while everyone hears what happens, and shows what it came to. The live view would hide where the
 /// page is, and shows less: with a page the terminal has lines of progress.
 pub fn carry_out(
     store: Option<Store>,
-    beside: Beside,
-    common: &Common,
-    work: impl FnOnce(&mut Faces, &Stop) -> Outcome,
-) -> Result<u8, Failure> {
-    let stop = interrupt::asked_or_out()?;
-    let live = !common.quiet && Live::is_possible() && !beside.is_announced();
-    let live = if live { Some(Live::start(Arc::clone(&stop))?) } else { None };
-    let aloud = if live.is_none() && !common.quiet { Some(Aloud::start(common)?) } else { None };
-    let mut faces = Faces {
+    beside: RunPublishers,
+    common: &CommonArgs,
+    work: impl FnOnce(&mut RunReporter, &StopFlag) -> RunExit,
+) -> Result<u8, CommandError> {
+    let stop = interrupt::stop_flag_or_exit()?;
+    let live = !common.quiet && LiveView::is_possible() && !beside.is_announced();
+    let live = if live { Some(LiveView::start(Arc::clone(&stop))?) } else { None };
+    let aloud = if live.is_none() && !common.quiet { Some(ProgressPrinter::start(common)?) } else { None };
+    let mut faces = RunReporter {
         view: RunView::default(),
-        progress: Progress::default(),
+        progress: ProgressLog::default(),
         live,
         aloud,
         store,
@@ -175,19 +195,19 @@ pub fn carry_out(
         part: None,
         doubts: Vec::new(),
     };
-    let outcome = work(&mut faces, &Stop::new(stop));
+    let outcome = work(&mut faces, &StopFlag::new(stop));
     let kept = faces.close();
-    if let Some(note) = faces.beside.take().and_then(Beside::end) {
+    if let Some(note) = faces.beside.take().and_then(RunPublishers::end) {
         eprintln!("torment: {note}");
     }
     if let Some(error) = outcome.error {
-        return Err(Failure { code: outcome.exit_code, error: anyhow!(error) });
+        return Err(CommandError { code: outcome.exit_code, error: anyhow!(error) });
     }
     let lines = || {
-        let sketch = forms::sketched(&faces.view, forms::glyphs(false), common);
+        let sketch = renderings::limit_picture(&faces.view, renderings::glyphs(false), common);
         [summary(&faces.view), sketch].concat()
     };
-    result(lines, || run_json(&faces.view), common)?;
+    print_result(lines, || run_json(&faces.view), common)?;
     for doubt in &faces.doubts {
         eprintln!("torment: {doubt}");
     }
@@ -196,7 +216,7 @@ pub fn carry_out(
 }
 
 /// `--once`: the request as sent and the answer as received.
-fn once(plan: &Plan) -> Result<u8, Failure> {
+fn once(plan: &Plan) -> Result<u8, CommandError> {
     let exchanges = runner::preview(plan)?;
     let mut out = io::stdout().lock();
     for exchange in &exchanges {
@@ -227,51 +247,55 @@ fn once(plan: &Plan) -> Result<u8, Failure> {
 
 /// Everyone who wants to hear what happens: the store, the live view or the progress lines, and the
 /// summary at the end.
-pub struct Faces {
+pub struct RunReporter {
     view: RunView,
-    progress: Progress,
-    live: Option<Live>,
-    aloud: Option<Aloud>,
+    progress: ProgressLog,
+    live: Option<LiveView>,
+    aloud: Option<ProgressPrinter>,
     store: Option<Store>,
-    beside: Option<Beside>,
-    recording: Option<Recording>,
+    beside: Option<RunPublishers>,
+    recording: Option<RunWriter>,
     /// Of the measurement within an experiment that goes on.
-    part: Option<Recording>,
+    part: Option<RunWriter>,
     doubts: Vec<String>,
 }
 
-impl Sink for Faces {
+impl Sink for RunReporter {
     fn event(&mut self, event: &Event) {
-        let kept = keep(&mut self.recording, self.store.as_ref(), event);
-        self.doubt(kept);
+        let kept = record_event(&mut self.recording, self.store.as_ref(), event);
+        self.note_store_error(kept);
         if let (Some(beside), Some(recording), Event::RunStarted { .. }) =
             (&self.beside, &self.recording, event)
         {
-            beside.shows(recording.id());
+            beside.set_run(recording.id());
         }
         if let Some(live) = &self.live {
             live.event(event);
         }
         if let Some(aloud) = &self.aloud {
-            aloud.say(self.progress.event(&self.view, event));
+            aloud.print(self.progress.event_lines(&self.view, event));
         }
         self.view.fold(event);
     }
 
-    fn part(&mut self, event: &Event) {
-        let kept = keep(&mut self.part, self.store.as_ref(), event);
-        self.doubt(kept);
+    fn measurement_event(&mut self, event: &Event) {
+        let kept = record_event(&mut self.part, self.store.as_ref(), event);
+        self.note_store_error(kept);
         if matches!(event, Event::RunEnded { .. })
             && let Some(part) = self.part.take()
         {
             let kept = part.finish();
-            self.doubt(kept);
+            self.note_store_error(kept);
         }
     }
 }
 
 /// Adds an event to its run, which the first one begins.
-fn keep(recording: &mut Option<Recording>, store: Option<&Store>, event: &Event) -> Result<(), store::Error> {
+fn record_event(
+    recording: &mut Option<RunWriter>,
+    store: Option<&Store>,
+    event: &Event,
+) -> Result<(), store::Error> {
     match (recording.as_mut(), store, event) {
         (None, Some(store), Event::RunStarted { .. }) => {
             *recording = Some(store.begin(event)?);
@@ -282,11 +306,11 @@ fn keep(recording: &mut Option<Recording>, store: Option<&Store>, event: &Event)
     }
 }
 
-impl Faces {
+impl RunReporter {
     /// Goes on with an experiment that was cut short: what it came to before is told first.
-    pub fn resume(&mut self, before: &[Event], recording: Recording) {
+    pub fn resume(&mut self, before: &[Event], recording: RunWriter) {
         if let Some(beside) = &self.beside {
-            beside.shows(recording.id());
+            beside.set_run(recording.id());
         }
         self.recording = Some(recording);
         for event in before {
@@ -297,7 +321,7 @@ impl Faces {
         }
     }
 
-    fn doubt(&mut self, kept: Result<(), store::Error>) {
+    fn note_store_error(&mut self, kept: Result<(), store::Error>) {
         if let Err(error) = kept {
             self.doubts.push(format!("the run is not kept: {error}"));
         }
@@ -309,8 +333,8 @@ impl Faces {
             live.finish();
         }
         self.doubts
-            .extend(self.recording.as_ref().and_then(Recording::doubt).map(|caveat| caveat.to_string()));
-        let kept = self.recording.take().map_or(Ok(()), Recording::finish);
+            .extend(self.recording.as_ref().and_then(RunWriter::doubt).map(|caveat| caveat.to_string()));
+        let kept = self.recording.take().map_or(Ok(()), RunWriter::finish);
         // The terminal last: it may have been stopped.
         self.aloud = None;
         kept

@@ -1,8 +1,8 @@
 //! `--otlp`: a run's measures, pushed to a collector of OpenTelemetry while it lasts.
 
-use crate::{Failure, wrong};
+use crate::{CommandError, usage_error};
 use anyhow::{Context, anyhow};
-use meter::{Collector, Headers, Push};
+use meter::{CollectorHeaders, CollectorUrl, MetricsPusher};
 use std::path::Path;
 use store::Store;
 
@@ -13,25 +13,25 @@ const AUTHORITIES: &str = "SSL_CERT_FILE";
 
 /// Pushes the run that is about to begin, if that was asked for, from a thread that stays away from these processors.
 pub fn push(
-    asked: Option<&Collector>,
+    asked: Option<&CollectorUrl>,
     store: Option<&Store>,
     processors: &[u32],
-) -> Result<Option<Push>, Failure> {
+) -> Result<Option<MetricsPusher>, CommandError> {
     let Some(to) = asked else { return Ok(None) };
     let Some(store) = store else {
-        return Err(wrong(anyhow!(
+        return Err(usage_error(anyhow!(
             "--otlp pushes what the store keeps, and --no-store keeps nothing: leave one of them out"
         )));
     };
     let authorities = std::env::var_os(AUTHORITIES);
     let authorities = authorities.as_deref().map(Path::new);
-    let push = Push::start(store.path(), to.clone(), headers()?, authorities, processors);
+    let push = MetricsPusher::start(store.path(), to.clone(), headers()?, authorities, processors);
     Ok(Some(push.context("--otlp cannot push")?))
 }
 
-fn headers() -> Result<Headers, Failure> {
-    let Some(text) = std::env::var_os(HEADERS) else { return Ok(Headers::default()) };
+fn headers() -> Result<CollectorHeaders, CommandError> {
+    let Some(text) = std::env::var_os(HEADERS) else { return Ok(CollectorHeaders::default()) };
     // What is not text is no header; it is not repeated, for it may be a secret.
-    let text = text.into_string().map_err(|_| wrong(anyhow!("{HEADERS}: it is not text")))?;
-    text.parse().map_err(|why: String| wrong(anyhow!("{HEADERS}: {why}")))
+    let text = text.into_string().map_err(|_| usage_error(anyhow!("{HEADERS}: it is not text")))?;
+    text.parse().map_err(|why: String| usage_error(anyhow!("{HEADERS}: {why}")))
 }

@@ -1,11 +1,11 @@
 //! `serve`, and `--page`: the page for as long as somebody wants it, or as a run lasts; and whoever else looks on then.
 
-use crate::args::{Common, PageArgs, ServeArgs};
-use crate::interrupt::Served;
-use crate::{Failure, kept, otlp, paper, wrong};
+use crate::args::{CommonArgs, PageArgs, ServeArgs};
+use crate::interrupt::InterruptSignals;
+use crate::{CommandError, otlp, paper, run_source, usage_error};
 use anyhow::anyhow;
-use meter::Push;
-use page::{Address, Page, Serving, Token};
+use meter::MetricsPusher;
+use page::{Address, PageServer, ServeOptions, Token};
 use record::RunId;
 use runner::exit;
 use std::io::{self, IsTerminal, Write};
@@ -17,13 +17,13 @@ use view::{Text, Tone};
 pub const NOT_BUILT: &str =
     "this torment was built without its page: run `make page build` in its source tree, with npm installed";
 
-pub fn serve(args: &ServeArgs, common: &Common) -> Result<u8, Failure> {
+pub fn serve(args: &ServeArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     // Made if there is none: whoever serves first sees the runs that come.
-    let store = kept::open(common)?;
+    let store = run_source::open(common)?;
     let token = args.token.clone().or_else(|| needed(args.listen));
-    let mut served = Served::listen()?;
-    let serving = Serving { store: store.path(), at: args.listen, token, beside: None };
-    let page = Page::start(&serving).map_err(|why| refused(args.listen, "--listen ", &why))?;
+    let mut served = InterruptSignals::listen()?;
+    let serving = ServeOptions { store: store.path(), at: args.listen, token, beside: None };
+    let page = PageServer::start(&serving).map_err(|why| refused(args.listen, "--listen ", &why))?;
     let mut out = io::stdout().lock();
     writeln!(out, "the page of {} is at {}", store.path().display(), page.url())?;
     out.flush()?;
@@ -32,52 +32,52 @@ pub fn serve(args: &ServeArgs, common: &Common) -> Result<u8, Failure> {
         eprintln!("torment: {NOT_BUILT}");
     }
     served.wait();
-    page.end();
+    page.shut_down();
     Ok(exit::MET)
 }
 
 /// Whoever looks on while a run lasts, and is told nothing but which run it is and when it has ended.
-pub struct Beside {
-    page: Option<Page>,
-    push: Option<Push>,
+pub struct RunPublishers {
+    page: Option<PageServer>,
+    push: Option<MetricsPusher>,
 }
 
-impl Beside {
+impl RunPublishers {
     /// Whether the terminal says where the page is, which the live view would hide.
     pub fn is_announced(&self) -> bool {
         self.page.is_some()
     }
 
     /// It is this run.
-    pub fn shows(&self, id: &RunId) {
+    pub fn set_run(&self, id: &RunId) {
         if let Some(page) = &self.page {
-            page.shows(id);
+            page.set_home_run(id);
         }
         if let Some(push) = &self.push {
-            push.of(id);
+            push.set_run(id);
         }
     }
 
     /// It has ended, and all of it is in the store. What there is to say about that, in a sentence.
     pub fn end(self) -> Option<String> {
-        let note = self.push.and_then(Push::end);
+        let note = self.push.and_then(MetricsPusher::end);
         if let Some(page) = self.page {
-            page.end();
+            page.shut_down();
         }
         note
     }
 }
 
 /// Whoever was asked to look on the run that is about to begin; they stay away from these processors.
-pub fn beside(
+pub fn start_publishers(
     asked: &PageArgs,
     store: Option<&Store>,
     processors: &[u32],
-    common: &Common,
-) -> Result<Beside, Failure> {
+    common: &CommonArgs,
+) -> Result<RunPublishers, CommandError> {
     let push = otlp::push(asked.otlp.as_ref(), store, processors)?;
     let page = served(asked, store, processors, common)?;
-    Ok(Beside { page, push })
+    Ok(RunPublishers { page, push })
 }
 
 /// The page of that run, if it was asked for. Says where it is.
@@ -85,26 +85,32 @@ fn served(
     asked: &PageArgs,
     store: Option<&Store>,
     processors: &[u32],
-    common: &Common,
-) -> Result<Option<Page>, Failure> {
+    common: &CommonArgs,
+) -> Result<Option<PageServer>, CommandError> {
     let Some(named) = asked.page else { return Ok(None) };
     let Some(store) = store else {
-        return Err(wrong(anyhow!(
+        return Err(usage_error(anyhow!(
             "--page shows what the store keeps, and --no-store keeps nothing: leave one of them out"
         )));
     };
     let at = named.unwrap_or_default();
-    let start =
-        |at| Page::start(&Serving { store: store.path(), at, token: needed(at), beside: Some(processors) });
+    let start = |at| {
+        PageServer::start(&ServeOptions {
+            store: store.path(),
+            at,
+            token: needed(at),
+            beside: Some(processors),
+        })
+    };
     let page = match start(at) {
         // Nobody has asked for this port: that of a `torment serve`, perhaps.
-        Err(why) if why.kind() == io::ErrorKind::AddrInUse && named.is_none() => start(at.anywhere()),
+        Err(why) if why.kind() == io::ErrorKind::AddrInUse && named.is_none() => start(at.with_free_port()),
         started => started,
     };
     let page = page.map_err(|why| refused(at, "--page=", &why))?;
-    let mut lines = vec![Text::plain("  the page of this run: ").and(Tone::Strong, page.url())];
+    let mut lines = vec![Text::plain("  the page of this run: ").with_span(Tone::Strong, page.url())];
     if !page::is_built() {
-        lines.push(Text::plain("  ").and(Tone::Warn, NOT_BUILT));
+        lines.push(Text::plain("  ").with_span(Tone::Warn, NOT_BUILT));
     }
     print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))?;
     Ok(Some(page))
@@ -116,7 +122,7 @@ fn needed(at: Address) -> Option<Token> {
 }
 
 /// Why nothing can be served there, and what to do; `option` as it is typed before an address.
-fn refused(at: Address, option: &str, why: &io::Error) -> Failure {
+fn refused(at: Address, option: &str, why: &io::Error) -> CommandError {
     let (ip, port) = (at.0.ip(), at.0.port());
     let message = match why.kind() {
         io::ErrorKind::AddrInUse => {

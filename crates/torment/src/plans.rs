@@ -1,28 +1,28 @@
 //! `plan`: plan files made of something else, and checked.
 
-use crate::args::{self, Common, Format, Output, PlanAction, variable};
-use crate::{Failure, bytes, result, wrong};
+use crate::args::{self, CommonArgs, OutputFormat, PlanAction, PlanOutput, env_variable};
+use crate::{CommandError, print_result, read_plan_file, usage_error};
 use anyhow::{Context, anyhow};
-use import::{HarOptions, Imported, OpenApiOptions};
-use plan::{Command, Draft, Key};
+use import::{HarOptions, ImportedPlan, OpenApiOptions};
+use plan::{Draft, Key, PlanCommand};
 use runner::exit;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use view::Text;
 
-pub fn plan(action: &PlanAction, common: &Common) -> Result<u8, Failure> {
+pub fn plan(action: &PlanAction, common: &CommonArgs) -> Result<u8, CommandError> {
     match action {
         PlanAction::FromCurl { command, output } => {
-            let command = if command == "-" { text("-")? } else { command.clone() };
+            let command = if command == "-" { read_text("-")? } else { command.clone() };
             write(import::from_curl(&command), output)
         }
         PlanAction::FromHar { file, include_assets, origin, output } => {
             let options = HarOptions { include_assets: *include_assets, origin: origin.clone() };
-            write(import::from_har(&text(file)?, &options), output)
+            write(import::from_har(&read_text(file)?, &options), output)
         }
         PlanAction::FromOpenapi { file, include_writes, base, output } => {
             let options = OpenApiOptions { include_writes: *include_writes, base: base.clone() };
-            write(import::from_openapi(&text(file)?, &options), output)
+            write(import::from_openapi(&read_text(file)?, &options), output)
         }
         PlanAction::Check { file } => check(file, common),
         PlanAction::Reference => refer(common),
@@ -30,20 +30,20 @@ pub fn plan(action: &PlanAction, common: &Common) -> Result<u8, Failure> {
 }
 
 /// A file, or standard input.
-fn text(file: &str) -> Result<String, Failure> {
+fn read_text(file: &str) -> Result<String, CommandError> {
     let read = if file == "-" {
         let mut bytes = Vec::new();
         let read = io::stdin().lock().read_to_end(&mut bytes);
         read.map(|_| bytes).map_err(|e| format!("cannot read standard input: {e}"))
     } else {
-        bytes(file)
+        read_plan_file(file)
     };
-    args::text(read, file).map_err(|why| wrong(anyhow!(why)))
+    args::text(read, file).map_err(|why| usage_error(anyhow!(why)))
 }
 
 /// The plan to where it was asked for, what it does not say to standard error.
-fn write(imported: Result<Imported, import::Error>, output: &Output) -> Result<u8, Failure> {
-    let imported = imported.map_err(wrong)?;
+fn write(imported: Result<ImportedPlan, import::Error>, output: &PlanOutput) -> Result<u8, CommandError> {
+    let imported = imported.map_err(usage_error)?;
     match &output.output {
         None => io::stdout().lock().write_all(imported.plan.as_bytes())?,
         Some(path) => {
@@ -51,9 +51,9 @@ fn write(imported: Result<Imported, import::Error>, output: &Output) -> Result<u
             let file = OpenOptions::new().write(true).create_new(true).open(path);
             let mut file = file.map_err(|e| match e.kind() {
                 io::ErrorKind::AlreadyExists => {
-                    wrong(anyhow!("'{shown}' exists already: remove it, or choose another name"))
+                    usage_error(anyhow!("'{shown}' exists already: remove it, or choose another name"))
                 }
-                _ => wrong(anyhow!("cannot write '{shown}': {e}")),
+                _ => usage_error(anyhow!("cannot write '{shown}': {e}")),
             })?;
             file.write_all(imported.plan.as_bytes()).with_context(|| format!("cannot write '{shown}'"))?;
         }
@@ -65,11 +65,11 @@ fn write(imported: Result<Imported, import::Error>, output: &Output) -> Result<u
 }
 
 /// All that can be said.
-fn refer(common: &Common) -> Result<u8, Failure> {
+fn refer(common: &CommonArgs) -> Result<u8, CommandError> {
     let page = plan::reference();
     let mut out = io::stdout().lock();
     match common.format {
-        Format::Json => {
+        OutputFormat::Json => {
             writeln!(out, "{}", serde_json::json!({ "schema": record::SCHEMA, "markdown": page }))?;
         }
         _ => out.write_all(page.as_bytes())?,
@@ -78,20 +78,21 @@ fn refer(common: &Common) -> Result<u8, Failure> {
 }
 
 /// Reads the plan as `run` and `find` would, with all the files it names.
-fn check(file: &str, common: &Common) -> Result<u8, Failure> {
-    let draft = Draft::from_toml(if file == "-" { "plan" } else { file }, &text(file)?).map_err(wrong)?;
-    let mut plan = draft.check(Command::Find, &mut bytes).map_err(wrong)?;
+fn check(file: &str, common: &CommonArgs) -> Result<u8, CommandError> {
+    let draft =
+        Draft::from_toml(if file == "-" { "plan" } else { file }, &read_text(file)?).map_err(usage_error)?;
+    let mut plan = draft.check(PlanCommand::Find, &mut read_plan_file).map_err(usage_error)?;
     if [Key::Rate, Key::Stages, Key::Connections, Key::Requests].iter().any(|&key| draft.text(key).is_some())
     {
-        plan = draft.check(Command::Run, &mut bytes).map_err(wrong)?;
+        plan = draft.check(PlanCommand::Run, &mut read_plan_file).map_err(usage_error)?;
     }
     if draft.is_experiment() {
-        plan = draft.check(Command::Try, &mut bytes).map_err(wrong)?;
+        plan = draft.check(PlanCommand::Try, &mut read_plan_file).map_err(usage_error)?;
     }
     let mut missing = Vec::new();
     let variables = |name: &str| {
         // It is for the run: a plan can be checked by who does not know its secrets.
-        Ok(variable(name).unwrap_or_else(|why| {
+        Ok(env_variable(name).unwrap_or_else(|why| {
             missing.push(why);
             "unknown".to_owned()
         }))
@@ -100,9 +101,9 @@ fn check(file: &str, common: &Common) -> Result<u8, Failure> {
         |path| std::fs::read_to_string(path).map_err(|e| format!("cannot read '{path}': {e}")),
         variables,
     )
-    .map_err(wrong)?;
+    .map_err(usage_error)?;
     let lines = || plan.describe().into_iter().map(Text::plain).collect();
-    result(lines, || serde_json::json!({ "schema": record::SCHEMA, "plan": plan.to_toml() }), common)?;
+    print_result(lines, || serde_json::json!({ "schema": record::SCHEMA, "plan": plan.to_toml() }), common)?;
     missing.sort();
     missing.dedup();
     for why in missing {

@@ -1,13 +1,13 @@
 //! `probe`: what the machine costs.
 
-use crate::args::{Common, ProbeArgs};
-use crate::label::labelled;
-use crate::measure::{Faces, carry_out, store};
-use crate::{Failure, page, result};
+use crate::args::{CommonArgs, ProbeArgs};
+use crate::label::with_label;
+use crate::measure::{RunReporter, carry_out, open_run_store};
+use crate::{CommandError, page, print_result};
 use anyhow::Context;
-use probe::{Demonstration, Effort, Options, Table};
+use probe::{CloneVmDemo, ProbeOptions, ProbeSettings, ProbeTable};
 use record::Event;
-use runner::{Probing, Sink, exit};
+use runner::{ProbeRequest, Sink, exit};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use units::Nanos;
@@ -16,14 +16,14 @@ use view::{Text, Tone};
 /// What a block takes: long enough that starting it does not matter, short enough that blocks of all figures are close in time.
 const BLOCK: Nanos = Nanos::from_millis(50);
 
-pub fn probe(args: &ProbeArgs, common: &Common) -> Result<u8, Failure> {
-    let asked = |table: &dyn Table| {
+pub fn probe(args: &ProbeArgs, common: &CommonArgs) -> Result<u8, CommandError> {
+    let asked = |table: &dyn ProbeTable| {
         args.tables.is_empty() || args.tables.iter().any(|name| name == "all" || name == table.name())
     };
-    let options = Options { like_eliben: args.like_eliben, runtimes: args.runtimes };
-    let probing = Probing {
+    let options = ProbeOptions { like_eliben: args.like_eliben, runtimes: args.runtimes };
+    let probing = ProbeRequest {
         tables: probe::tables(options).into_iter().filter(|table| asked(table.as_ref())).collect(),
-        effort: Effort {
+        effort: ProbeSettings {
             blocks: args.blocks,
             block: BLOCK,
             seed: args.seed,
@@ -39,11 +39,11 @@ pub fn probe(args: &ProbeArgs, common: &Common) -> Result<u8, Failure> {
         }
         None => None,
     };
-    let store = store(args.keep.no_store, common)?;
-    let beside = page::beside(&args.keep.page, store.as_ref(), &[], common)?;
+    let store = open_run_store(args.keep.no_store, common)?;
+    let beside = page::start_publishers(&args.keep.page, store.as_ref(), &[], common)?;
     let code = carry_out(store, beside, common, |faces, stop| {
-        let mut sink = Saving { faces, file: save.as_mut() };
-        runner::probe(&probing, env!("CARGO_PKG_VERSION"), &mut labelled(&args.keep.label, &mut sink), stop)
+        let mut sink = SavingSink { faces, file: save.as_mut() };
+        runner::probe(&probing, env!("CARGO_PKG_VERSION"), &mut with_label(&args.keep.label, &mut sink), stop)
     })?;
     if let (Some(mut file), Some(path)) = (save, &args.save) {
         file.flush().with_context(|| format!("'{}' cannot be written", path.display()))?;
@@ -61,12 +61,12 @@ fn words(args: &ProbeArgs) -> String {
 }
 
 /// Events go to a file as well, a line of JSON each.
-struct Saving<'a> {
-    faces: &'a mut Faces,
+struct SavingSink<'a> {
+    faces: &'a mut RunReporter,
     file: Option<&'a mut BufWriter<File>>,
 }
 
-impl Sink for Saving<'_> {
+impl Sink for SavingSink<'_> {
     fn event(&mut self, event: &Event) {
         self.faces.event(event);
         if let Some(file) = &mut self.file {
@@ -77,30 +77,30 @@ impl Sink for Saving<'_> {
 }
 
 /// What CLONE_VM does, shown by two children.
-pub fn explain_clone(common: &Common) -> Result<u8, Failure> {
-    let shown = probe::demonstrate(&std::env::current_exe()?)?;
-    result(|| shown.iter().flat_map(clone_lines).collect(), || clone_json(&shown), common)?;
+pub fn explain_clone(common: &CommonArgs) -> Result<u8, CommandError> {
+    let shown = probe::demonstrate_clone_vm(&std::env::current_exe()?)?;
+    print_result(|| shown.iter().flat_map(clone_lines).collect(), || clone_json(&shown), common)?;
     Ok(exit::MET)
 }
 
-fn clone_lines(shown: &Demonstration) -> Vec<Text> {
-    let Demonstration { call, flags, before, written, found, seen } = shown;
-    let meaning = if shown.shared() {
+fn clone_lines(shown: &CloneVmDemo) -> Vec<Text> {
+    let CloneVmDemo { call, flags, before, written, found, seen } = shown;
+    let meaning = if shown.is_shared() {
         "both share one memory, as threads do: what one writes, the other sees"
     } else {
         "the child has its own copy, as after fork(): the parent does not see its writes"
     };
     vec![
-        Text::plain("  ").and(Tone::Strong, format!("{call}({})", flags.join(" | "))),
+        Text::plain("  ").with_span(Tone::Strong, format!("{call}({})", flags.join(" | "))),
         Text::plain(format!(
             "    the variable held {before}; the child wrote {written} and found {found} there; its parent then found {seen}"
         )),
-        Text::plain("    ").and(Tone::Faint, meaning),
+        Text::plain("    ").with_span(Tone::Faint, meaning),
     ]
 }
 
-fn clone_json(shown: &[Demonstration]) -> serde_json::Value {
-    let one = |shown: &Demonstration| {
+fn clone_json(shown: &[CloneVmDemo]) -> serde_json::Value {
+    let one = |shown: &CloneVmDemo| {
         serde_json::json!({
             "call": shown.call,
             "flags": shown.flags,
@@ -108,7 +108,7 @@ fn clone_json(shown: &[Demonstration]) -> serde_json::Value {
             "written": shown.written,
             "child_found": shown.found,
             "parent_found": shown.seen,
-            "shared": shown.shared(),
+            "shared": shown.is_shared(),
         })
     };
     serde_json::json!({ "schema": record::SCHEMA, "clone": shown.iter().map(one).collect::<Vec<_>>() })

@@ -1,26 +1,26 @@
 //! `profile`: which code runs, shown and kept.
 
-use crate::args::{Common, ProfileArgs, Whom};
-use crate::measure::{carry_out_as, store};
+use crate::args::{CommonArgs, ProfileArgs, WatchTarget};
+use crate::measure::{carry_out_as, open_run_store};
 use crate::watch::listening;
-use crate::{Failure, wrong};
+use crate::{CommandError, usage_error};
 use anyhow::anyhow;
-use procfs::{State, holders, tcp};
-use runner::Profiled;
+use procfs::{TcpState, socket_owners, tcp_sockets};
+use runner::ProfileRequest;
 use std::net::SocketAddr;
 
-pub fn profile(args: &ProfileArgs, common: &Common) -> Result<u8, Failure> {
-    let (whom, length) = args.asked().map_err(wrong)?;
+pub fn profile(args: &ProfileArgs, common: &CommonArgs) -> Result<u8, CommandError> {
+    let (whom, length) = args.target_and_duration().map_err(usage_error)?;
     let pids = match &whom {
-        Whom::Process(pid) => vec![*pid],
-        Whom::Port(port) => listeners(&listening(*port)?)?,
-        Whom::At(addresses) => listeners(addresses)?,
-        Whom::Program(_) => {
+        WatchTarget::Process(pid) => vec![*pid],
+        WatchTarget::Port(port) => listeners(&listening(*port)?)?,
+        WatchTarget::At(addresses) => listeners(addresses)?,
+        WatchTarget::Program(_) => {
             return Err(anyhow!("a program is not started to be profiled; start it first").into());
         }
     };
     let names: Vec<String> =
-        pids.iter().filter_map(|pid| Some(format!("{} {pid}", procfs::name(*pid)?))).collect();
+        pids.iter().filter_map(|pid| Some(format!("{} {pid}", procfs::process_name(*pid)?))).collect();
     let Some(whom) = names.first().map(|_| names.join(", ")) else {
         return Err(anyhow!(
             "there is no process {}; torment profile :8080 finds the process that listens at a port",
@@ -28,23 +28,23 @@ pub fn profile(args: &ProfileArgs, common: &Common) -> Result<u8, Failure> {
         )
         .into());
     };
-    let asked = Profiled { pids, whom, length, hz: args.hz, words: args.words() };
-    carry_out_as(&args.keep, store(args.keep.no_store, common)?, &[], common, |faces, stop| {
+    let asked = ProfileRequest { pids, whom, length, hz: args.hz, words: args.words() };
+    carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |faces, stop| {
         runner::profile(&asked, env!("CARGO_PKG_VERSION"), faces, stop)
     })
 }
 
 /// The processes that listen at one of these addresses, or at all addresses of its port. Of those that have inherited the socket of
 /// another of them that one is enough.
-fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, Failure> {
+fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, CommandError> {
     let is_there = |local: SocketAddr| {
         addresses.iter().any(|at| at.port() == local.port() && (local == *at || local.ip().is_unspecified()))
     };
-    let mut sockets = tcp(std::process::id(), &[State::LISTEN]);
+    let mut sockets = tcp_sockets(std::process::id(), &[TcpState::LISTEN]);
     sockets.retain(|socket| is_there(socket.local));
-    let mut pids: Vec<u32> = holders(&sockets).collect();
+    let mut pids: Vec<u32> = socket_owners(&sockets).collect();
     let parents: Vec<Option<u32>> =
-        pids.iter().map(|pid| procfs::process(*pid).map(|process| process.stat.parent)).collect();
+        pids.iter().map(|pid| procfs::running_process(*pid).map(|process| process.stat.parent)).collect();
     let all = pids.clone();
     let mut parents = parents.into_iter();
     pids.retain(|_| !parents.next().flatten().is_some_and(|parent| all.contains(&parent)));

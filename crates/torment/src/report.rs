@@ -1,15 +1,15 @@
 //! `report`: the page of one run frozen into a file, the picture of what it came to, or both as words and an image.
 
-use crate::args::{Common, ReportArgs};
+use crate::args::{CommonArgs, ReportArgs};
 use crate::page::NOT_BUILT;
-use crate::{Failure, kept, result, wrong};
+use crate::{CommandError, print_result, run_source, usage_error};
 use anyhow::{Context, anyhow};
 use record::RunId;
 use runner::exit;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use units::Bytes;
-use view::document::{Document, State};
+use view::document::{Document, PageState};
 use view::{Text, Tone};
 
 /// Named instead of a file.
@@ -17,7 +17,7 @@ const STDOUT: &str = "-";
 
 /// What a run is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ReportFormat {
     Page,
     Picture,
     /// The same picture, for where no SVG is shown.
@@ -25,7 +25,7 @@ enum Form {
     Markdown,
 }
 
-impl Form {
+impl ReportFormat {
     /// The one asked for, or what the file's name says.
     fn of(args: &ReportArgs) -> Self {
         let named = args.output.as_deref().and_then(Path::extension);
@@ -52,7 +52,7 @@ impl Form {
 }
 
 /// What is to be written, and what else was.
-struct Written {
+struct ReportFile {
     bytes: Vec<u8>,
     /// What can be done with it.
     opens: String,
@@ -60,44 +60,44 @@ struct Written {
     picture: Option<PathBuf>,
 }
 
-impl Written {
+impl ReportFile {
     /// With nothing beside it.
     fn alone(bytes: impl Into<Vec<u8>>, opens: &str) -> Self {
         Self { bytes: bytes.into(), opens: opens.to_owned(), picture: None }
     }
 }
 
-pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
-    let store = kept::existing(common)?;
+pub fn report(args: &ReportArgs, common: &CommonArgs) -> Result<u8, CommandError> {
+    let store = run_source::existing(common)?;
     let id = store.find(args.run.as_deref().unwrap_or("last"))?;
-    let form = Form::of(args);
+    let form = ReportFormat::of(args);
     let usual = || match form {
-        Form::Markdown => PathBuf::from(STDOUT),
-        Form::Page | Form::Picture | Form::Pixels => named(&id, form.extension()),
+        ReportFormat::Markdown => PathBuf::from(STDOUT),
+        ReportFormat::Page | ReportFormat::Picture | ReportFormat::Pixels => named(&id, form.extension()),
     };
     let file = args.output.clone().unwrap_or_else(usual);
     if file.is_dir() {
         let inside = file.join(named(&id, form.extension()));
-        return Err(wrong(anyhow!(
+        return Err(usage_error(anyhow!(
             "'{}' is a folder; name a file, such as -o '{}'",
             file.display(),
             inside.display()
         )));
     }
     let document = page::document(store, &id)?;
-    let Written { bytes, opens, picture } = match form {
-        Form::Page => frozen(&document)?,
-        Form::Picture => {
+    let ReportFile { bytes, opens, picture } = match form {
+        ReportFormat::Page => frozen(&document)?,
+        ReportFormat::Picture => {
             let svg = drawn(&document, &id)?;
-            Written::alone(svg, "shows in any browser and on any page")
+            ReportFile::alone(svg, "shows in any browser and on any page")
         }
-        Form::Pixels => {
+        ReportFormat::Pixels => {
             let svg = drawn(&document, &id)?;
-            Written::alone(picture::png(&svg)?, "shows wherever images do")
+            ReportFile::alone(picture::png(&svg)?, "shows wherever images do")
         }
-        Form::Markdown => told(&document, &file)?,
+        ReportFormat::Markdown => told(&document, &file)?,
     };
-    if document.front.head.state == State::Running {
+    if document.front.head.state == PageState::Running {
         eprintln!("torment: run {id} is still running; the report shows what there is so far");
     }
     if file == Path::new(STDOUT) {
@@ -106,10 +106,10 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
     }
     write(&file, &bytes)?;
     let size = Bytes(bytes.len() as u64);
-    result(
+    print_result(
         || {
-            let wrote = Text::plain("  wrote ").and(Tone::Strong, file.display().to_string());
-            vec![wrote.then(format!(" ({size}): {opens}"))]
+            let wrote = Text::plain("  wrote ").with_span(Tone::Strong, file.display().to_string());
+            vec![wrote.with_plain(format!(" ({size}): {opens}"))]
         },
         || {
             serde_json::json!({
@@ -121,22 +121,24 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<u8, Failure> {
     Ok(exit::MET)
 }
 
-fn frozen(document: &Document) -> Result<Written, Failure> {
+fn frozen(document: &Document) -> Result<ReportFile, CommandError> {
     let text = page::freeze(document).ok_or_else(|| anyhow!("no report can be written: {NOT_BUILT}"))?;
-    Ok(Written::alone(text, "opens in any browser, without a network"))
+    Ok(ReportFile::alone(text, "opens in any browser, without a network"))
 }
 
 /// Its picture as SVG.
-fn drawn(document: &Document, id: &RunId) -> Result<String, Failure> {
+fn drawn(document: &Document, id: &RunId) -> Result<String, CommandError> {
     view::svg(document).ok_or_else(|| {
-        wrong(anyhow!("run {id} has no picture: nothing was measured yet; -o FILE.html writes its page"))
+        usage_error(anyhow!(
+            "run {id} has no picture: nothing was measured yet; -o FILE.html writes its page"
+        ))
     })
 }
 
 /// Its words for this file. The image of its pictures is written beside that, under its name and that of the first of them.
-fn told(document: &Document, file: &Path) -> Result<Written, Failure> {
+fn told(document: &Document, file: &Path) -> Result<ReportFile, CommandError> {
     let front = &document.front;
-    let alone = || Written::alone(view::markdown(front, None), "Markdown, for a ticket or an article");
+    let alone = || ReportFile::alone(view::markdown(front, None), "Markdown, for a ticket or an article");
     let Some((image, first)) = view::svg(document).zip(front.pictures.first()) else { return Ok(alone()) };
     if file == Path::new(STDOUT) {
         eprintln!("torment: no picture is written; -o FILE.md writes it beside the text");
@@ -146,14 +148,14 @@ fn told(document: &Document, file: &Path) -> Result<Written, Failure> {
     name.push(format!("-{}.svg", first.id));
     let picture = file.with_file_name(&name);
     write(&picture, image.as_bytes())?;
-    Ok(Written {
+    Ok(ReportFile {
         bytes: view::markdown(front, Some(&name.to_string_lossy())).into_bytes(),
         opens: format!("Markdown, with {} beside it", picture.display()),
         picture: Some(picture),
     })
 }
 
-fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write(file: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     std::fs::write(file, bytes).with_context(|| format!("'{}' cannot be written", file.display()))?;
     Ok(())
 }
@@ -172,18 +174,18 @@ mod tests {
     #[test]
     fn what_a_file_is_called_says_what_it_gets() {
         let form = |output: Option<&str>, markdown| {
-            Form::of(&ReportArgs { run: None, output: output.map(PathBuf::from), markdown })
+            ReportFormat::of(&ReportArgs { run: None, output: output.map(PathBuf::from), markdown })
         };
         for (output, expected) in [
-            (None, Form::Page),
-            (Some("run"), Form::Page),
-            (Some("-"), Form::Page),
-            (Some("limit.SVG"), Form::Picture),
-            (Some("limit.svg.png"), Form::Pixels),
-            (Some("a.b/report.md"), Form::Markdown),
+            (None, ReportFormat::Page),
+            (Some("run"), ReportFormat::Page),
+            (Some("-"), ReportFormat::Page),
+            (Some("limit.SVG"), ReportFormat::Picture),
+            (Some("limit.svg.png"), ReportFormat::Pixels),
+            (Some("a.b/report.md"), ReportFormat::Markdown),
         ] {
             assert_eq!(form(output, false), expected, "{output:?}");
-            assert_eq!(form(output, true), Form::Markdown, "{output:?}");
+            assert_eq!(form(output, true), ReportFormat::Markdown, "{output:?}");
         }
     }
 

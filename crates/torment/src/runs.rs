@@ -1,18 +1,19 @@
 //! `show`, `explain`, `list`, `name`, `tag`, `rm`: runs that were kept.
 
-use crate::args::{Common, Format, ListArgs, NameArgs, ShowArgs, TagArgs, distinct, explained};
-use crate::forms::{self, Forms};
-use crate::kept::{Source, existing, missing};
-use crate::{Failure, compare, result};
+use crate::args::{CommonArgs, ListArgs, NameArgs, OutputFormat, ShowArgs, TagArgs, distinct, explained};
+use crate::renderings::{self, Renderings};
+use crate::run_source::{RunSource, existing, missing};
+use crate::{CommandError, compare, print_result};
 use anyhow::anyhow;
-use diagnosis::Recording;
-use record::{Costs, Label, RunKind};
+use diagnosis::ObservedRun;
+use record::{Label, MachineCosts, RunKind};
 use runner::exit;
 use std::io::{self, IsTerminal};
 use store::{Filter, Store};
-use tui::Paper;
+use tui::PrintStyle;
 use view::{
-    Kind, RunView, Text, changed, charts, list_grid, list_json, list_lines, run_json, seconds_grid, summary,
+    ReportKind, RunView, Text, list_grid, list_json, list_lines, run_json, seconds_grid, sparklines, summary,
+    verdict_change,
 };
 
 /// So many of the latest runs of `torment probe` are looked through.
@@ -20,7 +21,7 @@ const PROBES: u32 = 10;
 
 /// What this machine was measured to cost by the last `torment probe` on it that says so. It only explains: what cannot be
 /// read is as good as nothing.
-pub fn costs(store: &Store) -> Option<Costs> {
+pub fn costs(store: &Store) -> Option<MachineCosts> {
     let machine = runner::machine();
     let probes =
         Filter { command: Some(RunKind::Probe.to_string()), limit: Some(PROBES), ..Filter::default() };
@@ -33,53 +34,53 @@ pub fn costs(store: &Store) -> Option<Costs> {
 }
 
 /// What it came to; or the logs of the programs that its plan started.
-pub fn show(args: &ShowArgs, common: &Common) -> Result<u8, Failure> {
+pub fn show(args: &ShowArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
-    let source = Source::Kept(&store, store.find(args.run.as_deref().unwrap_or("last"))?);
+    let source = RunSource::Kept(&store, store.find(args.run.as_deref().unwrap_or("last"))?);
     let view = source.view()?;
-    let is_load = matches!(view.kind(), Kind::Load | Kind::Search);
-    if !matches!(common.format, Format::Text | Format::Json) && (args.logs || !is_load) {
+    let is_load = matches!(view.kind(), ReportKind::Load | ReportKind::Search);
+    if !matches!(common.format, OutputFormat::Text | OutputFormat::Json) && (args.logs || !is_load) {
         let what = if args.logs {
             "logs are printed as text only"
         } else {
             "only a load or a search has seconds of load; this run"
         };
         let why = if args.logs { what.to_owned() } else { format!("{what} is printed as text or json") };
-        return Err(forms::unknown(common.format, &why));
+        return Err(renderings::unsupported_format(common.format, &why));
     }
     let markdown = match common.format {
-        Format::Markdown => compare::markdown(&source, &view)?,
+        OutputFormat::Markdown => compare::markdown(&source, &view)?,
         _ => String::new(),
     };
     let lines = || match args.logs {
-        true => view::logs(&view),
+        true => view::log_lines(&view),
         false => {
-            let glyphs = forms::glyphs(args.plain);
-            let sketch = forms::sketched(&view, glyphs, common);
-            [summary(&view), sketch, charts(&view, glyphs)].concat()
+            let glyphs = renderings::glyphs(args.plain);
+            let sketch = renderings::limit_picture(&view, glyphs, common);
+            [summary(&view), sketch, sparklines(&view, glyphs)].concat()
         }
     };
-    let forms = Forms {
+    let forms = Renderings {
         lines: &lines,
         json: &|| run_json(&view),
         grid: &|| seconds_grid(&view),
         markdown: &|| markdown.clone(),
     };
-    forms::print(&forms, common)?;
+    renderings::print(&forms, common)?;
     Ok(exit::MET)
 }
 
 /// The whole chain of evidence; with `again` by today's rules, without a change to what is stored.
-pub fn explain(asked: &str, again: bool, common: &Common) -> Result<u8, Failure> {
+pub fn explain(asked: &str, again: bool, common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
-    let source = Source::Kept(&store, store.find(asked).map_err(or_of_the_machine)?);
+    let source = RunSource::Kept(&store, store.find(asked).map_err(suggest_topic)?);
     let mut view = source.view()?;
     let mut difference = None;
     if again {
-        let mut recording = Recording::default();
-        source.each(&mut |event| recording.fold(event))?;
+        let mut recording = ObservedRun::default();
+        source.for_each_event(&mut |event| recording.fold(event))?;
         let anew = diagnosis::diagnose(&recording);
-        difference = Some(changed(view.diagnosis.as_ref(), &anew));
+        difference = Some(verdict_change(view.diagnosis.as_ref(), &anew));
         view.diagnosis = Some(anew);
     }
     let lines = || {
@@ -89,19 +90,19 @@ pub fn explain(asked: &str, again: bool, common: &Common) -> Result<u8, Failure>
         difference.clone().into_iter().for_each(|line| lines.insert(place, line));
         lines
     };
-    result(lines, || run_json(&view), common)?;
+    print_result(lines, || run_json(&view), common)?;
     Ok(exit::MET)
 }
 
 /// Where no run is called so, something of the machine may have been meant.
-fn or_of_the_machine(why: store::Error) -> anyhow::Error {
+fn suggest_topic(why: store::Error) -> anyhow::Error {
     match why {
         store::Error::NoRun { .. } => anyhow!("{why}; of the machine itself: {}", explained().join(", ")),
         why => why.into(),
     }
 }
 
-pub fn list(args: &ListArgs, common: &Common) -> Result<u8, Failure> {
+pub fn list(args: &ListArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
     let runs = store.list(&args.filter())?;
     let none_fits = runs.is_empty() && store.count()? > 0;
@@ -111,29 +112,33 @@ pub fn list(args: &ListArgs, common: &Common) -> Result<u8, Failure> {
             path.display()
         ))],
         None if none_fits => vec![Text::plain("  no run matches; torment list shows all")],
-        None => list_lines(&runs, Paper::of(io::stdout().is_terminal()).width),
+        None => list_lines(&runs, PrintStyle::for_output(io::stdout().is_terminal()).width),
     };
     let grid = || list_grid(&runs);
-    let forms =
-        Forms { lines: &lines, json: &|| list_json(&runs), grid: &grid, markdown: &|| grid().markdown() };
-    forms::print(&forms, common)?;
+    let forms = Renderings {
+        lines: &lines,
+        json: &|| list_json(&runs),
+        grid: &grid,
+        markdown: &|| grid().markdown(),
+    };
+    renderings::print(&forms, common)?;
     Ok(exit::MET)
 }
 
 /// Gives a run a name, or takes it away.
-pub fn name(args: &NameArgs, common: &Common) -> Result<u8, Failure> {
+pub fn name(args: &NameArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     relabel(&args.run, common, |label| label.name.clone_from(&args.name))
 }
 
 /// Gives a run tags, or takes them away.
-pub fn tag(args: &TagArgs, common: &Common) -> Result<u8, Failure> {
+pub fn tag(args: &TagArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     relabel(&args.run, common, |label| match args.remove {
         true => label.tags.retain(|tag| !args.tags.contains(tag)),
         false => label.tags = distinct(&[label.tags.as_slice(), &args.tags].concat()),
     })
 }
 
-fn relabel(asked: &str, common: &Common, change: impl FnOnce(&mut Label)) -> Result<u8, Failure> {
+fn relabel(asked: &str, common: &CommonArgs, change: impl FnOnce(&mut Label)) -> Result<u8, CommandError> {
     let mut store = existing(common)?;
     let id = store.find(asked)?;
     let mut label = store.summary(&id)?.label;
@@ -146,7 +151,7 @@ fn relabel(asked: &str, common: &Common, change: impl FnOnce(&mut Label)) -> Res
     Ok(exit::MET)
 }
 
-pub fn remove(asked: &[String], common: &Common) -> Result<u8, Failure> {
+pub fn remove(asked: &[String], common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
     // All are found before any is removed: a wrong name must not leave half of the work done.
     let ids = asked.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;

@@ -1,11 +1,11 @@
 //! `selftest`: the fault matrix, a line for each cell while it goes on, and the table at the end.
 
-use crate::args::{Common, SelftestArgs};
-use crate::{Failure, interrupt, paper, result, wrong};
+use crate::args::{CommonArgs, SelftestArgs};
+use crate::{CommandError, interrupt, paper, print_result, usage_error};
 use anyhow::{Context, anyhow};
-use faults::{Cell, Expected, Judged, Outcome, Progress, Report, Tried};
+use faults::{CaseOutcome, CaseProgress, CaseResult, CaseVerdict, ExpectedCause, FaultCase, SelftestReport};
 use record::Event;
-use runner::{Stop, exit};
+use runner::{StopFlag, exit};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -16,10 +16,10 @@ use view::{Text, Tone};
 /// Width of the column of names.
 const NAME: usize = 24;
 
-pub fn selftest(args: &SelftestArgs, common: &Common) -> Result<u8, Failure> {
-    let cells = chosen(&args.cells).map_err(|why| wrong(anyhow!(why)))?;
+pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandError> {
+    let cells = select_cells(&args.cells).map_err(|why| usage_error(anyhow!(why)))?;
     if args.list {
-        result(
+        print_result(
             || cells.iter().flat_map(listed).collect(),
             || {
                 cells
@@ -38,10 +38,10 @@ pub fn selftest(args: &SelftestArgs, common: &Common) -> Result<u8, Failure> {
         std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     }
     // Always in order, however often it is asked for: what cells have started must end with them.
-    let stop = Stop::new(interrupt::asked()?);
+    let stop = StopFlag::new(interrupt::stop_flag()?);
     let mut doubts = Vec::new();
     let report = faults::run(&cells, args.repetitions, &stop, &mut |progress| {
-        if let (Progress::Ended { tried, events }, Some(folder)) = (&progress, &args.keep)
+        if let (CaseProgress::Ended { tried, events }, Some(folder)) = (&progress, &args.keep)
             && let Err(error) = keep(folder, tried, events)
         {
             doubts.push(format!("{} is not kept: {error}", tried.cell));
@@ -51,11 +51,11 @@ pub fn selftest(args: &SelftestArgs, common: &Common) -> Result<u8, Failure> {
             let _ = print(&mut io::stderr(), &[line], paper(io::stderr().is_terminal(), common));
         }
     });
-    result(|| table(&report), || as_json(&report), common)?;
+    print_result(|| table(&report), || as_json(&report), common)?;
     for doubt in doubts {
         eprintln!("torment: {doubt}");
     }
-    Ok(match (stop.asked(), report.passes()) {
+    Ok(match (stop.is_requested(), report.passes()) {
         (true, _) => exit::INTERRUPTED,
         (_, true) => exit::MET,
         (_, false) => exit::NOT_MET,
@@ -63,15 +63,15 @@ pub fn selftest(args: &SelftestArgs, common: &Common) -> Result<u8, Failure> {
 }
 
 /// The cells whose names begin with one of these words; all if there are none.
-fn chosen(words: &[String]) -> Result<Vec<Cell>, String> {
-    let all = faults::all();
+fn select_cells(words: &[String]) -> Result<Vec<FaultCase>, String> {
+    let all = faults::all_cases();
     for word in words {
         if !all.iter().any(|cell| cell.name.starts_with(word.as_str())) {
             return Err(format!("no cell's name begins with '{word}'; see torment selftest --list"));
         }
     }
     // A name that is another's beginning means itself.
-    let means = |word: &String, cell: &Cell| {
+    let means = |word: &String, cell: &FaultCase| {
         cell.name == word
             || cell.name.starts_with(word.as_str()) && !all.iter().any(|other| other.name == word)
     };
@@ -82,24 +82,24 @@ fn chosen(words: &[String]) -> Result<Vec<Cell>, String> {
         .collect())
 }
 
-fn listed(cell: &Cell) -> Vec<Text> {
-    let head = Text::of(Tone::Strong, format!("{:NAME$}", cell.name)).then(cell.broken);
+fn listed(cell: &FaultCase) -> Vec<Text> {
+    let head = Text::new(Tone::Strong, format!("{:NAME$}", cell.name)).with_plain(cell.broken);
     let mut truth = format!("{:NAME$}expected: {}", "", expected(cell.expected));
     if !cell.why.is_empty() {
         truth = format!("{truth}; {}", cell.why);
     }
-    vec![head, Text::of(Tone::Faint, truth)]
+    vec![head, Text::new(Tone::Faint, truth)]
 }
 
-fn expected(expected: Expected) -> &'static str {
+fn expected(expected: ExpectedCause) -> &'static str {
     match expected {
-        Expected::First { cause, .. } => cause.name(),
-        Expected::Nothing => "nothing",
+        ExpectedCause::First { cause, .. } => cause.name(),
+        ExpectedCause::Nothing => "nothing",
     }
 }
 
 /// The n-th cause named; of none at all the reason.
-fn named(judged: &Judged, at: usize) -> String {
+fn named(judged: &CaseVerdict, at: usize) -> String {
     match (judged.causes.get(at), at, judged.none) {
         (Some(cause), ..) => cause.name().to_owned(),
         (None, 0, Some(none)) => format!(
@@ -111,54 +111,57 @@ fn named(judged: &Judged, at: usize) -> String {
     }
 }
 
-fn live(progress: &Progress<'_>) -> Text {
+fn live(progress: &CaseProgress<'_>) -> Text {
     match progress {
-        Progress::Began { cell, repetition } => {
-            Text::of(Tone::Faint, format!("{:NAME$}{} ({repetition})", cell.name, cell.broken))
+        CaseProgress::Began { cell, repetition } => {
+            Text::new(Tone::Faint, format!("{:NAME$}{} ({repetition})", cell.name, cell.broken))
         }
-        Progress::Ended { tried, .. } => row(tried),
+        CaseProgress::Ended { tried, .. } => row(tried),
     }
 }
 
 /// Cell, truth, what was said, how sure, and whether that is right.
-fn row(tried: &Tried) -> Text {
+fn row(tried: &CaseResult) -> Text {
     let head = Text::plain(format!("{:NAME$}{:30}", tried.cell, expected(tried.expected)));
     match &tried.outcome {
-        Outcome::Judged(judged) => {
+        CaseOutcome::Judged(judged) => {
             let (tone, right) =
-                match (judged.first_right(tried.expected), judged.second_right(tried.expected)) {
+                match (judged.is_correct(tried.expected), judged.is_in_first_two(tried.expected)) {
                     (true, _) => (Tone::Good, "right"),
                     (false, true) => (Tone::Warn, "second"),
-                    (false, false) if judged.wrong_and_sure(tried.expected) => (Tone::Bad, "WRONG, and sure"),
+                    (false, false) if judged.is_confidently_wrong(tried.expected) => {
+                        (Tone::Bad, "WRONG, and sure")
+                    }
                     (false, false) => (Tone::Bad, "wrong"),
                 };
             let sure = judged.confidence.map_or(String::new(), |(value, word)| format!("{word} {value:.2}"));
             let said = format!("{:28}{:30}{sure:13}", named(judged, 0), named(judged, 1));
-            head.then(said).and(tone, right)
+            head.with_plain(said).with_span(tone, right)
         }
-        Outcome::Skipped(why) => head.and(Tone::Faint, format!("skipped: {why}")),
-        Outcome::Failed(why) => head.and(Tone::Bad, format!("failed: {why}")),
+        CaseOutcome::Skipped(why) => head.with_span(Tone::Faint, format!("skipped: {why}")),
+        CaseOutcome::Failed(why) => head.with_span(Tone::Bad, format!("failed: {why}")),
     }
 }
 
-fn table(report: &Report) -> Vec<Text> {
+fn table(report: &SelftestReport) -> Vec<Text> {
     let head = format!("{:NAME$}{:30}{:28}{:30}{:13}", "cell", "expected", "first", "second", "confidence");
-    let mut lines = vec![Text::of(Tone::Strong, head)];
+    let mut lines = vec![Text::new(Tone::Strong, head)];
     lines.extend(report.tried.iter().map(row));
-    let judged = report.judged().count();
-    let skipped = report.tried.iter().filter(|tried| matches!(tried.outcome, Outcome::Skipped(_))).count();
+    let judged = report.verdicts().count();
+    let skipped =
+        report.tried.iter().filter(|tried| matches!(tried.outcome, CaseOutcome::Skipped(_))).count();
     lines.push(Text::empty());
     lines.push(Text::plain(format!(
         "{judged} judged: {} right, {} among the first two, {} wrong with high confidence; {skipped} skipped, {} failed",
-        report.first_right(),
-        report.second_right(),
-        report.wrong_and_sure(),
-        report.failed()
+        report.count_correct(),
+        report.count_in_first_two(),
+        report.count_confidently_wrong(),
+        report.count_failed()
     )));
     lines
 }
 
-fn as_json(report: &Report) -> Value {
+fn as_json(report: &SelftestReport) -> Value {
     let cells: Vec<Value> = report
         .tried
         .iter()
@@ -166,27 +169,27 @@ fn as_json(report: &Report) -> Value {
             let mut cell = json!({ "cell": tried.cell, "repetition": tried.repetition,
                 "expected": expected(tried.expected) });
             match &tried.outcome {
-                Outcome::Judged(judged) => {
+                CaseOutcome::Judged(judged) => {
                     cell["causes"] = judged.causes.iter().map(|cause| cause.name()).collect();
                     cell["confidence"] = json!(judged.confidence.map(|(value, _)| value));
-                    cell["first_right"] = judged.first_right(tried.expected).into();
-                    cell["second_right"] = judged.second_right(tried.expected).into();
+                    cell["first_right"] = judged.is_correct(tried.expected).into();
+                    cell["second_right"] = judged.is_in_first_two(tried.expected).into();
                     cell["sentences"] = json!(judged.sentences);
                 }
-                Outcome::Skipped(why) => cell["skipped"] = why.as_str().into(),
-                Outcome::Failed(why) => cell["failed"] = why.as_str().into(),
+                CaseOutcome::Skipped(why) => cell["skipped"] = why.as_str().into(),
+                CaseOutcome::Failed(why) => cell["failed"] = why.as_str().into(),
             }
             cell
         })
         .collect();
-    json!({ "schema": 1, "cells": cells, "judged": report.judged().count(),
-        "first_right": report.first_right(), "second_right": report.second_right(),
-        "wrong_with_high_confidence": report.wrong_and_sure(), "passes": report.passes() })
+    json!({ "schema": 1, "cells": cells, "judged": report.verdicts().count(),
+        "first_right": report.count_correct(), "second_right": report.count_in_first_two(),
+        "wrong_with_high_confidence": report.count_confidently_wrong(), "passes": report.passes() })
 }
 
 /// What a verdict can be derived from anew: `CELL-REPETITION.ndjson`.
-fn keep(folder: &Path, tried: &Tried, events: &[Event]) -> io::Result<()> {
-    if !matches!(tried.outcome, Outcome::Judged(_)) {
+fn keep(folder: &Path, tried: &CaseResult, events: &[Event]) -> io::Result<()> {
+    if !matches!(tried.outcome, CaseOutcome::Judged(_)) {
         return Ok(());
     }
     let name = format!("{}-{}.ndjson", tried.cell, tried.repetition);
@@ -214,11 +217,11 @@ mod tests {
     fn cells_are_chosen_by_the_beginning_of_their_names() {
         let names = |words: &[&str]| -> Vec<&str> {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            chosen(&words).expect("there are such").iter().map(|cell| cell.name).collect()
+            select_cells(&words).expect("there are such").iter().map(|cell| cell.name).collect()
         };
         assert_eq!(names(&["cpu"]), ["cpu"], "and not cpu-quota");
         assert_eq!(names(&["both"]).len(), 4);
-        assert_eq!(names(&[]).len(), faults::all().len());
-        assert!(chosen(&["nonsense".to_owned()]).is_err());
+        assert_eq!(names(&[]).len(), faults::all_cases().len());
+        assert!(select_cells(&["nonsense".to_owned()]).is_err());
     }
 }

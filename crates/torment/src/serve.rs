@@ -1,21 +1,21 @@
 //! `target`: the built-in service.
 
 use crate::args::TargetArgs;
-use crate::interrupt::Served;
-use crate::{Failure, wrong};
+use crate::interrupt::InterruptSignals;
+use crate::{CommandError, usage_error};
 use anyhow::anyhow;
-use reference::Service;
+use reference::BuiltinService;
 use runner::exit;
 use std::io::{self, Read, Write};
 
-pub fn serve(args: &TargetArgs) -> Result<u8, Failure> {
-    let config = args.config().map_err(|why| wrong(anyhow!(why)))?;
-    let mut served = Served::listen()?;
+pub fn serve(args: &TargetArgs) -> Result<u8, CommandError> {
+    let config = args.config().map_err(|why| usage_error(anyhow!(why)))?;
+    let mut served = InterruptSignals::listen()?;
     if !args.cores().is_empty() {
         // Before any thread is started: they all inherit it.
-        sys::run_on(args.cores())?;
+        sys::bind_to(args.cores())?;
     }
-    let service = Service::start(config)?;
+    let service = BuiltinService::start(config)?;
     let mut out = io::stdout().lock();
     writeln!(out, "listening on {}", service.address().base_url())?;
     out.flush()?;

@@ -1,27 +1,27 @@
 //! `watch`: looks at a process without load, and prints who waits for what.
 
-mod child;
-mod joined;
+mod join;
 mod port;
+mod watched_program;
 
-pub use joined::join;
+pub use join::join;
 pub use port::listening;
 
-use crate::args::{Common, Format, Watching, Whom};
-use crate::{Failure, bytes, interrupt, result, wrong};
+use crate::args::{CommonArgs, OutputFormat, WatchRequest, WatchTarget};
+use crate::{CommandError, interrupt, print_result, read_plan_file, usage_error};
 use anyhow::anyhow;
-use child::Child;
-use observe::Where;
+use observe::TargetLocation;
 use plan::{Error, ReadFile};
-use record::watch::{Sighting, Watched, Window};
+use record::watch::{WatchCoverage, WatchEvent, Window};
 use runner::exit;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tui::Board;
+use tui::TextScreen;
 use units::Nanos;
 use view::{Text, Tone, who_json, who_waits};
+use watched_program::WatchedProgram;
 
 /// How long it watches if nobody looks on and nothing is said.
 const UNATTENDED: Duration = Duration::from_secs(10);
@@ -31,31 +31,31 @@ const PAUSE: Duration = Duration::from_millis(50);
 const NO_TRIAL: u32 = 0;
 
 pub fn watch(
-    watching: impl FnOnce(ReadFile<'_>) -> Result<Watching, Error>,
-    common: &Common,
-) -> Result<u8, Failure> {
-    let watching = watching(&mut bytes).map_err(wrong)?;
-    let stop = interrupt::asked()?;
+    watching: impl FnOnce(ReadFile<'_>) -> Result<WatchRequest, Error>,
+    common: &CommonArgs,
+) -> Result<u8, CommandError> {
+    let watching = watching(&mut read_plan_file).map_err(usage_error)?;
+    let stop = interrupt::stop_flag()?;
     let mut asked = watching.asked.clone();
     let mut child = None;
     let target = match &watching.whom {
-        Whom::Process(pid) => {
-            is_running(*pid)?;
+        WatchTarget::Process(pid) => {
+            check_running(*pid)?;
             asked.pids = vec![*pid];
-            Where::Nowhere
+            TargetLocation::Nowhere
         }
-        Whom::Port(port) => Where::Tcp(listening(*port)?),
-        Whom::At(addresses) => Where::Tcp(addresses.clone()),
-        Whom::Program(words) => {
-            let started = Child::start(words)?;
+        WatchTarget::Port(port) => TargetLocation::Tcp(listening(*port)?),
+        WatchTarget::At(addresses) => TargetLocation::Tcp(addresses.clone()),
+        WatchTarget::Program(words) => {
+            let started = WatchedProgram::start(words)?;
             asked.pids = vec![started.pid()];
             child = Some(started);
-            Where::Nowhere
+            TargetLocation::Nowhere
         }
     };
     let watch = observe::start(&asked, &target)?;
-    let mut seen = Sight::default();
-    seen.take(&watch);
+    let mut seen = WatchSummary::default();
+    seen.add(&watch);
     if !seen.finds_anyone() && child.is_none() {
         return Err(nobody(&watching.whom, &seen.watched).into());
     }
@@ -67,7 +67,7 @@ pub fn watch(
     let before = seen.windows;
     while seen.windows == before && Instant::now() < until {
         std::thread::sleep(PAUSE);
-        seen.take(&watch);
+        seen.add(&watch);
     }
     drop(child);
     if seen.windows == 0 {
@@ -75,18 +75,18 @@ pub fn watch(
             anyhow!("it ended before anything could be seen: it must run for at least a second").into()
         );
     }
-    if let End::Ended(what) = &end {
+    if let WatchEnd::Ended(what) = &end {
         eprintln!("torment: {what}");
     }
     let all = std::slice::from_ref(&seen.all);
-    result(|| with_head(all, &seen.watched), || who_json(all, &seen.watched), common)?;
+    print_result(|| with_head(all, &seen.watched), || who_json(all, &seen.watched), common)?;
     // Without a time, Ctrl-C is how it is meant to end.
-    Ok(if end == End::Interrupted && watching.time.is_some() { exit::INTERRUPTED } else { exit::MET })
+    Ok(if end == WatchEnd::Interrupted && watching.time.is_some() { exit::INTERRUPTED } else { exit::MET })
 }
 
 /// Why it watches no longer.
 #[derive(PartialEq)]
-enum End {
+enum WatchEnd {
     /// The time is up.
     Time,
     /// Somebody has seen enough.
@@ -97,8 +97,8 @@ enum End {
 
 /// What was seen so far.
 #[derive(Default)]
-struct Sight {
-    watched: Watched,
+struct WatchSummary {
+    watched: WatchCoverage,
     /// Everything, as one window.
     all: Window,
     /// What came since the last table.
@@ -106,18 +106,18 @@ struct Sight {
     windows: u64,
 }
 
-impl Sight {
-    fn take(&mut self, watch: &observe::Watch) {
-        for seen in watch.seen() {
+impl WatchSummary {
+    fn add(&mut self, watch: &observe::TargetWatch) {
+        for seen in watch.drain() {
             match seen {
-                Sighting::Watched(watched) => self.watched = *watched,
-                Sighting::Window(_, window) => {
+                WatchEvent::Watched(watched) => self.watched = *watched,
+                WatchEvent::Window(_, window) => {
                     self.all.add(&window);
                     self.recent.push(*window);
                     self.windows += 1;
                 }
                 // None is asked for.
-                Sighting::Look(..) => {}
+                WatchEvent::Look(..) => {}
             }
         }
     }
@@ -129,18 +129,18 @@ impl Sight {
 
 /// Watches until the time is up, the process ended, or somebody has seen enough.
 fn look_on(
-    watch: &observe::Watch,
-    seen: &mut Sight,
-    watching: &Watching,
-    mut child: Option<&mut Child>,
+    watch: &observe::TargetWatch,
+    seen: &mut WatchSummary,
+    watching: &WatchRequest,
+    mut child: Option<&mut WatchedProgram>,
     stop: &AtomicBool,
-    common: &Common,
-) -> Result<End, Failure> {
+    common: &CommonArgs,
+) -> Result<WatchEnd, CommandError> {
     // What a program prints would stand in the middle of it.
     let attended =
-        !common.quiet && common.format == Format::Text && child.is_none() && io::stderr().is_terminal();
+        !common.quiet && common.format == OutputFormat::Text && child.is_none() && io::stderr().is_terminal();
     let mut board =
-        if attended { Some(Board::open(common.colour(true, no_color().as_deref()))?) } else { None };
+        if attended { Some(TextScreen::open(common.colour(true, no_color().as_deref()))?) } else { None };
     let began = Instant::now();
     let time = watching.time.map(|time| Duration::from_nanos(time.0));
     let time = time.or((!attended && child.is_none()).then_some(UNATTENDED));
@@ -148,25 +148,25 @@ fn look_on(
     let mut next = began + interval;
     loop {
         if stop.load(Ordering::SeqCst) {
-            return Ok(End::Interrupted);
+            return Ok(WatchEnd::Interrupted);
         }
         if time.is_some_and(|time| began.elapsed() >= time) {
-            return Ok(End::Time);
+            return Ok(WatchEnd::Time);
         }
         let ended = match (&mut child, &watching.whom) {
-            (Some(child), _) => child.ended()?.map(|status| format!("the program ended: {status}")),
-            (None, Whom::Process(pid)) if !is_there(*pid) => Some(format!("process {pid} ended")),
+            (Some(child), _) => child.try_wait()?.map(|status| format!("the program ended: {status}")),
+            (None, WatchTarget::Process(pid)) if !is_alive(*pid) => Some(format!("process {pid} ended")),
             _ => None,
         };
         if let Some(ended) = ended {
-            return Ok(End::Ended(ended));
+            return Ok(WatchEnd::Ended(ended));
         }
         std::thread::sleep(PAUSE);
-        seen.take(watch);
+        seen.add(watch);
         if let Some(board) = board.as_mut().filter(|_| Instant::now() >= next && !seen.recent.is_empty()) {
             let mut lines = with_head(&seen.recent, &seen.watched);
             lines.push(Text::empty());
-            lines.push(Text::of(Tone::Faint, "  Ctrl-C stops, and prints the table for the whole time"));
+            lines.push(Text::new(Tone::Faint, "  Ctrl-C stops, and prints the table for the whole time"));
             board.show(&lines)?;
             seen.recent.clear();
             next = Instant::now() + interval;
@@ -181,18 +181,18 @@ fn no_color() -> Option<std::ffi::OsString> {
 }
 
 /// The table under a line that says how long was looked.
-fn with_head(windows: &[Window], watched: &Watched) -> Vec<Text> {
+fn with_head(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
     let length = windows.iter().fold(Nanos::ZERO, |sum, window| sum + window.length());
     let seconds = Nanos::from_millis((length.as_secs_f64() * 10.0).round() as u64 * 100);
     let head = format!("  who waits for what · {seconds} · no load from torment");
-    let mut lines = vec![Text::of(Tone::Faint, head), Text::empty()];
+    let mut lines = vec![Text::new(Tone::Faint, head), Text::empty()];
     lines.extend(who_waits(windows, watched));
     lines
 }
 
 /// That there is something to watch.
-fn is_running(pid: u32) -> Result<(), Failure> {
-    if is_there(pid) {
+fn check_running(pid: u32) -> Result<(), CommandError> {
+    if is_alive(pid) {
         return Ok(());
     }
     Err(anyhow!("there is no process {pid}; torment watch :8080 finds the process that listens at a port")
@@ -200,7 +200,7 @@ fn is_running(pid: u32) -> Result<(), Failure> {
 }
 
 /// Whether a process lives; one that ended and nobody has waited for does not.
-fn is_there(pid: u32) -> bool {
+fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
     // Its name, in brackets, may hold anything; the state follows it.
     stat.is_ok_and(|stat| {
@@ -210,11 +210,11 @@ fn is_there(pid: u32) -> bool {
 }
 
 /// Why nobody is watched.
-fn nobody(whom: &Whom, watched: &Watched) -> anyhow::Error {
+fn nobody(whom: &WatchTarget, watched: &WatchCoverage) -> anyhow::Error {
     match (watched.missing.first(), whom) {
         // Its advice is an option of `find` and `run`.
         (Some(missing), _) => anyhow!("{}", missing.why.replace("with --pid", "by its id")),
-        (None, Whom::Process(pid)) => anyhow!("process {pid} ended"),
+        (None, WatchTarget::Process(pid)) => anyhow!("process {pid} ended"),
         (None, _) => anyhow!("the process that listens there was not found; name it by its id"),
     }
 }

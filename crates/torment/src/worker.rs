@@ -1,7 +1,7 @@
 //! `worker`: makes a part of the load of a run elsewhere.
 
-use crate::args::{Common, WorkerArgs};
-use crate::{Failure, bytes, interrupt};
+use crate::args::{CommonArgs, WorkerArgs};
+use crate::{CommandError, interrupt, read_plan_file};
 use anyhow::{Context, anyhow};
 use runner::exit;
 use std::io::Read;
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// Works until the run is over, or somebody asks for the end.
-pub fn worker(args: &WorkerArgs, common: &Common) -> Result<u8, Failure> {
+pub fn worker(args: &WorkerArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let text = join_file(&args.join)?;
-    let asked = interrupt::asked()?;
+    let asked = interrupt::stop_flag()?;
     let until = args.wait.map(|wait| Instant::now() + Duration::from_nanos(wait.0));
     let mut has_joined = false;
     let last = loop {
-        let last = runner::join(&text, &asked, &mut |at| {
+        let last = runner::work_joined(&text, &asked, &mut |at| {
             has_joined = true;
             if !common.quiet {
                 eprintln!("joined the run at {at}; Ctrl-C leaves it");
@@ -36,7 +36,7 @@ pub fn worker(args: &WorkerArgs, common: &Common) -> Result<u8, Failure> {
 }
 
 /// What a join file says; `-` is standard input, `env:NAME` a variable of the environment.
-pub fn join_file(name: &str) -> Result<String, Failure> {
+pub fn join_file(name: &str) -> Result<String, CommandError> {
     if let Some(variable) = name.strip_prefix("env:") {
         return Ok(std::env::var(variable).with_context(|| format!("{variable} holds no join file"))?);
     }
@@ -45,7 +45,7 @@ pub fn join_file(name: &str) -> Result<String, Failure> {
         std::io::stdin().read_to_end(&mut text).context("standard input cannot be read")?;
         text
     } else {
-        bytes(name).map_err(|why| anyhow!(why))?
+        read_plan_file(name).map_err(|why| anyhow!(why))?
     };
     Ok(String::from_utf8(text).map_err(|_| anyhow!("'{name}' is no join file: it is not UTF-8"))?)
 }

@@ -1,14 +1,14 @@
-use crate::{Error, Followed, Limits, Mapping, StopReason, follow};
-use anatomy::{CloneKind, Creation, Flags, Machine};
+use crate::{Error, FileMapping, StopReason, TraceLimits, TraceResult, follow};
+use anatomy::{Architecture, CloneFlags, CloneKind, CreationSyscall};
 use rustix::process::Pid;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
-use sys::{ARCHITECTURE, SyscallSide, SyscallStop};
+use sys::{ARCHITECTURE, SyscallInfo, SyscallSide};
 
 /// A system call that is about to make a process or a thread.
 #[derive(Debug, Clone)]
-pub struct Made {
+pub struct CreationCall {
     /// Who makes it.
     pub pid: Pid,
     /// The program that runs there; none if it cannot be read.
@@ -16,26 +16,26 @@ pub struct Made {
     /// The call's number.
     pub number: u64,
     /// Which it is.
-    pub creation: Creation,
+    pub creation: CreationSyscall,
     /// What it asks for; none for calls without flags, or if their structure cannot be read.
-    pub flags: Option<Flags>,
+    pub flags: Option<CloneFlags>,
     /// The new one runs on a stack of its own.
     pub new_stack: bool,
     /// The instruction after the one that makes it.
     pub instruction: u64,
     /// The file that holds this instruction; none if it is in no file.
-    pub mapping: Option<Mapping>,
+    pub mapping: Option<FileMapping>,
     /// The top of its stack, from the address where it ends.
     pub stack: Vec<u8>,
 }
 
-impl Made {
+impl CreationCall {
     /// What comes about.
-    pub fn how(&self) -> Option<CloneKind> {
+    pub fn clone_kind(&self) -> Option<CloneKind> {
         match self.creation {
-            Creation::Fork => Some(CloneKind::Fork),
-            Creation::Vfork => Some(CloneKind::Vfork),
-            Creation::Clone | Creation::Clone3 => self.flags.map(|flags| flags.how()),
+            CreationSyscall::Fork => Some(CloneKind::Fork),
+            CreationSyscall::Vfork => Some(CloneKind::Vfork),
+            CreationSyscall::Clone | CreationSyscall::Clone3 => self.flags.map(|flags| flags.kind()),
         }
     }
 
@@ -55,33 +55,35 @@ const PIECE: usize = 256;
 ///
 /// # Errors
 /// As [`follow`].
-pub fn creations(
+pub fn trace_creations(
     command: Command,
-    limits: Limits,
-    mut each: impl FnMut(&Made) -> ControlFlow<()> + Send,
-) -> Result<Followed, Error> {
+    limits: TraceLimits,
+    mut each: impl FnMut(&CreationCall) -> ControlFlow<()> + Send,
+) -> Result<TraceResult, Error> {
     follow(command, limits, |stop| match stop.what {
         StopReason::Call(place) => {
-            made(stop.pid, &place).map_or(ControlFlow::Continue(()), |made| each(&made))
+            creation_call(stop.pid, &place).map_or(ControlFlow::Continue(()), |made| each(&made))
         }
         _ => ControlFlow::Continue(()),
     })
 }
 
-fn made(pid: Pid, place: &SyscallStop) -> Option<Made> {
+fn creation_call(pid: Pid, place: &SyscallInfo) -> Option<CreationCall> {
     let SyscallSide::Entry { number, arguments } = place.side else { return None };
-    let creation = Machine::here()?.creation(number).filter(|_| Some(place.architecture) == ARCHITECTURE)?;
+    let creation = Architecture::native()?
+        .creation_syscall(number)
+        .filter(|_| Some(place.architecture) == ARCHITECTURE)?;
     let (flags, new_stack) = match creation {
-        Creation::Clone => {
+        CreationSyscall::Clone => {
             let stack = arguments[1];
-            (Some(Flags::of_clone(arguments[0])), stack != 0 && stack != place.stack)
+            (Some(CloneFlags::of_clone(arguments[0])), stack != 0 && stack != place.stack)
         }
-        Creation::Clone3 => {
+        CreationSyscall::Clone3 => {
             clone3(pid, arguments[0]).map_or((None, false), |(flags, stack)| (Some(flags), stack))
         }
-        Creation::Fork | Creation::Vfork => (None, false),
+        CreationSyscall::Fork | CreationSyscall::Vfork => (None, false),
     };
-    Some(Made {
+    Some(CreationCall {
         pid,
         program: std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero())).ok(),
         number,
@@ -89,17 +91,17 @@ fn made(pid: Pid, place: &SyscallStop) -> Option<Made> {
         flags,
         new_stack,
         instruction: place.instruction,
-        mapping: Mapping::of(pid, place.instruction),
+        mapping: FileMapping::of(pid, place.instruction),
         stack: stack(pid, place.stack),
     })
 }
 
 /// Flags first, the signal fifth, the stack sixth in `struct clone_args` (clone(2)); whether there is one.
-fn clone3(pid: Pid, address: u64) -> Option<(Flags, bool)> {
+fn clone3(pid: Pid, address: u64) -> Option<(CloneFlags, bool)> {
     let mut arguments = [0; 48];
     sys::read_memory(pid, address, &mut arguments).ok()?;
     let word = |at: usize| arguments.get(at..).and_then(<[u8]>::first_chunk).map(|w| u64::from_ne_bytes(*w));
-    Some((Flags::of_clone3(word(0)?, word(32)?), word(40)? != 0))
+    Some((CloneFlags::of_clone3(word(0)?, word(32)?), word(40)? != 0))
 }
 
 fn stack(pid: Pid, from: u64) -> Vec<u8> {

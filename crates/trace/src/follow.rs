@@ -1,4 +1,4 @@
-use crate::{Error, Limits};
+use crate::{Error, TraceLimits};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -8,12 +8,12 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
-use sys::{Resume, Stopped, SyscallStop};
+use sys::{ResumeMode, SyscallInfo, TraceeEvent};
 use units::Nanos;
 
 /// A moment at which a process or thread stands still.
 #[derive(Debug, Clone, Copy)]
-pub struct Stop {
+pub struct TraceStop {
     /// Its number as a thread; the process has that of its first one.
     pub pid: Pid,
     /// When, on the monotonic clock.
@@ -26,7 +26,7 @@ pub struct Stop {
 #[derive(Debug, Clone, Copy)]
 pub enum StopReason {
     /// Before a system call, or after it.
-    Call(SyscallStop),
+    Call(SyscallInfo),
     /// It runs another program from here on; this comes first, for the program itself.
     Exec,
     /// It has started this one.
@@ -50,7 +50,7 @@ pub enum TraceEnd {
 
 /// How a trace went.
 #[derive(Debug, Clone, Copy)]
-pub struct Followed {
+pub struct TraceResult {
     /// Why it is over.
     pub over: TraceEnd,
     /// The program's exit code; none if it was ended by a signal, ours among them.
@@ -70,38 +70,38 @@ pub struct Followed {
 /// If the program cannot be started, or the kernel does not let it be traced.
 pub fn follow(
     mut command: Command,
-    limits: Limits,
-    mut each: impl FnMut(&Stop) -> ControlFlow<()> + Send,
-) -> Result<Followed, Error> {
-    sys::traced(&mut command);
-    guarded(limits, |watch| {
+    limits: TraceLimits,
+    mut each: impl FnMut(&TraceStop) -> ControlFlow<()> + Send,
+) -> Result<TraceResult, Error> {
+    sys::trace_on_start(&mut command);
+    with_time_limit(limits, |watch| {
         let began = Nanos(sys::monotonic_ns());
         let first = start(&mut command)?;
-        sys::follow_traced(first).map_err(Error::Trace)?;
+        sys::follow_children(first).map_err(Error::Trace)?;
         let mut tracer = Tracer { watch, seen: BTreeSet::new(), fresh: BTreeSet::new(), over: None };
         tracer.seen.insert(first.as_raw_nonzero().get());
         watch.add(first);
         let (mut code, mut stops) = (None, 0);
-        let mut next = Some((first, Stopped::Exec));
+        let mut next = Some((first, TraceeEvent::Exec));
         while let Some((pid, stopped)) = next {
             let at = Nanos(sys::monotonic_ns());
             stops += 1;
-            let (what, signal) = tracer.what(pid, stopped).map_err(Error::Trace)?;
+            let (what, signal) = tracer.interpret_stop(pid, stopped).map_err(Error::Trace)?;
             if let (Some(StopReason::Ended(ended)), true) = (what, pid == first) {
                 code = ended;
             }
             let told = what.map_or(ControlFlow::Continue(()), |what| match tracer.over {
-                None => each(&Stop { pid, at, what }),
+                None => each(&TraceStop { pid, at, what }),
                 Some(_) => ControlFlow::Continue(()),
             });
             tracer.limit(told.is_break(), stops >= limits.stops);
             if !matches!(what, Some(StopReason::Ended(_))) {
-                gone_is_fine(sys::resume_traced(pid, Resume::ToSyscall, signal)).map_err(Error::Trace)?;
+                ignore_gone(sys::resume_tracee(pid, ResumeMode::ToSyscall, signal)).map_err(Error::Trace)?;
             }
-            next = sys::wait_traced().map_err(Error::Trace)?;
+            next = sys::wait_tracee().map_err(Error::Trace)?;
         }
         let (over, traced) = (tracer.over.unwrap_or(TraceEnd::Ended), tracer.seen.len());
-        Ok(Followed { over, code, began, ended: Nanos(sys::monotonic_ns()), traced })
+        Ok(TraceResult { over, code, began, ended: Nanos(sys::monotonic_ns()), traced })
     })
 }
 
@@ -109,8 +109,8 @@ pub fn follow(
 pub(crate) fn start(command: &mut Command) -> Result<Pid, Error> {
     let name = |command: &Command| command.get_program().to_string_lossy().into_owned();
     let child = command.spawn().map_err(|why| Error::Start { program: name(command), why })?;
-    match sys::wait_traced().map_err(Error::Trace)? {
-        Some((pid, Stopped::Signal(_))) => Ok(pid),
+    match sys::wait_tracee().map_err(Error::Trace)? {
+        Some((pid, TraceeEvent::Signal(_))) => Ok(pid),
         other => Err(Error::Trace(io::Error::other(format!(
             "'{}' (process {}) did not stop where it begins, but: {other:?}",
             name(command),
@@ -121,11 +121,11 @@ pub(crate) fn start(command: &mut Command) -> Result<Pid, Error> {
 
 /// Traces in a thread of its own, since all that is traced belongs to the thread that started it, while this one
 /// watches the time.
-pub(crate) fn guarded<T: Send>(
-    limits: Limits,
-    trace: impl FnOnce(&Watch) -> Result<T, Error> + Send,
+pub(crate) fn with_time_limit<T: Send>(
+    limits: TraceLimits,
+    trace: impl FnOnce(&TracedProcesses) -> Result<T, Error> + Send,
 ) -> Result<T, Error> {
-    let watch = Watch::default();
+    let watch = TracedProcesses::default();
     std::thread::scope(|scope| {
         let (done, over) = channel::<()>();
         let watched = &watch;
@@ -144,12 +144,12 @@ pub(crate) fn guarded<T: Send>(
 
 /// The processes under trace, by descriptors that never come to mean another process.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct TracedProcesses {
     processes: Mutex<BTreeMap<i32, OwnedFd>>,
     pub late: AtomicBool,
 }
 
-impl Watch {
+impl TracedProcesses {
     /// A thread other than the first of its process has no descriptor, and ends with its process.
     pub fn add(&self, pid: Pid) {
         if let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) {
@@ -174,7 +174,7 @@ impl Watch {
 }
 
 struct Tracer<'w> {
-    watch: &'w Watch,
+    watch: &'w TracedProcesses,
     /// All that were ever traced.
     seen: BTreeSet<i32>,
     /// Those that will still stop once, since they are new.
@@ -184,32 +184,32 @@ struct Tracer<'w> {
 
 impl Tracer<'_> {
     /// What the stop means, and the signal to go on with.
-    fn what(&mut self, pid: Pid, stopped: Stopped) -> io::Result<(Option<StopReason>, i32)> {
+    fn interpret_stop(&mut self, pid: Pid, stopped: TraceeEvent) -> io::Result<(Option<StopReason>, i32)> {
         let number = pid.as_raw_nonzero().get();
         Ok(match stopped {
-            Stopped::Syscall => match sys::place_of_traced(pid) {
+            TraceeEvent::Syscall => match sys::syscall_info(pid) {
                 Ok(place) => (Some(StopReason::Call(place)), 0),
-                Err(why) => gone_is_fine(Err(why)).map(|()| (None, 0))?,
+                Err(why) => ignore_gone(Err(why)).map(|()| (None, 0))?,
             },
-            Stopped::Exec => (Some(StopReason::Exec), 0),
-            Stopped::Started => match sys::started_by_traced(pid) {
+            TraceeEvent::Exec => (Some(StopReason::Exec), 0),
+            TraceeEvent::Started => match sys::child_of_tracee(pid) {
                 Ok(Some(new)) => {
                     self.meet(new);
                     (Some(StopReason::Started(new)), 0)
                 }
                 Ok(None) => (None, 0),
-                Err(why) => gone_is_fine(Err(why)).map(|()| (None, 0))?,
+                Err(why) => ignore_gone(Err(why)).map(|()| (None, 0))?,
             },
-            Stopped::Event => (None, 0),
-            Stopped::Signal(signal) => {
+            TraceeEvent::Event => (None, 0),
+            TraceeEvent::Signal(signal) => {
                 // It may stand still before whoever started it has told of it.
                 self.meet(pid);
                 // The kernel stops what is new by a signal that is not meant for it.
                 (None, if self.fresh.remove(&number) { 0 } else { signal })
             }
-            Stopped::Exited(_) | Stopped::Killed(_) => {
+            TraceeEvent::Exited(_) | TraceeEvent::Killed(_) => {
                 self.watch.remove(pid);
-                let code = if let Stopped::Exited(code) = stopped { Some(code) } else { None };
+                let code = if let TraceeEvent::Exited(code) = stopped { Some(code) } else { None };
                 (Some(StopReason::Ended(code)), 0)
             }
         })
@@ -240,7 +240,7 @@ impl Tracer<'_> {
 }
 
 /// A tracee may be killed at any moment; then it is told of by the next wait.
-pub(crate) fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
+pub(crate) fn ignore_gone(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(why) if why.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => Ok(()),
         other => other,

@@ -6,26 +6,26 @@
 //! calls share a program's time, never how long it takes. What is traced ends with its tracer, however that ends, and
 //! nothing runs longer than its [`Limits`]. This crate never attaches to a program that it has not started.
 
-mod calls;
 mod creations;
 mod follow;
+mod instructions;
 mod mapping;
-mod points;
-mod steps;
+mod syscalls;
+mod tracepoints;
 
-pub use calls::{Calls, Cost, Marks, calls};
-pub use creations::{Made, creations};
-pub use follow::{Followed, Stop, StopReason, TraceEnd, follow};
-pub use mapping::Mapping;
-pub use points::{Points, Recorded, instances, instances_in};
-pub use steps::{Steps, instructions};
+pub use creations::{CreationCall, trace_creations};
+pub use follow::{StopReason, TraceEnd, TraceResult, TraceStop, follow};
+pub use instructions::{InstructionCounts, count_instructions};
+pub use mapping::FileMapping;
+pub use syscalls::{Milestones, SyscallCost, SyscallSummary, trace_syscalls};
+pub use tracepoints::{RecordedSyscalls, TracepointRecorder, find_instances, find_instances_in};
 
 use std::io;
 use std::time::Duration;
 
 /// What a program under trace may use up.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct TraceLimits {
     /// Time on the wall.
     pub time: Duration,
     /// Stops: two for each system call, one for each instruction that is stepped over.

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 /// A place in a file that is part of a process's memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mapping {
+pub struct FileMapping {
     /// The file, as the kernel names it.
     pub path: PathBuf,
     /// The place in it.
@@ -12,7 +12,7 @@ pub struct Mapping {
     pub deleted: bool,
 }
 
-impl Mapping {
+impl FileMapping {
     /// What lies at this address of a process; none if it is no part of a file, or cannot be read.
     pub fn of(pid: Pid, address: u64) -> Option<Self> {
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", pid.as_raw_nonzero())).ok()?;
@@ -21,7 +21,7 @@ impl Mapping {
 }
 
 /// A line of /proc/PID/maps (proc_pid_maps(5)), if the address is in it.
-fn parse(line: &str, address: u64) -> Option<Mapping> {
+fn parse(line: &str, address: u64) -> Option<FileMapping> {
     let (range, rest) = line.split_once(' ')?;
     let (start, end) = range.split_once('-')?;
     let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
@@ -36,7 +36,7 @@ fn parse(line: &str, address: u64) -> Option<Mapping> {
         Some(path) => (path, true),
         None => (path, false),
     };
-    Some(Mapping { path: path.into(), offset: offset + (address - start), deleted })
+    Some(FileMapping { path: path.into(), offset: offset + (address - start), deleted })
 }
 
 #[cfg(test)]
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn our_own_code() {
-        let mapping = Mapping::of(rustix::process::getpid(), lines_of_maps as *const () as usize as u64);
+        let mapping = FileMapping::of(rustix::process::getpid(), lines_of_maps as *const () as usize as u64);
         let own = std::env::current_exe().expect("it runs");
         assert_eq!(mapping.expect("code is mapped from a file").path, own);
     }

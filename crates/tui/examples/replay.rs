@@ -2,20 +2,20 @@
 //! The target it pretends to be holds 2,000 requests a second.
 
 use record::{
-    Ended, Event, Failure, Judgement, Limit, LimitUnit, Machine, Outcome, Purpose, Recovery, RunId, Slice,
-    TrialResult, Verdict,
+    Event, Failure, Judgement, Limit, LimitUnit, Machine, Outcome, Purpose, Recovery, RunId, SearchEnd,
+    Slice, TrialResult, Verdict,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use torment_tui::{Live, Paper, print};
+use torment_tui::{LiveView, PrintStyle, print};
 use units::{Nanos, Rate};
 use view::{RunView, summary};
 
 const CAPACITY: f64 = 2000.0;
 
-struct Play {
-    live: Option<Live>,
+struct Player {
+    live: Option<LiveView>,
     view: RunView,
     stop: Arc<AtomicBool>,
     second: Duration,
@@ -23,7 +23,7 @@ struct Play {
     bounds: (Option<f64>, Option<f64>),
 }
 
-impl Play {
+impl Player {
     fn event(&mut self, event: &Event) {
         self.view.fold(event);
         if let Some(live) = &self.live {
@@ -125,10 +125,10 @@ impl Play {
 fn main() {
     let command = std::env::args().nth(1).unwrap_or_else(|| "find".to_owned());
     let stop = Arc::new(AtomicBool::new(false));
-    let live = Live::start(Arc::clone(&stop)).map_err(|e| eprintln!("{e}")).ok();
+    let live = LiveView::start(Arc::clone(&stop)).map_err(|e| eprintln!("{e}")).ok();
     let second = Duration::from_millis(150);
-    let mut play = Play { live, view: RunView::default(), stop, second, trial: 0, bounds: (None, None) };
-    play.event(&Event::RunStarted(Box::new(record::Started {
+    let mut play = Player { live, view: RunView::default(), stop, second, trial: 0, bounds: (None, None) };
+    play.event(&Event::RunStarted(Box::new(record::RunStart {
         id: RunId("20261120-161502-k3f".to_owned()),
         at_unix_ms: sys::now().unix_ms(),
         version: "0.1.0".to_owned(),
@@ -155,8 +155,9 @@ fn main() {
             play.load(Purpose::Measure, rate, 10);
         }
         play.load(Purpose::Confirm, 2000.0, 10);
-        let ended = if play.stop.load(Ordering::SeqCst) { Ended::Interrupted } else { Ended::Converged };
-        let loaded = play.view.loaded();
+        let ended =
+            if play.stop.load(Ordering::SeqCst) { SearchEnd::Interrupted } else { SearchEnd::Converged };
+        let loaded = play.view.time_under_load();
         let trials = play.trial;
         Some(Verdict::Limits {
             limits: play.limits(),
@@ -171,12 +172,13 @@ fn main() {
             generator: None,
         })
     };
-    play.event(&Event::RunEnded(Box::new(record::End {
+    play.event(&Event::RunEnded(Box::new(record::RunEnd {
         at_unix_ms: sys::now().unix_ms(),
         verdict,
         exit_code: 0,
         error: None,
     })));
-    play.live.take().into_iter().for_each(Live::finish);
-    print(&mut std::io::stdout(), &summary(&play.view), Paper::of(true)).expect("standard output takes it");
+    play.live.take().into_iter().for_each(LiveView::finish);
+    print(&mut std::io::stdout(), &summary(&play.view), PrintStyle::for_output(true))
+        .expect("standard output takes it");
 }

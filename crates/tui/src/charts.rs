@@ -2,7 +2,7 @@
 //! The line along the foot of each is made of the trials, as they came out.
 
 use crate::Palette;
-use crate::pen::Pen;
+use crate::frame_context::FrameContext;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType};
 use units::Nanos;
 use view::document::Timeline;
-use view::{Kind, Tone, number};
+use view::{ReportKind, Tone, format_rate};
 
 /// Seconds shown at most.
 const SHOWN_S: f64 = 120.0;
@@ -32,7 +32,7 @@ struct Curve {
 }
 
 /// Draws as many charts beside each other as there is room for; the first is the most telling.
-pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
+pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     let ids = [
         "offered",
         "achieved",
@@ -61,7 +61,7 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
     let waiting =
         vec![curve("waiting", Color::Magenta, "outstanding_max"), curve("not sent", Color::Red, "backlog")];
     let busy = vec![curve("CPUs of the target", Color::Green, "cpu.0")];
-    let limit = pen.view.limits.first().filter(|_| pen.view.kind() == Kind::Search);
+    let limit = pen.view.limits.first().filter(|_| pen.view.kind() == ReportKind::Search);
     let highest = rates[0].points.iter().map(|point| point.1).fold(0.0, f64::max);
     let bounds = [(limit.and_then(|l| l.lower), Color::Green), (limit.and_then(|l| l.upper), Color::Red)];
     let bounds =
@@ -69,14 +69,14 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
     let quota =
         pen.ongoing.pages.trees().first().and_then(|tree| tree.allowed).map(|allowed| (allowed, Color::Red));
     let panels = [
-        Panel { curves: rates, bounds: bounds.collect(), from_zero: true, label: number },
+        Panel { curves: rates, bounds: bounds.collect(), from_zero: true, label: format_rate },
         Panel { curves: times, bounds: Vec::new(), from_zero: false, label: time_of_log },
-        Panel { curves: waiting, bounds: Vec::new(), from_zero: true, label: number },
-        Panel { curves: busy, bounds: quota.into_iter().collect(), from_zero: true, label: number },
+        Panel { curves: waiting, bounds: Vec::new(), from_zero: true, label: format_rate },
+        Panel { curves: busy, bounds: quota.into_iter().collect(), from_zero: true, label: format_rate },
     ];
     let end = recent.at.last().copied().unwrap_or(0.0);
     let first = recent.at.first().copied().unwrap_or(0.0);
-    let time = Time { from: first, to: end.max(first + LEAST_S), trials: trials(pen, first) };
+    let time = TimeAxis { from: first, to: end.max(first + LEAST_S), trials: trials(pen, first) };
     // The first always has its place; of the others those that have anything to show.
     let there = |(nth, panel): &(usize, &Panel)| *nth == 0 || panel.height().is_some();
     let room = usize::from((area.width / NARROWEST).max(1));
@@ -96,14 +96,14 @@ fn points(recent: &Timeline, id: &str) -> Vec<(f64, f64)> {
 }
 
 /// What all charts have in common: seconds since the run began, and what went on then.
-struct Time {
+struct TimeAxis {
     from: f64,
     to: f64,
     /// From when to when, and how it came out.
     trials: Vec<(f64, f64, Tone)>,
 }
 
-fn trials(pen: &Pen<'_>, first: f64) -> Vec<(f64, f64, Tone)> {
+fn trials(pen: &FrameContext<'_>, first: f64) -> Vec<(f64, f64, Tone)> {
     let phases = pen.ongoing.pages.phases(PHASES).into_iter().filter(|phase| phase.to > first);
     phases.map(|phase| (phase.from.max(first), phase.to, phase.tone)).collect()
 }
@@ -135,7 +135,7 @@ struct Panel {
 }
 
 impl Panel {
-    fn draw(&self, frame: &mut Frame, area: Rect, time: &Time, palette: Palette) {
+    fn draw(&self, frame: &mut Frame, area: Rect, time: &TimeAxis, palette: Palette) {
         let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
         let names = self
             .curves

@@ -3,22 +3,22 @@
 //! It draws from its own thread a few times a second and never makes the run wait for the
 //! terminal. It decides how a run looks, never what it means: that is `view`'s.
 
-mod attempt;
-mod board;
 mod charts;
-mod live;
+mod experiment;
+mod frame_context;
+mod live_view;
 mod load;
 mod machine;
 mod palette;
-mod pen;
 mod print;
-mod rows;
-mod scale;
+mod rate_scale;
+mod row_layout;
 mod screen;
-mod target;
+mod target_panel;
+mod text_screen;
 
-pub use board::Board;
-pub use live::{Error, Live, give_back};
+pub use live_view::{Error, LiveView, restore_terminal};
 pub use palette::Palette;
-pub use print::{Paper, print};
+pub use print::{PrintStyle, print};
 pub use screen::draw;
+pub use text_screen::TextScreen;

@@ -1,16 +1,16 @@
 //! A load or a search that goes on. From top to bottom: how far it is, what holds, the last second, where the target's
 //! threads are, charts of the last minutes, the trials, the doubts. What matters most gets its rows first.
 
-use crate::pen::{Pen, WIDE, cut, whole};
-use crate::rows::{RowsAsked, shared};
-use crate::{charts, scale, target};
+use crate::frame_context::{FrameContext, WIDE, cut, whole};
+use crate::row_layout::{RowRequest, allot_rows};
+use crate::{charts, rate_scale, target_panel};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span, Text};
 use record::{Outcome, Outcomes};
 use units::{Nanos, Rate, Share, grouped};
 use view::document::Timeline;
-use view::{Glyphs, Kind, Tone, number, trial_line, trial_strip};
+use view::{Glyphs, ReportKind, Tone, format_rate, trial_line, trial_strip};
 
 /// Seconds that the last second is looked for in: what was seen comes a little late.
 const LAST_S: f64 = 4.0;
@@ -37,17 +37,17 @@ const DOUBTED: usize = 9;
 const PARTS: usize = 10;
 
 /// Draws it into a part of the frame.
-pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
+pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     let scale = pen.scale();
-    let (target, suspected) = (target::Target::of(pen), pen.suspected());
+    let (target, suspected) = (target_panel::TargetPanel::of(pen), pen.suspected());
     let (trials, doubts) = (pen.trials(), pen.doubts());
     let (top, figures) = (vec![pen.header(), pen.trial(), pen.result()], pen.figures());
     let rows = |lines: &[Line<'_>]| lines.len() as u16;
-    let ask = |part, least, most: u16| RowsAsked { part, least, most };
+    let ask = |part, least, most: u16| RowRequest { part, least, most };
     // Where it is narrow a chart would be all labels.
     let drawn = |most: u16| ask(DRAWN, CHARTS.0, if pen.width < WIDE { 0 } else { most });
-    let seen = target.most();
-    let given: [u16; PARTS] = shared(
+    let seen = target.max_rows();
+    let given: [u16; PARTS] = allot_rows(
         area.height,
         &[
             ask(TOP, 1, rows(&top)),
@@ -82,7 +82,7 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &Pen<'_>) {
     frame.render_widget(Text::from(doubts), areas[DOUBTED]);
 }
 
-impl Pen<'_> {
+impl FrameContext<'_> {
     /// The trial that goes on, and how far it is.
     fn trial(&self) -> Line<'static> {
         let Some(current) = &self.view.current else {
@@ -108,19 +108,19 @@ impl Pen<'_> {
             ]);
         };
         let mut spans = vec![Span::raw(text)];
-        spans.extend(self.way(done, planned, spans[0].width()));
+        spans.extend(self.progress_bar(done, planned, spans[0].width()));
         spans.into()
     }
 
     /// Of a search its bounds, of a load what was lost.
     fn result(&self) -> Line<'static> {
-        if self.view.kind() == Kind::Search { self.bounds() } else { self.loss() }
+        if self.view.kind() == ReportKind::Search { self.bounds() } else { self.loss() }
     }
 
     /// The rates tried, of a search; only two lines where it is narrow.
     fn scale(&self) -> Vec<Line<'static>> {
-        let lines = scale::lines(self.view, usize::from(self.width), self.palette)
-            .filter(|_| self.view.kind() == Kind::Search);
+        let lines = rate_scale::lines(self.view, usize::from(self.width), self.palette)
+            .filter(|_| self.view.kind() == ReportKind::Search);
         lines.into_iter().flatten().skip(usize::from(self.width < WIDE)).collect()
     }
 
@@ -138,12 +138,12 @@ impl Pen<'_> {
         };
         let mut spans = Vec::new();
         if let Some(lower) = limit.lower {
-            spans.push(self.span(format!("holds {}", number(lower)), Tone::Good));
+            spans.push(self.span(format!("holds {}", format_rate(lower)), Tone::Good));
         }
         if let Some(upper) = limit.upper {
             let comma = if spans.is_empty() { "" } else { ", " };
             spans.push(Span::raw(comma));
-            spans.push(self.span(format!("fails at {}", number(upper)), Tone::Bad));
+            spans.push(self.span(format!("fails at {}", format_rate(upper)), Tone::Bad));
         }
         if spans.is_empty() {
             spans.push(Span::raw("no bound stands"));
@@ -230,8 +230,8 @@ impl Pen<'_> {
 
     /// Every reason for doubt, the last first: it is about what is on the screen.
     pub(crate) fn doubts(&self) -> Vec<Line<'static>> {
-        let doubts = self.ongoing.pages.doubts().into_iter().rev();
-        let line = |doubt: view::document::Doubt| {
+        let doubts = self.ongoing.pages.caveats().into_iter().rev();
+        let line = |doubt: view::document::PageCaveat| {
             let spans = [self.span("doubt: ", Tone::Warn), Span::raw(doubt.text)];
             Line::from(cut(spans, usize::from(self.width)))
         };

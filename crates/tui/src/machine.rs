@@ -1,12 +1,12 @@
 //! A run that asks the machine itself: how far it is, how long it will take, and the figures so far.
 
-use crate::pen::{Pen, cut};
+use crate::frame_context::{FrameContext, cut};
 use ratatui::text::Line;
 use units::{Nanos, grouped};
-use view::{Kind, Tone};
+use view::{ReportKind, Tone};
 
 /// From top to bottom; of the figures as many as there is room for, the last ones.
-pub(crate) fn lines(pen: &Pen<'_>, room: u16) -> Vec<Line<'static>> {
+pub(crate) fn lines(pen: &FrameContext<'_>, room: u16) -> Vec<Line<'static>> {
     let mut lines = vec![pen.header(), progress(pen)];
     lines.extend(pen.doubts().into_iter().take(2));
     let figures: Vec<Line<'static>> = view::figure_lines(pen.view, usize::from(pen.width))
@@ -16,28 +16,28 @@ pub(crate) fn lines(pen: &Pen<'_>, room: u16) -> Vec<Line<'static>> {
     let left = usize::from(room).saturating_sub(lines.len() + 1);
     lines.push(Line::default());
     // Of threads the beginning says most: the ramp, then what binds first.
-    let early = if pen.view.kind() == Kind::Tasks { 0 } else { figures.len().saturating_sub(left) };
+    let early = if pen.view.kind() == ReportKind::Tasks { 0 } else { figures.len().saturating_sub(left) };
     lines.extend(figures.into_iter().skip(early).take(left));
     lines
 }
 
-fn progress(pen: &Pen<'_>) -> Line<'static> {
+fn progress(pen: &FrameContext<'_>) -> Line<'static> {
     match pen.view.kind() {
-        Kind::Tasks => tasks(pen),
-        Kind::Profile => sampling(pen),
+        ReportKind::Tasks => tasks(pen),
+        ReportKind::Profile => sampling(pen),
         _ => table(pen),
     }
 }
 
 /// For how long it has sampled by now.
-fn sampling(pen: &Pen<'_>) -> Line<'static> {
+fn sampling(pen: &FrameContext<'_>) -> Line<'static> {
     let began = pen.view.started.as_ref().map_or(pen.now_unix_ms, |started| started.at_unix_ms);
     let seconds = Nanos::from_millis(pen.now_unix_ms.saturating_sub(began) / 1000 * 1000);
     pen.span(format!("sampling for {seconds} by now"), Tone::Plain).into()
 }
 
 /// The table that is measured, by the time it was expected to take.
-fn table(pen: &Pen<'_>) -> Line<'static> {
+fn table(pen: &FrameContext<'_>) -> Line<'static> {
     let Some(probing) = pen.view.probing.last() else {
         return pen.span("looking at the machine", Tone::Faint).into();
     };
@@ -49,13 +49,13 @@ fn table(pen: &Pen<'_>) -> Line<'static> {
         let began = pen.ongoing.table_begun_unix_ms();
         let done = Nanos::from_millis(pen.now_unix_ms.saturating_sub(began));
         let used = line.width();
-        line.spans.extend(pen.way(done, probing.expected, used));
+        line.spans.extend(pen.progress_bar(done, probing.expected, used));
     }
     line
 }
 
 /// Threads there are, of those that the first limit allows.
-fn tasks(pen: &Pen<'_>) -> Line<'static> {
+fn tasks(pen: &FrameContext<'_>) -> Line<'static> {
     let Some(last) = pen.view.ramp.last() else {
         return pen.span("reading every limit", Tone::Faint).into();
     };
@@ -72,7 +72,7 @@ fn tasks(pen: &Pen<'_>) -> Line<'static> {
     let share = (last.tasks as f64 / limit as f64).min(1.0);
     let left = Nanos::from_secs_f64(last.after.as_secs_f64() * (1.0 - share) / share.max(1e-9));
     let left = if share < 1.0 && last.tasks > 0 {
-        format!(", about {} left", crate::pen::whole(left))
+        format!(", about {} left", crate::frame_context::whole(left))
     } else {
         String::new()
     };

@@ -2,7 +2,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use std::ffi::OsStr;
 use view::Tone;
-use view::document::Role;
+use view::document::SeriesRole;
 
 /// Colours of several of a kind, told apart by their order; those with a meaning of their own are not among them.
 const NTH: [Color; 6] =
@@ -45,12 +45,12 @@ impl Palette {
     }
 
     /// The style of a part of a stack: the same thing has the same colour everywhere.
-    pub(crate) fn role(self, role: Role) -> Style {
+    pub(crate) fn role(self, role: SeriesRole) -> Style {
         let colour = match role {
-            Role::Busy | Role::Good | Role::Achieved => Color::Green,
-            Role::Bad => Color::Red,
-            Role::Idle => Color::DarkGray,
-            Role::Nth(nth) => NTH[usize::from(nth) % NTH.len()],
+            SeriesRole::Busy | SeriesRole::Good | SeriesRole::Achieved => Color::Green,
+            SeriesRole::Bad => Color::Red,
+            SeriesRole::Idle => Color::DarkGray,
+            SeriesRole::Nth(nth) => NTH[usize::from(nth) % NTH.len()],
             _ => Color::Blue,
         };
         self.tint(Style::new(), colour)

@@ -8,16 +8,16 @@ const HANGING: usize = 2;
 
 /// What lines are printed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Paper {
+pub struct PrintStyle {
     /// Whether colours may be used.
     pub colour: bool,
     /// Where to wrap, in characters; none leaves lines as long as they are.
     pub width: Option<usize>,
 }
 
-impl Paper {
+impl PrintStyle {
     /// For a writer that is a terminal or is not: no colour and no wrapping for files and pipes.
-    pub fn of(is_terminal: bool) -> Self {
+    pub fn for_output(is_terminal: bool) -> Self {
         if !is_terminal {
             return Self::default();
         }
@@ -28,10 +28,10 @@ impl Paper {
 
 /// Prints lines. Control characters in them, which may come from a target, are made visible rather
 /// than sent to the terminal. Fails if the writer does.
-pub fn print(to: &mut impl Write, lines: &[Text], paper: Paper) -> io::Result<()> {
+pub fn print(to: &mut impl Write, lines: &[Text], paper: PrintStyle) -> io::Result<()> {
     for line in lines {
         let letters: Vec<(char, Tone)> =
-            line.pieces.iter().flat_map(|s| s.text.chars().map(|c| (harmless(c), s.tone))).collect();
+            line.pieces.iter().flat_map(|s| s.text.chars().map(|c| (visible_char(c), s.tone))).collect();
         for row in wrap(&letters, paper.width) {
             let mut tone = Tone::Plain;
             let mut text = String::with_capacity(row.len());
@@ -52,7 +52,7 @@ pub fn print(to: &mut impl Write, lines: &[Text], paper: Paper) -> io::Result<()
     to.flush()
 }
 
-fn harmless(letter: char) -> char {
+fn visible_char(letter: char) -> char {
     if letter.is_control() { '\u{fffd}' } else { letter }
 }
 
@@ -104,7 +104,7 @@ fn wrap(letters: &[(char, Tone)], width: Option<usize>) -> Vec<Vec<(char, Tone)>
 mod tests {
     use super::*;
 
-    fn printed(line: Text, paper: Paper) -> String {
+    fn printed(line: Text, paper: PrintStyle) -> String {
         let mut out = Vec::new();
         print(&mut out, &[line], paper).expect("memory takes everything");
         String::from_utf8(out).expect("is text")
@@ -112,22 +112,23 @@ mod tests {
 
     #[test]
     fn colours_only_when_asked() {
-        let line = || Text::plain("  holds ").and(Tone::Good, "much").then("!");
-        assert_eq!(printed(line(), Paper::default()), "  holds much!\n");
-        let paper = Paper { colour: true, width: None };
+        let line = || Text::plain("  holds ").with_span(Tone::Good, "much").with_plain("!");
+        assert_eq!(printed(line(), PrintStyle::default()), "  holds much!\n");
+        let paper = PrintStyle { colour: true, width: None };
         assert_eq!(printed(line(), paper), "  holds \x1b[0;1;32mmuch\x1b[0m!\n");
-        assert_eq!(printed(Text::of(Tone::Bad, "x"), paper), "\x1b[0;1;31mx\x1b[0m\n");
+        assert_eq!(printed(Text::new(Tone::Bad, "x"), paper), "\x1b[0;1;31mx\x1b[0m\n");
     }
 
     #[test]
     fn a_target_cannot_drive_the_terminal() {
-        let out = printed(Text::plain("not HTTP: \x1b]0;pwned\x07\r\n"), Paper { colour: true, width: None });
+        let out =
+            printed(Text::plain("not HTTP: \x1b]0;pwned\x07\r\n"), PrintStyle { colour: true, width: None });
         assert_eq!(out, "not HTTP: \u{fffd}]0;pwned\u{fffd}\u{fffd}\u{fffd}\n");
     }
 
     #[test]
     fn wraps_at_spaces_with_a_hanging_indent() {
-        let paper = Paper { colour: false, width: Some(40) };
+        let paper = PrintStyle { colour: false, width: Some(40) };
         for (text, expected) in [
             ("  short", "  short\n"),
             (
@@ -146,7 +147,7 @@ mod tests {
         ] {
             assert_eq!(printed(Text::plain(text), paper), expected, "{text}");
         }
-        let narrow = Paper { colour: false, width: Some(10) };
+        let narrow = PrintStyle { colour: false, width: Some(10) };
         assert_eq!(printed(Text::plain("as long as it happens to be"), narrow).lines().count(), 1);
     }
 }

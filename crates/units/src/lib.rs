@@ -9,10 +9,10 @@ mod bytes;
 mod calendar;
 mod moment;
 mod nanos;
+mod parse_moment;
 pub mod random;
 mod rate;
 mod share;
-mod when;
 
 pub use bytes::Bytes;
 pub use calendar::days_since_1970;

@@ -27,7 +27,7 @@ pub fn one_of(bits: u64, count: u128) -> u128 {
 
 /// From 0 up to, and without, 1: all bits of a number ▶ a share.
 #[inline]
-pub fn unit(bits: u64) -> f64 {
+pub fn unit_float(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
@@ -64,8 +64,8 @@ mod tests {
 
     #[test]
     fn shares_are_below_one() {
-        assert_eq!(unit(0), 0.0);
-        assert!(unit(u64::MAX) < 1.0);
+        assert_eq!(unit_float(0), 0.0);
+        assert!(unit_float(u64::MAX) < 1.0);
     }
 
     #[test]

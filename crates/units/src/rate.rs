@@ -22,11 +22,11 @@ impl Rate {
         self.0
     }
     /// The mean time between two events; forever at rate zero.
-    pub fn gap(self) -> Nanos {
+    pub fn mean_interval(self) -> Nanos {
         if self.0 > 0.0 { Nanos::from_secs_f64(1.0 / self.0) } else { Nanos::MAX }
     }
     /// How many events in `time`, on average.
-    pub fn over(self, time: Nanos) -> f64 {
+    pub fn expected_count(self, time: Nanos) -> f64 {
         self.0 * time.as_secs_f64()
     }
 }

@@ -1,15 +1,15 @@
+use crate::contrary_trials::fell_behind;
 use crate::experiment::{is_of_several, number_of};
 use crate::remedy::remedy;
-use crate::strays::fell_behind;
-use crate::{Kind, RunView, Text, Tone, Trial};
-use record::{Cause, Caveat, Doubt, Grounds};
+use crate::{ReportKind, RunView, Text, Tone, Trial};
+use record::{Cause, Caveat, CaveatDetails, CaveatKind};
 use std::collections::BTreeMap;
 use units::grouped;
 
 /// Every caveat of a run once, with how many trials or measurements it concerns: the run's own first.
-pub(crate) fn gathered<'a>(view: &'a RunView) -> Vec<(&'a Caveat, usize)> {
+pub(crate) fn collect<'a>(view: &'a RunView) -> Vec<(&'a Caveat, usize)> {
     let mut found: Vec<(&Caveat, usize)> = Vec::new();
-    let mut place: BTreeMap<&Doubt, usize> = BTreeMap::new();
+    let mut place: BTreeMap<&CaveatKind, usize> = BTreeMap::new();
     let mut note = |caveat: &'a Caveat, of_a_trial: bool| {
         let index = *place.entry(&caveat.doubt).or_insert(found.len());
         if index == found.len() {
@@ -46,25 +46,25 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<&Caveat> {
 
 /// One line.
 pub(crate) fn line(text: String) -> Text {
-    Text::of(Tone::Warn, "caveat: ").then(text)
+    Text::new(Tone::Warn, "caveat: ").with_plain(text)
 }
 
 /// One line for each.
 pub(crate) fn lines(view: &RunView) -> Vec<Text> {
-    worded(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
+    in_words(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
 }
 
 /// Each in words, those last whose trials count for nothing anyway. Where the verdict is that torment was the limit, or fell
 /// behind, it has said what these would repeat.
-pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
+pub(crate) fn in_words(view: &RunView) -> Vec<(&Caveat, String)> {
     let cause = view.diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause());
-    let ours = view.is_ours() || cause == Some(Cause::Generator) || fell_behind(view).is_some();
-    let void = |doubt: &Doubt| {
+    let ours = view.is_generator_limited() || cause == Some(Cause::Generator) || fell_behind(view).is_some();
+    let void = |doubt: &CaveatKind| {
         let voids =
             |trial: &&Trial| trial.judgement.iter().flat_map(|j| &j.invalid).any(|c| c.doubt == *doubt);
         view.trials.iter().filter(voids).count()
     };
-    let told = gathered(view).into_iter().filter(|(caveat, _)| !(ours && caveat.doubt.is_generator()));
+    let told = collect(view).into_iter().filter(|(caveat, _)| !(ours && caveat.doubt.is_generator()));
     let mut told: Vec<(bool, &Caveat, usize)> =
         told.map(|(caveat, trials)| (trials > 0 && void(&caveat.doubt) == trials, caveat, trials)).collect();
     told.sort_by_key(|(left_out, ..)| *left_out);
@@ -72,14 +72,14 @@ pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
         .map(|(left_out, caveat, trials)| {
             let said = caveat.to_string();
             let of = match (view.kind(), trials) {
-                (Kind::Experiment, 1..) => number_of(trials, "measurement"),
-                (Kind::Search, 1) if left_out => "1 trial, which does not count".to_owned(),
-                (Kind::Search, 1..) if left_out => {
+                (ReportKind::Experiment, 1..) => number_of(trials, "measurement"),
+                (ReportKind::Search, 1) if left_out => "1 trial, which does not count".to_owned(),
+                (ReportKind::Search, 1..) if left_out => {
                     format!("{}, which do not count", number_of(trials, "trial"))
                 }
-                (Kind::Search, 1..) => number_of(trials, "trial"),
+                (ReportKind::Search, 1..) => number_of(trials, "trial"),
                 // What a search has to do next is said by how it ended.
-                (Kind::Load, _) if caveat.doubt.is_generator() && !says_what(caveat) => {
+                (ReportKind::Load, _) if caveat.doubt.is_generator() && !says_what(caveat) => {
                     return (caveat, format!("{said}; {}", remedy(view, None)));
                 }
                 _ => return (caveat, said),
@@ -95,7 +95,7 @@ pub(crate) fn worded(view: &RunView) -> Vec<(&Caveat, String)> {
 
 /// Earlier versions stored what to do in the sentence.
 fn says_what(caveat: &Caveat) -> bool {
-    matches!(caveat.grounds, Some(Grounds::Text(_)))
+    matches!(caveat.grounds, Some(CaveatDetails::Text(_)))
 }
 
 /// That events of a newer version are missing here.

@@ -1,42 +1,42 @@
 //! Two machines, or one at two times: which is faster at what, and by how much. Below it: loads and searches.
 
 mod changes;
+mod chart;
 mod code;
-mod compared;
+mod comparability;
+mod compared_run;
 mod difference;
-mod doubts;
-mod forms;
+mod export;
 mod junit;
+mod load_samples;
 mod measure;
-mod measured;
-mod picture;
-mod runs;
+mod measures;
+mod run_comparison;
 mod settings;
-mod spread;
 mod text;
 
-pub use compared::Compared;
-pub(crate) use difference::changed_by;
-pub use difference::{Difference, NOISE, Standing};
-pub use doubts::differing_ends;
-pub use measure::{Figure as RunFigure, Measure};
-pub(crate) use measured::{limit_figure, limits_differ};
-pub use runs::{MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
-pub use spread::Spread;
+pub use comparability::strip_common_prefix;
+pub use compared_run::ComparedRun;
+pub(crate) use difference::format_change;
+pub use difference::{Difference, NOISE, Significance};
+pub use load_samples::LoadSamples;
+pub use measure::{ComparedMeasure, RunFigure};
+pub(crate) use measures::{limit_difference, limit_figure};
+pub use run_comparison::{MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
 
-use crate::document::Table;
-use crate::sheet::{distinct, value, wrapped};
+use crate::document::TextTable;
+use crate::figure_tables::{distinct, value, wrap};
 use crate::{RunView, Text, Tone};
-use record::{Figure, Unit};
+use record::{Figure, FigureUnit};
 use serde_json::{Value, json};
-use stats::{Median, ratio};
+use stats::{Median, ratio_of_medians};
 
 /// A difference smaller than this matters to nobody who chooses a machine.
 const SAME: f64 = 0.02;
 
 /// A figure of both.
 #[derive(Debug, Clone, PartialEq)]
-struct Pair {
+struct FigurePair {
     first: Figure,
     second: Figure,
     /// How much better the second is, above 1 if it is; with its interval.
@@ -45,10 +45,10 @@ struct Pair {
 
 /// What two sheets of figures have in common.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct ProbeComparison {
     /// How both are called: run and machine.
     names: [String; 2],
-    pairs: Vec<Pair>,
+    pairs: Vec<FigurePair>,
     /// Rows that only one of them has, with their table.
     alone: Vec<String>,
     /// All pairs that have a better and a worse, in one number; none if there is none.
@@ -56,16 +56,16 @@ pub struct Comparison {
 }
 
 /// Compares the figures of two runs of `torment probe`; none if they have none in common.
-pub fn compare(first: &RunView, second: &RunView) -> Option<Comparison> {
+pub fn compare_probes(first: &RunView, second: &RunView) -> Option<ProbeComparison> {
     let same = |a: &Figure, b: &Figure| {
         (&a.table, &a.row, &a.column, a.unit) == (&b.table, &b.row, &b.column, b.unit)
     };
-    let pairs: Vec<Pair> = first
+    let pairs: Vec<FigurePair> = first
         .measured
         .iter()
         .filter_map(|a| {
             let b = second.measured.iter().find(|b| same(a, b))?;
-            Some(Pair { first: a.clone(), second: b.clone(), better: better(a, b) })
+            Some(FigurePair { first: a.clone(), second: b.clone(), better: better(a, b) })
         })
         .collect();
     if pairs.is_empty() {
@@ -78,20 +78,20 @@ pub fn compare(first: &RunView, second: &RunView) -> Option<Comparison> {
     let mut alone = [missing(first, second), missing(second, first)].concat();
     alone.dedup();
     let summary = summary(&pairs);
-    Some(Comparison { names: [first, second].map(name), pairs, alone, summary })
+    Some(ProbeComparison { names: [first, second].map(name), pairs, alone, summary })
 }
 
 /// By what factor `second` is better; none where there is no better or worse.
 fn better(first: &Figure, second: &Figure) -> Option<Median> {
     match first.unit {
-        Unit::Nanos | Unit::Bytes => ratio(&second.blocks, &first.blocks),
-        Unit::PerSecond | Unit::BytesPerSecond => ratio(&first.blocks, &second.blocks),
-        Unit::Count | Unit::Share => None,
+        FigureUnit::Nanos | FigureUnit::Bytes => ratio_of_medians(&second.blocks, &first.blocks),
+        FigureUnit::PerSecond | FigureUnit::BytesPerSecond => ratio_of_medians(&first.blocks, &second.blocks),
+        FigureUnit::Count | FigureUnit::Share => None,
     }
 }
 
 /// The geometric mean of the tables' geometric means: a table with many figures must not outvote the others.
-fn summary(pairs: &[Pair]) -> Option<f64> {
+fn summary(pairs: &[FigurePair]) -> Option<f64> {
     let mean = |values: &[f64]| values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64;
     let tables = distinct(pairs.iter().map(|pair| pair.first.table.as_str()));
     let means: Vec<f64> = tables
@@ -113,29 +113,33 @@ fn name(view: &RunView) -> String {
     })
 }
 
-impl Comparison {
+impl ProbeComparison {
     /// For people.
     pub fn lines(&self) -> Vec<Text> {
         let mut lines = vec![
-            Text::plain("  first   ").and(Tone::Strong, &self.names[0]),
-            Text::plain("  second  ").and(Tone::Strong, &self.names[1]),
+            Text::plain("  first   ").with_span(Tone::Strong, &self.names[0]),
+            Text::plain("  second  ").with_span(Tone::Strong, &self.names[1]),
             Text::empty(),
         ];
         if let Some(summary) = self.summary {
-            lines.push(Text::plain("  the second is ").and(Tone::Strong, faster(summary)).then(" over all"));
+            lines.push(
+                Text::plain("  the second is ")
+                    .with_span(Tone::Strong, faster(summary))
+                    .with_plain(" over all"),
+            );
             let text = "the geometric mean of the tables' geometric means; it leaves out what this machine does for you: \
                         disks, networks, your service, and every figure that only one of both has";
-            lines.extend(wrapped("    ", text, Tone::Faint));
+            lines.extend(wrap("    ", text, Tone::Faint));
             lines.push(Text::empty());
         }
-        let mut table = Table::new(&["", "first", "second", "second is", "95 %"]);
+        let mut table = TextTable::new(&["", "first", "second", "second is", "95 %"]);
         let mut last = "";
         let tables = distinct(self.pairs.iter().map(|pair| pair.first.table.as_str()));
         let sorted =
             tables.iter().flat_map(|name| self.pairs.iter().filter(|pair| pair.first.table == *name));
-        for Pair { first, second, better } in sorted {
+        for FigurePair { first, second, better } in sorted {
             if first.table != last {
-                table.row([(first.table.clone(), Tone::Strong)]);
+                table.push_row([(first.table.clone(), Tone::Strong)]);
                 last = &first.table;
             }
             let tone = better.map_or(Tone::Faint, |b| match () {
@@ -143,7 +147,7 @@ impl Comparison {
                 () if b.high < 1.0 => Tone::Bad,
                 () => Tone::Plain,
             });
-            table.row([
+            table.push_row([
                 (format!("  {}, {}", first.row, first.column), Tone::Plain),
                 (value(first.unit, first.median), Tone::Plain),
                 (value(second.unit, second.median), Tone::Plain),
@@ -154,7 +158,7 @@ impl Comparison {
         lines.extend(table.lines());
         if !self.alone.is_empty() {
             lines.push(Text::empty());
-            lines.extend(wrapped("  only one of them has  ", &self.alone.join("; "), Tone::Faint));
+            lines.extend(wrap("  only one of them has  ", &self.alone.join("; "), Tone::Faint));
         }
         lines
     }
@@ -202,9 +206,9 @@ mod tests {
     use super::*;
     use record::{Event, METHOD, Machine, RunId, RunKind};
 
-    fn sheet(host: &str, figures: &[(&str, &str, Unit, f64)]) -> RunView {
+    fn sheet(host: &str, figures: &[(&str, &str, FigureUnit, f64)]) -> RunView {
         let mut view = RunView::default();
-        view.fold(&Event::RunStarted(Box::new(record::Started {
+        view.fold(&Event::RunStarted(Box::new(record::RunStart {
             id: RunId(format!("run-{host}")),
             at_unix_ms: 0,
             version: String::new(),
@@ -221,7 +225,8 @@ mod tests {
         for (table, row, unit, median) in figures {
             let blocks: Vec<f64> =
                 (0..20).map(|block| median * (1.0 + f64::from(block % 5) / 500.0)).collect();
-            let figure = Figure::of((table, row, "0, launch"), *unit, blocks, 1).expect("they are numbers");
+            let figure =
+                Figure::from_blocks((table, row, "0, launch"), *unit, blocks, 1).expect("they are numbers");
             view.fold(&Event::Measured { figure: Box::new(figure) });
         }
         view
@@ -232,23 +237,23 @@ mod tests {
         let old = sheet(
             "old",
             &[
-                ("launch", "fork", Unit::Nanos, 400.0),
-                ("launch", "thread", Unit::Nanos, 100.0),
-                ("ipc", "pipe", Unit::BytesPerSecond, 1e9),
-                ("ipc", "tcp", Unit::BytesPerSecond, 1e9),
-                ("switch", "switches", Unit::Count, 2.0),
+                ("launch", "fork", FigureUnit::Nanos, 400.0),
+                ("launch", "thread", FigureUnit::Nanos, 100.0),
+                ("ipc", "pipe", FigureUnit::BytesPerSecond, 1e9),
+                ("ipc", "tcp", FigureUnit::BytesPerSecond, 1e9),
+                ("switch", "switches", FigureUnit::Count, 2.0),
             ],
         );
         let new = sheet(
             "new",
             &[
-                ("launch", "fork", Unit::Nanos, 100.0),
-                ("launch", "thread", Unit::Nanos, 100.0),
-                ("ipc", "pipe", Unit::BytesPerSecond, 2e9),
-                ("switch", "switches", Unit::Count, 2.0),
+                ("launch", "fork", FigureUnit::Nanos, 100.0),
+                ("launch", "thread", FigureUnit::Nanos, 100.0),
+                ("ipc", "pipe", FigureUnit::BytesPerSecond, 2e9),
+                ("switch", "switches", FigureUnit::Count, 2.0),
             ],
         );
-        let compared = compare(&old, &new).expect("they have figures in common");
+        let compared = compare_probes(&old, &new).expect("they have figures in common");
         let factors: Vec<Option<f64>> =
             compared.pairs.iter().map(|pair| pair.better.map(|b| (b.median * 10.0).round() / 10.0)).collect();
         assert_eq!(factors, [Some(4.0), Some(1.0), Some(2.0), None]);
@@ -266,7 +271,7 @@ mod tests {
 
     #[test]
     fn sheets_with_nothing_in_common() {
-        let (one, other) = (sheet("a", &[("launch", "fork", Unit::Nanos, 1.0)]), sheet("b", &[]));
-        assert_eq!(compare(&one, &other), None);
+        let (one, other) = (sheet("a", &[("launch", "fork", FigureUnit::Nanos, 1.0)]), sheet("b", &[]));
+        assert_eq!(compare_probes(&one, &other), None);
     }
 }

@@ -1,13 +1,13 @@
 //! What a machine allows: area by area, what is fine in a line, what is not with its meaning and the setting that changes it.
 
-use crate::sheet::wrapped;
+use crate::figure_tables::wrap;
 use crate::{Text, Tone};
-use record::{Allowance, Area, Bearing, Machine};
+use record::{Area, Machine, Prerequisite, Severity};
 use serde_json::{Value, json};
 use units::Bytes;
 
 /// For people.
-pub fn doctor_lines(machine: &Machine, rows: &[Allowance]) -> Vec<Text> {
+pub fn doctor_lines(machine: &Machine, rows: &[Prerequisite]) -> Vec<Text> {
     let name = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
     let Machine { host, processor, kernel, memory_bytes, .. } = machine;
     let mut head =
@@ -15,12 +15,12 @@ pub fn doctor_lines(machine: &Machine, rows: &[Allowance]) -> Vec<Text> {
     head.retain(|part| !part.is_empty());
     let mut lines = vec![
         Text::plain("  ")
-            .and(Tone::Strong, "what this machine allows")
-            .and(Tone::Faint, format!(" · {}", head.join(" · "))),
+            .with_span(Tone::Strong, "what this machine allows")
+            .with_span(Tone::Faint, format!(" · {}", head.join(" · "))),
     ];
     for area in [Area::Sight, Area::Rights, Area::Room, Area::Time] {
         let heading = heading(&area);
-        lines.extend([Text::empty(), Text::plain("  ").and(Tone::Strong, heading)]);
+        lines.extend([Text::empty(), Text::plain("  ").with_span(Tone::Strong, heading)]);
         for row in rows.iter().filter(|row| row.area == area) {
             lines.extend(row_lines(row, name));
         }
@@ -30,27 +30,28 @@ pub fn doctor_lines(machine: &Machine, rows: &[Allowance]) -> Vec<Text> {
 }
 
 /// The same of a place in a cluster. What was not tried is said.
-pub fn cluster_lines(place: &str, rows: &[Allowance], is_tried: bool) -> Vec<Text> {
+pub fn cluster_lines(place: &str, rows: &[Prerequisite], is_tried: bool) -> Vec<Text> {
     let name = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
-    let head =
-        Text::plain("  ").and(Tone::Strong, "what a cluster allows").and(Tone::Faint, format!(" · {place}"));
+    let head = Text::plain("  ")
+        .with_span(Tone::Strong, "what a cluster allows")
+        .with_span(Tone::Faint, format!(" · {place}"));
     let mut lines = vec![head, Text::empty()];
     lines.extend(rows.iter().flat_map(|row| row_lines(row, name)));
     if !is_tried {
         let words = "not tried: the image, the way from pods to this machine, their clocks: --try";
-        lines.push(Text::plain("    ").and(Tone::Faint, words));
+        lines.push(Text::plain("    ").with_span(Tone::Faint, words));
     }
     lines.extend([Text::empty(), total(rows)]);
     lines
 }
 
 /// The same for programs.
-pub fn cluster_json(place: &str, rows: &[Allowance]) -> Value {
+pub fn cluster_json(place: &str, rows: &[Prerequisite]) -> Value {
     json!({"schema": record::SCHEMA, "cluster": place, "hinders": hindering(rows), "allows": rows})
 }
 
-fn hindering(rows: &[Allowance]) -> Vec<&String> {
-    rows.iter().filter(|row| row.bearing == Bearing::Hinders).map(|row| &row.name).collect()
+fn hindering(rows: &[Prerequisite]) -> Vec<&String> {
+    rows.iter().filter(|row| row.bearing == Severity::Hinders).map(|row| &row.name).collect()
 }
 
 fn heading(area: &Area) -> &'static str {
@@ -63,20 +64,20 @@ fn heading(area: &Area) -> &'static str {
     }
 }
 
-fn tone(bearing: &Bearing) -> Tone {
+fn tone(bearing: &Severity) -> Tone {
     match bearing {
-        Bearing::Fine => Tone::Good,
-        Bearing::Less => Tone::Warn,
-        Bearing::Hinders => Tone::Bad,
-        Bearing::Unknown | Bearing::Other(_) => Tone::Faint,
+        Severity::Fine => Tone::Good,
+        Severity::Less => Tone::Warn,
+        Severity::Hinders => Tone::Bad,
+        Severity::Unknown | Severity::Other(_) => Tone::Faint,
     }
 }
 
-fn row_lines(row: &Allowance, name: usize) -> Vec<Text> {
+fn row_lines(row: &Prerequisite, name: usize) -> Vec<Text> {
     let first = Text::plain("    ")
-        .and(tone(&row.bearing), format!("{:<8}", row.bearing.name()))
-        .then(format!("{:<name$}  ", row.name))
-        .then(row.found.as_str());
+        .with_span(tone(&row.bearing), format!("{:<8}", row.bearing.name()))
+        .with_plain(format!("{:<name$}  ", row.name))
+        .with_plain(row.found.as_str());
     let under = " ".repeat(12);
     let remedy = row.remedy.as_ref();
     let told = [
@@ -86,24 +87,25 @@ fn row_lines(row: &Allowance, name: usize) -> Vec<Text> {
     ];
     let told = told.into_iter().filter_map(|(label, text, tone)| Some((label, text?, tone)));
     std::iter::once(first)
-        .chain(told.flat_map(|(label, text, tone)| wrapped(&format!("{under}{label}"), text, tone)))
+        .chain(told.flat_map(|(label, text, tone)| wrap(&format!("{under}{label}"), text, tone)))
         .collect()
 }
 
-fn total(rows: &[Allowance]) -> Text {
-    let count = |bearing: Bearing| rows.iter().filter(|row| row.bearing == bearing).count() as u64;
-    let (hinders, less, unknown) = (count(Bearing::Hinders), count(Bearing::Less), count(Bearing::Unknown));
+fn total(rows: &[Prerequisite]) -> Text {
+    let count = |bearing: Severity| rows.iter().filter(|row| row.bearing == bearing).count() as u64;
+    let (hinders, less, unknown) =
+        (count(Severity::Hinders), count(Severity::Less), count(Severity::Unknown));
     let line = match hinders {
-        0 => Text::plain("  ").and(Tone::Good, "nothing hinders a measurement"),
+        0 => Text::plain("  ").with_span(Tone::Good, "nothing hinders a measurement"),
         _ => Text::plain("  ")
-            .and(Tone::Bad, format!("{hinders} of {} things hinder what is measured", rows.len())),
+            .with_span(Tone::Bad, format!("{hinders} of {} things hinder what is measured", rows.len())),
     };
-    let line = if less > 0 { line.then(format!(" · {less} could be improved")) } else { line };
-    if unknown > 0 { line.then(format!(" · {unknown} could not be read")) } else { line }
+    let line = if less > 0 { line.with_plain(format!(" · {less} could be improved")) } else { line };
+    if unknown > 0 { line.with_plain(format!(" · {unknown} could not be read")) } else { line }
 }
 
 /// For programs.
-pub fn doctor_json(machine: &Machine, rows: &[Allowance]) -> Value {
+pub fn doctor_json(machine: &Machine, rows: &[Prerequisite]) -> Value {
     json!({
         "schema": record::SCHEMA,
         "machine": machine,
@@ -117,8 +119,8 @@ mod tests {
     use super::*;
     use record::Remedy;
 
-    fn row(name: &str, bearing: Bearing, means: Option<&str>) -> Allowance {
-        Allowance {
+    fn row(name: &str, bearing: Severity, means: Option<&str>) -> Prerequisite {
+        Prerequisite {
             name: name.to_owned(),
             area: Area::Room,
             bearing,
@@ -138,9 +140,9 @@ mod tests {
             ..Machine::default()
         };
         let rows = [
-            row("ports", Bearing::Fine, None),
-            row("backlog", Bearing::Hinders, Some("it is full")),
-            row("x", Bearing::Unknown, None),
+            row("ports", Severity::Fine, None),
+            row("backlog", Severity::Hinders, Some("it is full")),
+            row("x", Severity::Unknown, None),
         ];
         let lines: Vec<String> = doctor_lines(&machine, &rows).iter().map(ToString::to_string).collect();
         let from = lines.iter().position(|line| line == "  how much it can make").expect("its area is there");

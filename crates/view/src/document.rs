@@ -13,11 +13,14 @@ mod round;
 mod table;
 mod text;
 
-pub use chart::{Axis, Band, Bound, Chart, Form, Heat, Point, Role, Row, Series, Unit};
-pub use flame::Flame;
-pub use table::Table;
-pub(crate) use text::indented;
-pub use text::{Piece, Text, Tone};
+pub use chart::{
+    Axis, AxisUnit, Band, Chart, ChartForm, ChartPoint, ChartRow, ChartSeries, Heatmap, ReferenceLine,
+    SeriesRole,
+};
+pub use flame::FlameChart;
+pub use table::TextTable;
+pub(crate) use text::indent_all;
+pub use text::{Text, TextSpan, Tone};
 
 use serde::Serialize;
 
@@ -30,16 +33,16 @@ pub struct Document {
     /// [`SCHEMA`].
     pub schema: u32,
     /// What is said, and every chart.
-    pub front: Front,
+    pub front: PageFront,
     /// What charts over time draw.
     pub timeline: Timeline,
 }
 
 /// What is said of a run, and which charts go with it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Front {
+pub struct PageFront {
     /// Which run.
-    pub head: Head,
+    pub head: PageHeader,
     /// The verdict in two sentences at most: what holds, and what gave first.
     pub verdict: Vec<Text>,
     /// The way of a request to what gave first; empty if nothing did.
@@ -47,7 +50,7 @@ pub struct Front {
     /// What a run came to, drawn: to be seen beside the verdict.
     pub pictures: Vec<Chart>,
     /// Every reason for doubt.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<PageCaveat>,
     /// From the most important to the rest.
     pub sections: Vec<Section>,
     /// What went on when, for all charts over time.
@@ -56,7 +59,7 @@ pub struct Front {
 
 /// Which run it is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Head {
+pub struct PageHeader {
     /// Its id.
     pub id: String,
     /// What whoever started it called it; empty if nothing.
@@ -75,7 +78,7 @@ pub struct Head {
     /// Milliseconds since 1970; none while it runs, or if it was cut short.
     pub ended_unix_ms: Option<u64>,
     /// How it stands.
-    pub state: State,
+    pub state: PageState,
     /// The machine in one line: processors, memory, kernel.
     pub machine: String,
     /// What is going on at this moment, of a run that is not over: `trial 4: 1,200/s, 6 s of 10`.
@@ -88,7 +91,7 @@ pub struct Head {
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum PageState {
     /// It goes on.
     #[default]
     Running,
@@ -131,7 +134,7 @@ pub struct Occupancy {
 
 /// A reason for doubt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Doubt {
+pub struct PageCaveat {
     /// In words.
     pub text: String,
     /// The section whose numbers it touches; none: all of them.
@@ -148,12 +151,12 @@ pub struct Section {
     /// What is said.
     pub texts: Vec<Text>,
     /// Tables.
-    pub tables: Vec<Table>,
+    pub tables: Vec<TextTable>,
     /// Charts.
     pub charts: Vec<Chart>,
     /// Flame graphs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub flames: Vec<Flame>,
+    pub flames: Vec<FlameChart>,
 }
 
 /// A stretch of the run.
@@ -178,12 +181,12 @@ pub struct Timeline {
     #[serde(serialize_with = "round::times")]
     pub at: Vec<f64>,
     /// The columns; all as long as `at`.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TimelineColumn>,
 }
 
 /// One figure over time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Column {
+pub struct TimelineColumn {
     /// Unique in the timeline: `offered`, `response_p99`, `threads.0.running`.
     pub id: String,
     /// Its values, in the unit of the chart's y axis; none where nothing was measured.
@@ -193,7 +196,7 @@ pub struct Column {
     pub adds: bool,
 }
 
-impl Head {
+impl PageHeader {
     /// Which run it is, in a line: `torment find demo`.
     pub fn title(&self) -> String {
         let words = ["torment", self.command.as_str(), self.target.as_str()];
@@ -213,28 +216,28 @@ impl Section {
     }
 
     /// With a flame graph.
-    pub(crate) fn flame(mut self, flame: Flame) -> Self {
+    pub(crate) fn flame(mut self, flame: FlameChart) -> Self {
         self.flames.push(flame);
         self
     }
 
     /// With a table, if it has rows.
-    pub(crate) fn table(mut self, table: Table) -> Self {
-        self.tables.extend((!table.is_empty()).then(|| table.filled()));
+    pub(crate) fn table(mut self, table: TextTable) -> Self {
+        self.tables.extend((!table.is_empty()).then(|| table.padded()));
         self
     }
 
     /// For a terminal: texts and tables under a faint heading, an empty line before it.
     pub(crate) fn lines(&self) -> Vec<Text> {
-        let head = indented([Text::empty(), Text::of(Tone::Faint, &self.title)]);
-        let tables = self.tables.iter().flat_map(|table| table.lines_at(1));
-        head.into_iter().chain(indented(self.texts.iter().cloned())).chain(tables).collect()
+        let head = indent_all([Text::empty(), Text::new(Tone::Faint, &self.title)]);
+        let tables = self.tables.iter().flat_map(|table| table.indented_lines(1));
+        head.into_iter().chain(indent_all(self.texts.iter().cloned())).chain(tables).collect()
     }
 
     /// With what another says and shows, under its heading.
-    pub(crate) fn part(mut self, part: Self) -> Self {
+    pub(crate) fn merged(mut self, part: Self) -> Self {
         if !part.texts.is_empty() {
-            self.texts.push(Text::of(Tone::Strong, &part.title));
+            self.texts.push(Text::new(Tone::Strong, &part.title));
             self.texts.extend(part.texts);
         }
         self.tables.extend(part.tables.into_iter().map(|table| table.titled(&part.title)));
@@ -244,13 +247,13 @@ impl Section {
     }
 
     /// Without what is said elsewhere already: a reader wants every figure once.
-    pub(crate) fn without(mut self, said: &[Text]) -> Option<Self> {
+    pub(crate) fn without_repeated(mut self, said: &[Text]) -> Option<Self> {
         self.texts.retain(|text| !said.contains(text));
-        self.kept()
+        self.non_empty()
     }
 
     /// Nothing is left of one that says and shows nothing.
-    pub(crate) fn kept(self) -> Option<Self> {
+    pub(crate) fn non_empty(self) -> Option<Self> {
         let is_empty = self.texts.is_empty() && self.tables.is_empty() && self.charts.is_empty();
         (!is_empty || !self.flames.is_empty()).then_some(self)
     }

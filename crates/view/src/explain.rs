@@ -1,13 +1,15 @@
 //! The whole chain of evidence of a run: every finding with all its facts, the figures of each step,
 //! what was looked at, what was watched, and what could not be seen.
 
-use crate::document::{Section, Table, indented};
-use crate::summary::ours_way_on;
-use crate::verdict::{arithmetic, chain, confidence, evidence, expected, none, sentences, unsaid};
-use crate::watched::{Figure, amount, average, figure, not_observable, subject_name};
-use crate::words::on;
-use crate::{Kind, PlaceSeen, RunView, Text, Tone, Trial, freezes, looks, profile};
-use record::watch::{Level, Role, Subject};
+use crate::document::{Section, TextTable, indent_all};
+use crate::summary::generator_next_steps;
+use crate::verdict::{
+    arithmetic, chain, confidence, evidence, expected_gain, sentences, unstated_arithmetic, why_no_cause,
+};
+use crate::watched::{WindowFigures, amount, average, not_observable, subject_name, window_figures};
+use crate::wording::place_suffix;
+use crate::{ReportKind, RunView, Text, Tone, Trial, WatchedPlace, freezes, looks, profile};
+use record::watch::{AccessLevel, TreeRole, WatchedProcesses};
 use record::{Cause, Confidence, Diagnosis, Finding};
 use units::{Share, grouped};
 
@@ -16,33 +18,33 @@ const SHOWN: usize = 8;
 
 /// Everything that `torment explain` says.
 pub fn explain(view: &RunView) -> Vec<Text> {
-    let Some(started) = view.started.as_ref().filter(|_| view.kind() != Kind::Profile) else {
+    let Some(started) = view.started.as_ref().filter(|_| view.kind() != ReportKind::Profile) else {
         return crate::summary(view);
     };
     let about = format!(" · {} · goal {}", started.command, started.goal);
-    let head = [Text::of(Tone::Strong, &started.target).and(Tone::Faint, about), Text::empty()];
+    let head = [Text::new(Tone::Strong, &started.target).with_span(Tone::Faint, about), Text::empty()];
     let verdict = match &view.diagnosis {
         Some(diagnosis) => verdict(view, diagnosis),
-        None => vec![Text::of(Tone::Warn, no_verdict(view))],
+        None => vec![Text::new(Tone::Warn, why_no_verdict(view))],
     };
-    let which = Text::of(Tone::Faint, format!("run {0} · torment show {0}", started.id));
-    let mut lines = indented(head.into_iter().chain(verdict));
-    lines.extend(rest(view).iter().flat_map(Section::lines));
+    let which = Text::new(Tone::Faint, format!("run {0} · torment show {0}", started.id));
+    let mut lines = indent_all(head.into_iter().chain(verdict));
+    lines.extend(supporting_sections(view).iter().flat_map(Section::lines));
     lines.extend(profile::explained(view));
-    lines.extend(indented([Text::empty(), which]));
+    lines.extend(indent_all([Text::empty(), which]));
     lines
 }
 
 /// What stands behind a verdict beside its findings: the figures of each step, what was looked at, who was watched, what was not.
-pub(crate) fn rest(view: &RunView) -> Vec<Section> {
+pub(crate) fn supporting_sections(view: &RunView) -> Vec<Section> {
     let unless = view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unless);
-    let named = |id: &str, title: &str, place: &PlaceSeen| {
+    let named = |id: &str, title: &str, place: &WatchedPlace| {
         Section::named(
             id,
             &if place.name.is_empty() { title.to_owned() } else { format!("{title}, on {}", place.name) },
         )
     };
-    let of_place = |place: &PlaceSeen| {
+    let of_place = |place: &WatchedPlace| {
         [
             named("steps", "step by step", place).table(steps(view, place)),
             named("looks", "snapshots", place).texts(place.looks.iter().flat_map(looks::look)),
@@ -53,32 +55,36 @@ pub(crate) fn rest(view: &RunView) -> Vec<Section> {
     let sections = [
         Section::named("unseen", "not observable, so not ruled out").texts(unseen(view)),
         Section::named("unless", "what would change this verdict")
-            .texts(unless.map(|text| Text::at(1).then(text))),
+            .texts(unless.map(|text| Text::empty_at_depth(1).with_plain(text))),
     ];
-    places.chain(sections).filter_map(Section::kept).collect()
+    places.chain(sections).filter_map(Section::non_empty).collect()
 }
 
 /// What a new verdict changes about the stored one, in one line.
-pub fn changed(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Text {
+pub fn verdict_change(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Text {
     let named = |diagnosis: &Diagnosis| diagnosis.cause().map_or("no cause", Cause::words);
     let word = |diagnosis: &Diagnosis| diagnosis.findings.first().map_or("", |f| f.confidence.word());
-    let line = Text::plain("  ").and(Tone::Faint, "judged again: ");
+    let line = Text::plain("  ").with_span(Tone::Faint, "judged again: ");
     match stored {
-        None => line.then("the run had no verdict stored"),
-        Some(stored) if stored == anew => line.then("the same as stored"),
+        None => line.with_plain("the run had no verdict stored"),
+        Some(stored) if stored == anew => line.with_plain("the same as stored"),
         Some(stored)
             if (stored.cause(), stored.none) == (anew.cause(), anew.none) && word(stored) == word(anew) =>
         {
-            line.then("the same cause as stored; its evidence or its words differ")
+            line.with_plain("the same cause as stored; its evidence or its words differ")
         }
-        Some(stored) if stored.cause() == anew.cause() && stored.cause().is_some() => line
-            .and(Tone::Warn, format!("the same cause, {} confidence; it was {}", word(anew), word(stored))),
-        Some(stored) => line.and(Tone::Warn, format!("now {}; stored was {}", named(anew), named(stored))),
+        Some(stored) if stored.cause() == anew.cause() && stored.cause().is_some() => line.with_span(
+            Tone::Warn,
+            format!("the same cause, {} confidence; it was {}", word(anew), word(stored)),
+        ),
+        Some(stored) => {
+            line.with_span(Tone::Warn, format!("now {}; stored was {}", named(anew), named(stored)))
+        }
     }
 }
 
 /// Why there is no verdict.
-pub(crate) fn no_verdict(view: &RunView) -> &'static str {
+pub(crate) fn why_no_verdict(view: &RunView) -> &'static str {
     match (view.places.is_empty(), view.running) {
         (_, true) => "no verdict yet: the run is still going",
         (true, _) => "nothing was watched in this run, so what gave first is unknown",
@@ -99,13 +105,13 @@ fn verdict(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
 pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines: Vec<Text> = Vec::new();
     if diagnosis.findings.is_empty() {
-        lines.extend(none(diagnosis));
-        lines.extend(freezes::beside(view));
-        lines.extend(next(diagnosis));
-        lines.extend(freezes::way_on(view));
+        lines.extend(why_no_cause(diagnosis));
+        lines.extend(freezes::unknown_cause_line(view));
+        lines.extend(recommendations(diagnosis));
+        lines.extend(freezes::next_steps(view));
         return lines;
     }
-    let beside = freezes::beside(view);
+    let beside = freezes::unknown_cause_line(view);
     // What gave nothing of the limit is on no way to it.
     let is_way = beside.is_none() && diagnosis.chain.len() > 1;
     lines.extend(beside);
@@ -113,33 +119,33 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     if is_way {
         lines.push(chain(diagnosis));
     }
-    lines.extend(unsaid(diagnosis).map(arithmetic));
+    lines.extend(unstated_arithmetic(diagnosis).map(arithmetic));
     lines.push(confidence(diagnosis));
-    lines.extend(way_on(view, diagnosis));
+    lines.extend(next_steps(view, diagnosis));
     let rates: Vec<String> = [("degraded at", diagnosis.degraded_at), ("well at", diagnosis.well_at)]
         .into_iter()
         .filter_map(|(words, rate)| Some(format!("{words} {}", rate?)))
         .collect();
     if !rates.is_empty() {
-        lines.push(Text::of(Tone::Faint, "rates: ").then(format!("{}, on average", rates.join(", "))));
+        lines.push(Text::new(Tone::Faint, "rates: ").with_plain(format!("{}, on average", rates.join(", "))));
     }
     lines
 }
 
 /// What to do, and what that should bring: where torment was the limit, of that.
-fn way_on(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
-    if view.is_ours() {
-        return ours_way_on(view);
+fn next_steps(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
+    if view.is_generator_limited() {
+        return generator_next_steps(view);
     }
-    let brings = freezes::way_on(view).pop().unwrap_or_else(|| expected(view, diagnosis));
-    next(diagnosis).chain([brings]).collect()
+    let brings = freezes::next_steps(view).pop().unwrap_or_else(|| expected_gain(view, diagnosis));
+    recommendations(diagnosis).chain([brings]).collect()
 }
 
 /// What to do, the first thing first.
-pub(crate) fn next(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
+pub(crate) fn recommendations(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
     diagnosis.next.iter().enumerate().map(|(index, next)| {
         let label = if index == 0 { "next: " } else { "      " };
-        Text::of(Tone::Faint, label).then(next)
+        Text::new(Tone::Faint, label).with_plain(next)
     })
 }
 
@@ -150,7 +156,7 @@ pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosi
         1 if diagnosis.tie => "as likely: ".to_owned(),
         _ => "also: ".to_owned(),
     };
-    let on = on(&finding.place);
+    let on = place_suffix(&finding.place);
     let mut about = format!("{on} · {} confidence", finding.confidence.word());
     if !finding.also_at.is_empty() {
         about += &format!(" · also on {}", finding.also_at.join(", "));
@@ -161,13 +167,13 @@ pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosi
     if let Some(trial) = finding.since_trial {
         about += &format!(" · since trial {trial}");
     }
-    Text::of(Tone::Faint, rank).and(Tone::Strong, finding.cause.words()).and(Tone::Faint, about)
+    Text::new(Tone::Faint, rank).with_span(Tone::Strong, finding.cause.words()).with_span(Tone::Faint, about)
 }
 
 fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines = vec![finding_head(index, finding, diagnosis)];
     if !diagnosis.sentences.contains(&finding.sentence) {
-        lines.push(Text::at(1).then(&finding.sentence));
+        lines.push(Text::empty_at_depth(1).with_plain(&finding.sentence));
     }
     for fact in &finding.evidence {
         lines.push(evidence(fact, diagnosis));
@@ -182,9 +188,9 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
             amount(fact.threshold, &fact.unit),
             fact.source
         );
-        lines.push(Text::at(2).and(Tone::Faint, text));
+        lines.push(Text::empty_at_depth(2).with_span(Tone::Faint, text));
     }
-    lines.push(Text::at(1).and(Tone::Faint, how_confident(finding.confidence)));
+    lines.push(Text::empty_at_depth(1).with_span(Tone::Faint, how_confident(finding.confidence)));
     lines
 }
 
@@ -203,12 +209,12 @@ pub(crate) fn how_confident(confidence: Confidence) -> String {
 }
 
 /// A row for each trial that was watched.
-fn steps(view: &RunView, place: &PlaceSeen) -> Table {
+fn steps(view: &RunView, place: &WatchedPlace) -> TextTable {
     let mut table =
-        Table::with_text_last(&["trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
+        TextTable::with_text_last(&["trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
     for (number, window) in &place.trials {
         let trial = view.trials.iter().find(|trial| trial.number == *number);
-        let Some(figure) = figure(window, &place.watched) else { continue };
+        let Some(figure) = window_figures(window, &place.watched) else { continue };
         let dash = || "–".to_owned();
         let p99 = trial.and_then(|t| t.figures.response()).map_or_else(dash, |t| t.quantiles.p99.to_string());
         let flight = trial.and_then(|t| t.figures.outstanding).map_or_else(dash, |o| average(o.mean));
@@ -216,7 +222,7 @@ fn steps(view: &RunView, place: &PlaceSeen) -> Table {
         let name = if *number == 0 { "no load".to_owned() } else { format!("{number} {}", purpose(trial)) };
         let ready = figure.ready.map_or_else(dash, |ready| format!("{ready:.2}"));
         let cells = [name, rate, p99, flight, cpu_words(&figure), ready, waits(&figure)];
-        table.row(cells.map(|text| (text, Tone::Plain)));
+        table.push_row(cells.map(|text| (text, Tone::Plain)));
     }
     table
 }
@@ -225,7 +231,7 @@ fn purpose(trial: Option<&Trial>) -> &'static str {
     trial.map_or("", |trial| trial.purpose.name())
 }
 
-fn cpu_words(figure: &Figure) -> String {
+fn cpu_words(figure: &WindowFigures) -> String {
     match figure.allowed {
         0.0 => format!("{:.2}", figure.cpus),
         allowed => format!("{:.2} of {}", figure.cpus, average(allowed).trim_end_matches(".0")),
@@ -233,7 +239,7 @@ fn cpu_words(figure: &Figure) -> String {
 }
 
 /// The two largest waits, and what the database's sessions do.
-fn waits(figure: &Figure) -> String {
+fn waits(figure: &WindowFigures) -> String {
     let named = |(what, count): &(String, f64)| format!("{what}: {}", average(*count));
     let mut parts: Vec<String> = figure.waits.iter().take(2).map(named).collect();
     parts.extend(figure.sessions.first().map(|session| format!("PostgreSQL {}", named(session))));
@@ -241,42 +247,46 @@ fn waits(figure: &Figure) -> String {
 }
 
 /// Who is watched there, and how.
-fn who(place: &PlaceSeen) -> Vec<Text> {
+fn who(place: &WatchedPlace) -> Vec<Text> {
     let watched = &place.watched;
     let mut lines: Vec<Text> =
         watched.subjects.iter().filter(|subject| subject.pid > 0).map(subject).collect();
     if let Some(postgres) = &watched.postgres {
         let settings: Vec<String> =
             postgres.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        lines.push(Text::at(1).then(format!("PostgreSQL at {}", postgres.address)));
+        lines.push(Text::empty_at_depth(1).with_plain(format!("PostgreSQL at {}", postgres.address)));
         if !settings.is_empty() {
-            lines.push(Text::at(2).and(Tone::Faint, settings.join(" · ")));
+            lines.push(Text::empty_at_depth(2).with_span(Tone::Faint, settings.join(" · ")));
         }
     }
-    lines.extend(watched.metrics.as_ref().map(|url| Text::at(1).then(format!("metrics at {url}"))));
-    if watched.sweeps_per_second > 0.0 && watched.anyone() {
+    lines.extend(
+        watched.metrics.as_ref().map(|url| Text::empty_at_depth(1).with_plain(format!("metrics at {url}"))),
+    );
+    if watched.sweeps_per_second > 0.0 && watched.has_processes() {
         let late =
             if watched.real_time { "" } else { ", late when the machine is busy (no real-time priority)" };
         let text = format!("{} looks at the threads a second{late}", average(watched.sweeps_per_second));
-        lines.push(Text::at(1).and(Tone::Faint, text));
+        lines.push(Text::empty_at_depth(1).with_span(Tone::Faint, text));
     }
     let changes = place.trials.iter().flat_map(|(trial, window)| {
         let text = move |change: &String| format!("in trial {trial}: {change}");
         window.changes.iter().map(text)
     });
-    lines.extend(changes.take(SHOWN).map(|text| Text::at(1).and(Tone::Warn, text)));
+    lines.extend(changes.take(SHOWN).map(|text| Text::empty_at_depth(1).with_span(Tone::Warn, text)));
     lines
 }
 
-fn subject(subject: &Subject) -> Text {
+fn subject(subject: &WatchedProcesses) -> Text {
     let mut parts = vec![match subject.role {
-        Role::Service => "the service".to_owned(),
-        Role::Downstream => "downstream of the service".to_owned(),
+        TreeRole::Service => "the service".to_owned(),
+        TreeRole::Downstream => "downstream of the service".to_owned(),
     }];
     parts.extend((!subject.listens.is_empty()).then(|| format!("listens at {}", subject.listens.join(", "))));
     parts.extend(subject.java.as_ref().map(|version| format!("Java {version}")));
     parts.extend((!subject.command.is_empty()).then(|| subject.command.clone()));
-    Text::at(1).then(subject_name(subject)).and(Tone::Faint, format!(" · {}", parts.join(" · ")))
+    Text::empty_at_depth(1)
+        .with_plain(subject_name(subject))
+        .with_span(Tone::Faint, format!(" · {}", parts.join(" · ")))
 }
 
 /// What could not be seen.
@@ -293,26 +303,26 @@ fn unseen(view: &RunView) -> Vec<Text> {
         let lost = watched.lost.iter().map(|lost| (lost_words(place), lost.to_string()));
         let before = lines.len();
         for (what, why) in told.chain(lost) {
-            lines.push(Text::at(1).then(format!("{what}: ")).and(Tone::Faint, why));
+            lines.push(Text::empty_at_depth(1).with_plain(format!("{what}: ")).with_span(Tone::Faint, why));
             said.push(what);
         }
-        if watched.level == Level::Outside
+        if watched.level == AccessLevel::Outside
             && lines.len() == before
-            && view.is_alone(place)
-            && !watched.anyone()
+            && view.is_only_place(place)
+            && !watched.has_processes()
         {
             lines.extend(not_observable(watched));
         }
     }
     for unseen in view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unseen) {
         if !said.iter().any(|what| unseen.starts_with(what.as_str())) {
-            lines.push(Text::at(1).then(unseen));
+            lines.push(Text::empty_at_depth(1).with_plain(unseen));
         }
     }
     lines
 }
 
 /// As the diagnosis begins to say it.
-fn lost_words(place: &PlaceSeen) -> String {
+fn lost_words(place: &WatchedPlace) -> String {
     format!("What happened on {}", place.name)
 }

@@ -1,18 +1,18 @@
-use crate::sheet::{distinct, part_lines};
-use crate::summary::{moments, rooms};
-use crate::{Kind, RunView, Text, Tone};
+use crate::figure_tables::{distinct, part_lines};
+use crate::summary::{limit_table, ramp_table};
+use crate::{ReportKind, RunView, Text, Tone};
 
 /// The figures of the machine so far, as tables of so many columns; of threads how many there were when, and every limit.
 pub fn figure_lines(view: &RunView, width: usize) -> Vec<Text> {
-    if view.kind() == Kind::Tasks {
-        let ramp = if view.ramp.is_empty() { Vec::new() } else { moments(view).lines() };
-        let limits = if view.rooms.is_empty() { Vec::new() } else { rooms(&view.rooms).lines() };
+    if view.kind() == ReportKind::Tasks {
+        let ramp = if view.ramp.is_empty() { Vec::new() } else { ramp_table(view).lines() };
+        let limits = if view.rooms.is_empty() { Vec::new() } else { limit_table(&view.rooms).lines() };
         let apart = (!ramp.is_empty() && !limits.is_empty()).then(Text::empty);
         return ramp.into_iter().chain(apart).chain(limits).collect();
     }
     let mut lines = Vec::new();
     for name in distinct(view.measured.iter().map(|figure| figure.table.as_str())) {
-        lines.push(Text::plain("  ").and(Tone::Strong, name));
+        lines.push(Text::plain("  ").with_span(Tone::Strong, name));
         lines.extend(part_lines(name, &view.measured, width));
     }
     lines

@@ -1,29 +1,29 @@
 //! Who made a load together, and who was lost: nothing of a run that one process made.
 
 use crate::values::{micros, rate_value, seconds};
-use crate::{PlaceSeen, RunView, Text, Tone};
-use record::{FleetMember, LostMember, Worked};
+use crate::{RunView, Text, Tone, WatchedPlace};
+use record::{FleetMember, LostMember, MemberFigures};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use units::{Share, grouped};
 
 /// A line for the fleet, behind its label, and one for each that was lost.
 pub(crate) fn lines(view: &RunView, label: &str) -> Vec<Text> {
-    let Some(who) = stands(&view.fleet, busiest(view)) else { return Vec::new() };
+    let Some(who) = participation_words(&view.fleet, busiest(view)) else { return Vec::new() };
     let lost = view.lost.iter().map(|(trial, lost)| {
         let LostMember { member, place, at, unaccounted, why } = lost;
         let unaccounted = grouped(*unaccounted);
-        Text::of(Tone::Warn, format!("worker {member} lost")).then(format!(
+        Text::new(Tone::Warn, format!("worker {member} lost")).with_plain(format!(
             " in trial {trial} (on {place}, after {at}): {why}; {unaccounted} arrivals unaccounted for; the trial does not count"
         ))
     });
-    std::iter::once(Text::of(Tone::Faint, label).then(who)).chain(lost).collect()
+    std::iter::once(Text::new(Tone::Faint, label).with_plain(who)).chain(lost).collect()
 }
 
 /// Who takes part, and how much of its time the busiest of them worked; none if nobody does.
-pub(crate) fn stands(members: &[FleetMember], busiest: Option<Share>) -> Option<String> {
+pub(crate) fn participation_words(members: &[FleetMember], busiest: Option<Share>) -> Option<String> {
     let clock = members.iter().map(|member| member.clock).max()?;
-    let who = named(members);
+    let who = size_words(members);
     let busy = busiest.map_or(String::new(), |Share(share)| {
         format!(", the busiest at work {:.0} % of the time", 100.0 * share)
     });
@@ -31,7 +31,7 @@ pub(crate) fn stands(members: &[FleetMember], busiest: Option<Share>) -> Option<
 }
 
 /// How many, and where; one process alone, if there are none.
-pub(crate) fn named(members: &[FleetMember]) -> String {
+pub(crate) fn size_words(members: &[FleetMember]) -> String {
     let places: BTreeSet<&str> = members.iter().map(|member| member.place.as_str()).collect();
     let places = places.into_iter().collect::<Vec<_>>().join(", ");
     match members.len() {
@@ -42,7 +42,7 @@ pub(crate) fn named(members: &[FleetMember]) -> String {
 }
 
 /// What asks for the same fleet again; nothing of a run that one process made.
-pub(crate) fn asked(members: &[FleetMember]) -> String {
+pub(crate) fn fleet_arguments(members: &[FleetMember]) -> String {
     let workers = members.len();
     let hosts: Vec<&str> = members.iter().filter_map(|member| member.on.strip_prefix("ssh:")).collect();
     match members.first().map(|first| first.on.as_str()) {
@@ -54,7 +54,7 @@ pub(crate) fn asked(members: &[FleetMember]) -> String {
 }
 
 /// What asks for the same watchers again; nothing of a run that was watched by who made it.
-pub(crate) fn watched_from(places: &[PlaceSeen]) -> String {
+pub(crate) fn watcher_arguments(places: &[WatchedPlace]) -> String {
     let hosts: Vec<&str> = places.iter().filter_map(|place| place.watched.on.strip_prefix("ssh:")).collect();
     let joined = places.iter().filter(|place| place.watched.on == "join").count();
     let other = places.iter().map(|place| place.watched.on.as_str()).find(|on| !on.is_empty());
@@ -69,7 +69,7 @@ pub(crate) fn watched_from(places: &[PlaceSeen]) -> String {
 /// How much of its time the busiest of them worked, in any trial.
 fn busiest(view: &RunView) -> Option<Share> {
     let workers = view.trials.iter().flat_map(|trial| &trial.members);
-    workers.map(|worked: &Worked| worked.busy().0).max_by(|a, b| a.0.total_cmp(&b.0))
+    workers.map(|worked: &MemberFigures| worked.busy_shares().0).max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// The same for programs.
@@ -104,7 +104,7 @@ pub(crate) fn json(view: &RunView) -> Value {
 mod tests {
     use super::*;
     use record::Event;
-    use record::watch::Watched;
+    use record::watch::WatchCoverage;
     use units::Nanos;
 
     fn member(number: u32, place: &str) -> FleetMember {
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn who_watched_is_asked_for_again() {
         let place = |on: &str| {
-            let watched = Watched { on: on.to_owned(), ..Watched::default() };
-            PlaceSeen { watched, ..PlaceSeen::default() }
+            let watched = WatchCoverage { on: on.to_owned(), ..WatchCoverage::default() };
+            WatchedPlace { watched, ..WatchedPlace::default() }
         };
         for (on, expected) in [
             (&[""][..], ""),
@@ -131,8 +131,8 @@ mod tests {
             (&["k8s:lab/watch", "k8s:lab/watch"], " --watch-on k8s:lab/watch"),
             (&["inside:lab"], " --watch-on inside:lab"),
         ] {
-            let places: Vec<PlaceSeen> = on.iter().map(|on| place(on)).collect();
-            assert_eq!(watched_from(&places), expected);
+            let places: Vec<WatchedPlace> = on.iter().map(|on| place(on)).collect();
+            assert_eq!(watcher_arguments(&places), expected);
         }
     }
 
@@ -142,7 +142,8 @@ mod tests {
         let members = vec![member(0, "b"), member(1, "c"), member(2, "b")];
         let (place, why) = ("c".to_owned(), "its process ended (signal: 9 (SIGKILL))".to_owned());
         let lost = LostMember { member: 1, place, at: Nanos::from_secs(3), unaccounted: 24_117, why };
-        let view = RunView::of(&[Event::FleetStands { members }, Event::WorkerLost { trial: 7, lost }]);
+        let view =
+            RunView::from_events(&[Event::FleetStands { members }, Event::WorkerLost { trial: 7, lost }]);
         let lines = told(&view);
         assert!(
             lines[0].starts_with("fleet")

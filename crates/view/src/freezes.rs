@@ -1,11 +1,11 @@
 //! That the target froze, in words and as JSON.
 
-use crate::strays::judged;
+use crate::contrary_trials::plotted_trials;
 use crate::values::{rate_value, seconds};
-use crate::words::rounded;
-use crate::{Kind, RunView, Text, Tone, Trial, TrialState, Words};
-use diagnosis::{Freezes, shown, times};
-use record::{Cause, Ended};
+use crate::wording::rounded;
+use crate::{ArrivalKind, ReportKind, RunView, Text, Tone, Trial, TrialState};
+use diagnosis::{Freezes, format_times, rounded_length};
+use record::{Cause, SearchEnd};
 use serde_json::{Value, json};
 use units::{Nanos, Rate, Share};
 
@@ -13,7 +13,7 @@ use units::{Nanos, Rate, Share};
 const NEAR: f64 = 1.03;
 
 /// How sure that is, and what it did meanwhile: silences are counted, and what is seen in the same seconds may only go along with them.
-pub(crate) fn sure(view: &RunView) -> Option<String> {
+pub(crate) fn certainty_words(view: &RunView) -> Option<String> {
     let found = view.freezes()?;
     Some(match found.meanwhile.code {
         "unseen" | "nothing" => " (high confidence that it froze; the cause is not known)".to_owned(),
@@ -26,24 +26,24 @@ pub(crate) fn sure(view: &RunView) -> Option<String> {
 pub(crate) fn line(view: &RunView) -> Option<Text> {
     let found = view.freezes().filter(|_| cause(view) != Some(Cause::Freeze))?;
     if view.goal_met() == Some(true) {
-        return Some(Text::of(Tone::Warn, "frozen").then(format!(" {}", cost(view, &found))));
+        return Some(Text::new(Tone::Warn, "frozen").with_plain(format!(" {}", cost(view, &found))));
     }
     // Where no limit of the target was found it is a warning.
-    let tone = if view.is_ours() { Tone::Warn } else { Tone::Bad };
-    let (count, lengths) = (found.each.len(), found.lengths());
+    let tone = if view.is_generator_limited() { Tone::Warn } else { Tone::Bad };
+    let (count, lengths) = (found.each.len(), found.format_lengths());
     // A search sees those in its trials, which are fewer than its length and their period come to.
-    let (froze, lengths) = match found.period.filter(|_| view.kind() == Kind::Search) {
+    let (froze, lengths) = match found.period.filter(|_| view.kind() == ReportKind::Search) {
         Some(_) => ("froze".to_owned(), format!("{lengths}, seen {count} times in trials")),
-        None => (times(count), lengths),
+        None => (format_times(count), lengths),
     };
-    let froze = Text::of(tone, format!("the target {froze}"));
-    Some(froze.then(format!("{lengths}: {}", cost(view, &found))))
+    let froze = Text::new(tone, format!("the target {froze}"));
+    Some(froze.with_plain(format!("{lengths}: {}", cost(view, &found))))
 }
 
 /// The first half of it, behind a goal that is met: whoever looks for green is to see what the goal does not ask for.
-pub(crate) fn but(view: &RunView) -> Option<String> {
+pub(crate) fn headline_suffix(view: &RunView) -> Option<String> {
     let found = view.freezes()?;
-    Some(format!(", but the target {}{}", times(found.each.len()), found.lengths()))
+    Some(format!(", but the target {}{}", format_times(found.each.len()), found.format_lengths()))
 }
 
 /// What gave first, if that is known.
@@ -53,10 +53,10 @@ fn cause(view: &RunView) -> Option<Cause> {
 
 /// How much of the time it took, who had to wait for it, and what the target did meanwhile.
 fn cost(view: &RunView, found: &Freezes) -> String {
-    let rate = held(view).or_else(|| view.load()?.rate).filter(|_| view.words() != Words::Connections);
-    let leave = rate.and_then(|rate| found.leave(rate, |left| view.words().count(left)));
+    let rate = held(view).or_else(|| view.load()?.rate).filter(|_| view.words() != ArrivalKind::Connections);
+    let leave = rate.and_then(|rate| found.format_left(rate, |left| view.words().count(left)));
     let leave = leave.map(|leave| format!("; {leave}")).unwrap_or_default();
-    format!("{} of the time{leave}; {}", found.of_the_time(), found.meanwhile.text)
+    format!("{} of the time{leave}; {}", found.time_share(), found.meanwhile.text)
 }
 
 /// Whether the target froze in a trial.
@@ -65,7 +65,7 @@ fn froze_in(found: &Freezes, trial: &Trial) -> bool {
 }
 
 /// Whether torment fell behind only where the target froze: then it was not the limit by itself.
-pub(crate) fn held_up(view: &RunView) -> bool {
+pub(crate) fn explain_lateness(view: &RunView) -> bool {
     let Some(found) = view.freezes() else { return false };
     let mut void = view.trials.iter().filter(|trial| TrialState::is_void(trial)).peekable();
     void.peek().is_some() && void.all(|trial| froze_in(&found, trial))
@@ -73,11 +73,12 @@ pub(crate) fn held_up(view: &RunView) -> bool {
 
 /// What makes trials next to the limit bad, if it is that the target froze in them: in all of these, and in few of the good ones there. Nothing
 /// where the verdict on what gave first says it, or where the limit is no higher without them.
-pub(crate) fn decide(view: &RunView) -> Option<String> {
-    let found = view.freezes().filter(|_| cause(view) != Some(Cause::Freeze) && !limit_stays(view))?;
+pub(crate) fn why_trials_bad(view: &RunView) -> Option<String> {
+    let found =
+        view.freezes().filter(|_| cause(view) != Some(Cause::Freeze) && !is_limit_unaffected(view))?;
     let limit = view.limits.first()?;
     let held = limit.held.or(limit.lower)?;
-    let of = |state| judged(view).filter(move |(_, trial)| TrialState::of(trial) == state);
+    let of = |state| plotted_trials(view).filter(move |(_, trial)| TrialState::from_trial(trial) == state);
     let lowest = of(TrialState::Bad).map(|(at, _)| at).filter(|at| *at > held).min_by(f64::total_cmp)?;
     let near = held / NEAR..=lowest * NEAR;
     let bad: Vec<&Trial> = of(TrialState::Bad).filter(|(at, _)| near.contains(at)).map(|(_, t)| t).collect();
@@ -87,7 +88,7 @@ pub(crate) fn decide(view: &RunView) -> Option<String> {
         calm += usize::from(!froze_in(&found, trial));
     }
     let decides = calm * 2 > good && bad.iter().all(|trial| froze_in(&found, trial));
-    let length = shown(found.median());
+    let length = rounded_length(found.median());
     let left = view.words().count((lowest * length.as_secs_f64()).round() as u64);
     decides.then(|| {
         format!(
@@ -100,19 +101,19 @@ pub(crate) fn decide(view: &RunView) -> Option<String> {
 }
 
 /// Whether it froze more than once: once is a hiccup.
-pub(crate) fn recur(view: &RunView) -> bool {
+pub(crate) fn is_recurrent(view: &RunView) -> bool {
     view.freezes().is_some_and(|found| found.each.len() > 1)
 }
 
 /// Whether there is nothing better to say of what gave first: that requests wait somewhere inside says less than that all of it stood still.
-pub(crate) fn lead(view: &RunView) -> bool {
+pub(crate) fn is_main_finding(view: &RunView) -> bool {
     let is_it = match cause(view) {
         Some(Cause::Freeze) => true,
-        Some(Cause::Inside) => !limit_stays(view),
+        Some(Cause::Inside) => !is_limit_unaffected(view),
         None => true,
         Some(_) => false,
     };
-    recur(view) && !view.is_ours() && (is_it || decide(view).is_some())
+    is_recurrent(view) && !view.is_generator_limited() && (is_it || why_trials_bad(view).is_some())
 }
 
 /// What holds, as far as that is known.
@@ -121,15 +122,15 @@ fn held(view: &RunView) -> Option<Rate> {
 }
 
 /// Whether the limit is no higher without them.
-pub(crate) fn limit_stays(view: &RunView) -> bool {
+pub(crate) fn is_limit_unaffected(view: &RunView) -> bool {
     held(view).zip(view.freezes()).is_some_and(|(held, found)| found.leave_limit(held))
 }
 
 /// That nothing else is known to have given, and they do not set the limit: then what does is not known. Earlier versions called them what gave
 /// first all the same.
-pub(crate) fn beside(view: &RunView) -> Option<Text> {
+pub(crate) fn unknown_cause_line(view: &RunView) -> Option<Text> {
     let is_all = matches!(cause(view), None | Some(Cause::Freeze)) && view.diagnosis.is_some();
-    let is_so = is_all && recur(view) && !view.is_ours() && limit_stays(view);
+    let is_so = is_all && is_recurrent(view) && !view.is_generator_limited() && is_limit_unaffected(view);
     is_so.then_some(())?;
     let queued = view.words().arrivals();
     let known = match view.freezes().zip(held(view)) {
@@ -139,14 +140,14 @@ pub(crate) fn beside(view: &RunView) -> Option<Text> {
         }
         _ => format!(": between freezes it answers no more than that either, however many {queued} queue"),
     };
-    Some(Text::of(Tone::Strong, "what sets the limit is not known").then(known))
+    Some(Text::new(Tone::Strong, "what sets the limit is not known").with_plain(known))
 }
 
 /// Behind what they cost, where the limit stays the same without them.
-pub(crate) fn no_limit(view: &RunView) -> String {
-    match in_the_long_run(view).and_then(|_| view.freezes()) {
+pub(crate) fn limit_unaffected_words(view: &RunView) -> String {
+    match sustained_rate(view).and_then(|_| view.freezes()) {
         Some(found) => {
-            let left = Share(1.0 - found.of_the_time().0);
+            let left = Share(1.0 - found.time_share().0);
             format!(
                 " (after a trial it has time to catch up; in the long run {left} of the time is all it has)"
             )
@@ -156,14 +157,14 @@ pub(crate) fn no_limit(view: &RunView) -> String {
 }
 
 /// What the target holds for longer than a trial, if that is less than what holds in trials.
-pub(crate) fn in_the_long_run(view: &RunView) -> Option<Rate> {
-    let (found, held) = view.freezes().filter(|_| !view.is_ours()).zip(held(view))?;
-    found.in_the_long_run(held).map(rounded)
+pub(crate) fn sustained_rate(view: &RunView) -> Option<Rate> {
+    let (found, held) = view.freezes().filter(|_| !view.is_generator_limited()).zip(held(view))?;
+    found.sustained_rate(held).map(rounded)
 }
 
 /// What limit is left without them: what the target answered between them while requests queued, or else between what it lies.
 fn remains(view: &RunView, found: &Freezes) -> Option<String> {
-    if view.words() == Words::Connections {
+    if view.words() == ArrivalKind::Connections {
         return None;
     }
     let Some(held) = held(view) else {
@@ -176,7 +177,7 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
     let queued = view.words().arrivals();
     Some(match (found.between, found.fails_without(held)) {
         // Beside what holds a second figure that is nearly the same would look like a contradiction.
-        _ if found.leave_limit(held) => match found.in_the_long_run(held) {
+        _ if found.leave_limit(held) => match found.sustained_rate(held) {
             Some(_) => format!("; for longer than a trial it then holds about {held}, too"),
             None => format!("; the limit stays at about {held}"),
         },
@@ -194,26 +195,31 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
 }
 
 /// What to do about it, by what the target did then, and what it would bring to be rid of it; nothing where something else is to be done first.
-pub(crate) fn way_on(view: &RunView) -> Vec<Text> {
+pub(crate) fn next_steps(view: &RunView) -> Vec<Text> {
     let Some(found) = view.freezes().filter(|found| found.each.len() > 1) else { return Vec::new() };
     let named = view.diagnosis.as_ref().is_some_and(|found| !found.findings.is_empty());
-    if view.is_ours() || view.search_ended() == Some(&Ended::MaxReached) || (named && !lead(view)) {
+    if view.is_generator_limited()
+        || view.search_ended() == Some(&SearchEnd::MaxReached)
+        || (named && !is_main_finding(view))
+    {
         return Vec::new();
     }
     let brings = format!(
         "without the freezes no answer is held up for {}, and the target serves all of the time, not {} of it{}",
         found.length(),
-        Share(1.0 - found.of_the_time().0),
+        Share(1.0 - found.time_share().0),
         remains(view, &found).unwrap_or_default()
     );
     vec![Text::labelled("next", found.advice()), Text::labelled("expect", brings)]
 }
 
 /// What those wait who come in a freeze, where that is more than a figure which may have been measured between two of them.
-pub(crate) fn hold_up(view: &RunView, figure: Nanos) -> String {
-    let longest = view.freezes().filter(|_| recur(view)).map(|found| found.longest());
+pub(crate) fn wait_words(view: &RunView, figure: Nanos) -> String {
+    let longest = view.freezes().filter(|_| is_recurrent(view)).map(|found| found.longest());
     let longest = longest.filter(|longest| *longest > figure * 2);
-    longest.map(|longest| format!(" between freezes, up to {} in one", shown(longest))).unwrap_or_default()
+    longest
+        .map(|longest| format!(" between freezes, up to {} in one", rounded_length(longest)))
+        .unwrap_or_default()
 }
 
 /// For programs; null if it never froze.
@@ -234,7 +240,7 @@ pub(crate) fn json(view: &RunView) -> Value {
         "median_seconds": seconds(found.median()),
         "longest_seconds": seconds(found.longest()),
         "period_seconds": found.period.map(seconds),
-        "long_run_per_second": in_the_long_run(view).map(|rate| rate_value(rate.0)),
+        "long_run_per_second": sustained_rate(view).map(|rate| rate_value(rate.0)),
         "between_per_second": found.between.map(|most| rate_value(most.0)),
         "meanwhile": { "code": found.meanwhile.code, "text": found.meanwhile.text },
         "each": each.collect::<Vec<_>>(),

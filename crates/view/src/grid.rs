@@ -17,12 +17,12 @@ impl Grid {
     }
 
     /// Without rows, under names with a blank between them.
-    pub fn named(names: &str) -> Self {
+    pub fn with_columns(names: &str) -> Self {
         Self::new(&names.split(' ').collect::<Vec<_>>())
     }
 
     /// Adds a row: a value for each name.
-    pub fn row(&mut self, values: Vec<Value>) {
+    pub fn push_row(&mut self, values: Vec<Value>) {
         debug_assert_eq!(values.len(), self.head.len(), "a row has as many values as there are names");
         self.rows.push(values);
     }
@@ -80,8 +80,8 @@ mod tests {
 
     fn grid() -> Grid {
         let mut grid = Grid::new(&["name", "p99_us", "note"]);
-        grid.row(vec![json!("a \"b\", <i>|*c*"), json!(1.5), Value::Null]);
-        grid.row(vec![json!("two\nlines"), json!(12), json!(true)]);
+        grid.push_row(vec![json!("a \"b\", <i>|*c*"), json!(1.5), Value::Null]);
+        grid.push_row(vec![json!("two\nlines"), json!(12), json!(true)]);
         grid
     }
 

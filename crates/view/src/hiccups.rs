@@ -26,7 +26,7 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
         percent(on),
         why(view, point.rate.0, point.response_p50 <= on.response_p50.max(Nanos(1)) * 2)
     );
-    Some(Text::of(Tone::Faint, text))
+    Some(Text::new(Tone::Faint, text))
 }
 
 /// Why the 99th percentile at this rate says nothing of the load.

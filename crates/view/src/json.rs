@@ -5,9 +5,11 @@ mod profile;
 mod watched;
 
 use crate::values::{caveat, count, micros, rate_value, seconds};
-use crate::{Kind, LoadValue, RunView, Times, Trial, caveats, fleet, freezes};
+use crate::{LoadValue, ReportKind, RunView, TimeSummary, Trial, caveats, fleet, freezes};
 use record::catalogue::{LOAD, LoadRow, Quantity};
-use record::{Background, CurvePoint, Limit, Making, Ramped, Recovery, Verdict, WarmedUp};
+use record::{
+    BackgroundLoss, CurvePoint, GeneratorCapacity, Limit, RampProgress, Recovery, Verdict, WarmUpResult,
+};
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 
@@ -42,7 +44,7 @@ pub fn run_json(view: &RunView) -> Value {
     put("ended_unix_ms", json!(end.map(|e| e.at_unix_ms)));
     put("exit_code", json!(end.map(|e| e.exit_code)));
     put("error", json!(end.and_then(|e| e.error.as_ref())));
-    put("caveats", caveats::gathered(view).into_iter().map(|(one, _)| caveat(one)).collect());
+    put("caveats", caveats::collect(view).into_iter().map(|(one, _)| caveat(one)).collect());
     if !view.fleet.is_empty() {
         put("fleet", fleet::json(view));
     }
@@ -63,15 +65,15 @@ pub fn run_json(view: &RunView) -> Value {
         put("profiles", view.profiles.iter().map(profile::profile).collect());
         put("waiting", profile::waiting(view));
     }
-    if view.kind() == Kind::Experiment {
+    if view.kind() == ReportKind::Experiment {
         put("experiment", experiment::experiment(view));
-    } else if view.kind() == Kind::Tasks {
+    } else if view.kind() == ReportKind::Tasks {
         put("limits", json!(view.rooms));
         put("verdict", json!(verdict));
         put("ramp", view.ramp.iter().map(ramped).collect());
-    } else if matches!(view.kind(), Kind::Sheet | Kind::WorkingSet | Kind::Profile) {
+    } else if matches!(view.kind(), ReportKind::Sheet | ReportKind::WorkingSet | ReportKind::Profile) {
         put("verdict", json!(verdict));
-    } else if view.kind() == Kind::Search {
+    } else if view.kind() == ReportKind::Search {
         put("freezes", freezes::json(view));
         put("limits", view.limits.iter().map(limit).collect());
         put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
@@ -98,7 +100,7 @@ pub fn run_json(view: &RunView) -> Value {
         put("ended", ended);
         put("curve", points.iter().map(curve_point).collect());
         put("detection_limit", detection);
-        put("loaded_seconds", seconds(view.loaded()));
+        put("loaded_seconds", seconds(view.time_under_load()));
     } else {
         put("goal_met", json!(view.goal_met()));
         put("freezes", freezes::json(view));
@@ -107,11 +109,11 @@ pub fn run_json(view: &RunView) -> Value {
     Value::Object(run)
 }
 
-fn ramped(ramped: &Ramped) -> Value {
+fn ramped(ramped: &RampProgress) -> Value {
     json!({ "tasks": ramped.tasks, "free_bytes": ramped.free, "after_seconds": seconds(ramped.after) })
 }
 
-fn warm(warm: WarmedUp) -> Value {
+fn warm(warm: WarmUpResult) -> Value {
     json!({
         "loaded_seconds": seconds(warm.loaded),
         "answered": warm.answered,
@@ -119,7 +121,7 @@ fn warm(warm: WarmedUp) -> Value {
     })
 }
 
-fn lost_anyway(lost: &Background) -> Value {
+fn lost_anyway(lost: &BackgroundLoss) -> Value {
     json!({
         "bad": lost.bad,
         "due": lost.due,
@@ -128,7 +130,7 @@ fn lost_anyway(lost: &Background) -> Value {
     })
 }
 
-fn made(making: &Making) -> Value {
+fn made(making: &GeneratorCapacity) -> Value {
     json!({
         "makes_per_second": rate_value(making.most),
         "user_us_per_request": micros(making.user),
@@ -191,7 +193,7 @@ fn trial(view: &RunView, trial: &Trial) -> Value {
         "hopeless": trial.hopeless,
         "recovered": recovered,
         "recovery_seconds": waited,
-        "parts": view.parts(trial).map(|(name, part)| json!({
+        "parts": view.steps(trial).map(|(name, part)| json!({
             "name": name,
             "sent": part.sent,
             "ok": part.ok,
@@ -237,7 +239,7 @@ fn load_value(row: &LoadRow, value: &LoadValue) -> Value {
     }
 }
 
-fn times(times: Option<Times>) -> Value {
+fn times(times: Option<TimeSummary>) -> Value {
     times.map_or(Value::Null, |t| {
         let q = t.quantiles;
         json!({

@@ -1,18 +1,18 @@
-use crate::compare::{changed_by, limit_figure, limits_differ};
+use crate::compare::{format_change, limit_difference, limit_figure};
 use crate::experiment::{answer_word, percent};
-use crate::sheet::range_words;
-use crate::summary::{between, half_as_fast, holds, open, tone};
+use crate::figure_tables::range_words;
+use crate::summary::{between, half_as_fast, holds, open_limit_words, tone};
 use crate::values::{count, micros, rate_value};
 use crate::verdict::factor as times;
-use crate::words::{number, shortened};
-use crate::{Difference, Grid, Standing, Text, Tone, Words};
-use record::{Answer, ArmAnswer, Ended, Gave, RunKind, Verdict};
+use crate::wording::{format_rate, shortened};
+use crate::{ArrivalKind, Difference, Grid, Significance, Text, Tone};
+use record::{ArmAnswer, HypothesisAnswer, RampEnd, RunKind, SearchEnd, Verdict};
 use serde_json::{Value, json};
-use store::{Answers, Before, Carried, RunSummary, State, StoodStill};
+use store::{AnswerCounts, FreezeSummary, LoadOutcome, PreviousLimit, RunState, RunSummary};
 use units::{Share, grouped};
 
 /// What is said of each run: what it came to, and how that differs from the run before.
-type Told = ((String, Tone), Option<(String, Tone)>);
+type RunCells = ((String, Tone), Option<(String, Tone)>);
 
 /// The runs kept, one line each, in the order given. On paper that is too narrow the intervals of limits are left out and what loads came to, and
 /// then what there is to say of the run before.
@@ -28,19 +28,19 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     let commands = width(|r| &r.command).max(4);
     let names = width(|r| r.label.name.as_deref().unwrap_or_default());
     let letters = |(text, _): &(String, Tone)| text.chars().count();
-    let told = |whole, before| -> Vec<Told> {
-        let against = |run| if before { against(run) } else { None };
+    let told = |whole, before| -> Vec<RunCells> {
+        let against = |run| if before { limit_change(run) } else { None };
         runs.iter().map(|run| (came_to(run, whole), against(run))).collect()
     };
     // Only what stands before a difference has to leave it its column.
-    let column = |told: &[Told]| {
+    let column = |told: &[RunCells]| {
         let with = told.iter().filter(|(_, differs)| differs.is_some());
         with.map(|(outcome, _)| letters(outcome)).max().unwrap_or(0)
     };
     let mut tellings =
         [(true, true), (false, true), (false, false)].map(|(whole, before)| told(whole, before));
     let shortest = &tellings[2];
-    let fits = |told: &Vec<Told>| {
+    let fits = |told: &Vec<RunCells>| {
         let name = if names > 0 { names + 2 } else { 0 };
         let left = 2 + ids + name + 2 + commands + 2 + targets + 2;
         let known = column(told);
@@ -55,46 +55,48 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     let nth = tellings.iter().position(fits).unwrap_or(2);
     let told = std::mem::take(&mut tellings[nth]);
     let known = column(&told);
-    let line = |(run, ((text, tone), differs)): (&RunSummary, Told)| {
+    let line = |(run, ((text, tone), differs)): (&RunSummary, RunCells)| {
         let target = shortened(&run.target, targets);
         let name = run.label.name.as_deref().unwrap_or_default();
         let name = if names > 0 { format!("  {name:names$}") } else { String::new() };
         let tags = run.label.tags.iter().map(|tag| format!("  {tag}")).collect::<String>();
         let line = Text::plain("  ")
-            .and(Tone::Strong, format!("{:ids$}{name}", run.id.0))
-            .then(format!("  {:commands$}  {target:targets$}  ", run.command));
+            .with_span(Tone::Strong, format!("{:ids$}{name}", run.id.0))
+            .with_plain(format!("  {:commands$}  {target:targets$}  ", run.command));
         match differs {
-            Some((words, how)) => line.and(tone, format!("{text:known$}")).then("  ").and(how, words),
-            None => line.and(tone, text),
+            Some((words, how)) => {
+                line.with_span(tone, format!("{text:known$}")).with_plain("  ").with_span(how, words)
+            }
+            None => line.with_span(tone, text),
         }
-        .and(Tone::Faint, tags)
+        .with_span(Tone::Faint, tags)
     };
     runs.iter().zip(told).map(line).collect()
 }
 
 /// How a run's limit differs from that of the run before.
-fn difference(run: &RunSummary) -> Option<(&Before, Difference)> {
+fn difference(run: &RunSummary) -> Option<(&PreviousLimit, Difference)> {
     let before = run.before.as_ref()?;
     let first = limit_figure(before.held, Some(before.lower), Some(before.upper))?;
     let upper = run.upper.filter(|_| !is_at_least(run));
-    Some((before, limits_differ(first, limit_figure(run.held, run.lower, upper)?)?))
+    Some((before, limit_difference(first, limit_figure(run.held, run.lower, upper)?)?))
 }
 
 /// A run's limit against that of the run before, in words: `−8 %, sure`, `+2 %, could be noise`. Only what is sure draws the eye.
-pub fn against(run: &RunSummary) -> Option<(String, Tone)> {
+pub fn limit_change(run: &RunSummary) -> Option<(String, Tone)> {
     let (_, Difference { by, standing, .. }) = difference(run)?;
     let (means, tone) = match standing {
-        Standing::Better | Standing::Worse => ("sure", standing.tone()),
-        Standing::Same => ("within noise", Tone::Faint),
-        Standing::Undecided => ("could be noise", Tone::Faint),
-        Standing::Unknown => return None,
+        Significance::Better | Significance::Worse => ("sure", standing.tone()),
+        Significance::Same => ("within noise", Tone::Faint),
+        Significance::Undecided => ("could be noise", Tone::Faint),
+        Significance::Unknown => return None,
     };
-    Some((format!("{}, {means}", changed_by(by)), tone))
+    Some((format!("{}, {means}", format_change(by)), tone))
 }
 
 /// `2 better, 1 no difference, 1 undecided`; to be seen at once is what harms, then what helps.
-fn answered(answers: Answers) -> (String, Tone) {
-    let Answers { better, worse, no_difference, undecided, not_measured } = answers;
+fn answer_counts(answers: AnswerCounts) -> (String, Tone) {
+    let AnswerCounts { better, worse, no_difference, undecided, not_measured } = answers;
     let words = [
         (better, "better"),
         (worse, "worse"),
@@ -104,9 +106,9 @@ fn answered(answers: Answers) -> (String, Tone) {
     ];
     let said = words.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
     let tone = match answers {
-        Answers { worse: 1.., .. } => Tone::Bad,
-        Answers { better: 1.., .. } => Tone::Good,
-        Answers { undecided: 1.., .. } | Answers { not_measured: 1.., .. } => Tone::Warn,
+        AnswerCounts { worse: 1.., .. } => Tone::Bad,
+        AnswerCounts { better: 1.., .. } => Tone::Good,
+        AnswerCounts { undecided: 1.., .. } | AnswerCounts { not_measured: 1.., .. } => Tone::Warn,
         _ => Tone::Plain,
     };
     (said.collect::<Vec<_>>().join(", "), tone)
@@ -115,12 +117,12 @@ fn answered(answers: Answers) -> (String, Tone) {
 /// `more threads: better by 38 %, larger pool: no difference`.
 fn by_arm(arms: &[ArmAnswer]) -> String {
     let said = arms.iter().map(|ArmAnswer { arm, answer, factor }| {
-        let by = factor.filter(|_| matches!(answer, Answer::Better | Answer::Worse)).map(|factor| {
-            match (factor - 1.0).abs() {
+        let by = factor.filter(|_| matches!(answer, HypothesisAnswer::Better | HypothesisAnswer::Worse)).map(
+            |factor| match (factor - 1.0).abs() {
                 _ if factor >= TWICE => format!(", ×{}", times(factor)),
                 by => format!(" by {}", percent((by * 100.0).round() / 100.0)),
-            }
-        });
+            },
+        );
         format!("{arm}: {}{}", answer_word(*answer).0, by.unwrap_or_default())
     });
     said.collect::<Vec<_>>().join("; ")
@@ -130,27 +132,27 @@ fn by_arm(arms: &[ArmAnswer]) -> String {
 const TWICE: f64 = 1.95;
 
 /// What a run came to, in a few words.
-pub fn outcome(run: &RunSummary) -> (String, Tone) {
+pub fn result_words(run: &RunSummary) -> (String, Tone) {
     came_to(run, true)
 }
 
 /// With the interval of its limit, what a load carried and all that a probe measured, or without.
 fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
-    let known = || run.answers.map_or_else(|| limit(run, "", whole), |answers| answered(answers).0);
+    let known = || run.answers.map_or_else(|| limit(run, "", whole), |answers| answer_counts(answers).0);
     let so_far = |word: &str| match known() {
         known if known.is_empty() => word.to_owned(),
         known => format!("{word}; {known}"),
     };
     match run.state {
-        State::Running => return (so_far("still running"), Tone::Strong),
-        State::CutShort => return (so_far("cut short"), Tone::Bad),
-        State::Ended => {}
+        RunState::Running => return (so_far("still running"), Tone::Strong),
+        RunState::CutShort => return (so_far("cut short"), Tone::Bad),
+        RunState::Ended => {}
     }
     if let Some(error) = &run.error {
         return (shortened(error, 60), Tone::Bad);
     }
     if let Some(answers) = run.answers {
-        let (counts, tone) = answered(answers);
+        let (counts, tone) = answer_counts(answers);
         let words = if whole && !run.arms.is_empty() { by_arm(&run.arms) } else { counts };
         return match run.over.as_deref() {
             Some("interrupted") => (format!("{words} (interrupted)"), Tone::Warn),
@@ -167,17 +169,17 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
         .map(|told| format!(": {}", carried_words(run, told)))
         .unwrap_or_default();
     match (ended(run), run.goal_met) {
-        (Some(ended), _) => (limit(run, shortly(&ended), whole), tone(&ended, recurs(run))),
+        (Some(ended), _) => (limit(run, shortly(&ended), whole), tone(&ended, has_recurring_freezes(run))),
         (None, Some(true)) => match run.stood_still {
             // Who looks for green is to see what the goal does not ask for.
             Some(still) => {
-                (format!("goal met ({}){carried}, but {}", run.goal, stood_still(still)), Tone::Warn)
+                (format!("goal met ({}){carried}, but {}", run.goal, freeze_words(still)), Tone::Warn)
             }
             None => (format!("goal met ({}){carried}", run.goal), Tone::Good),
         },
         (None, Some(false)) => {
             let lost = run.loss.map(|l| format!(", lost {}", Share(l))).unwrap_or_default();
-            let still = run.stood_still.map(|still| format!(", {}", stood_still(still))).unwrap_or_default();
+            let still = run.stood_still.map(|still| format!(", {}", freeze_words(still))).unwrap_or_default();
             (format!("goal not met ({}){carried}{lost}{still}", run.goal), Tone::Bad)
         }
         (None, None) if run.loss.is_some() => ("not trustworthy".to_owned(), Tone::Warn),
@@ -188,16 +190,16 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
 }
 
 /// `1,500/s, p99 790 µs`; `99 of 196/s answered, p99 2.5 s` of a load that was not kept up with.
-fn carried_words(run: &RunSummary, Carried { offered, answered, response_p99 }: Carried) -> String {
+fn carried_words(run: &RunSummary, LoadOutcome { offered, answered, response_p99 }: LoadOutcome) -> String {
     let p99 = response_p99.map(|p99| format!(", p99 {p99}")).unwrap_or_default();
     if answered.0 > offered.0 * KEPT_UP {
         return format!("{offered}{p99}");
     }
-    let done = match Words::of(&RunKind::from(run.command.clone())) {
-        Words::Processes => "ended",
-        Words::Requests | Words::Connections => "answered",
+    let done = match ArrivalKind::from_run_kind(&RunKind::from(run.command.clone())) {
+        ArrivalKind::Processes => "ended",
+        ArrivalKind::Requests | ArrivalKind::Connections => "answered",
     };
-    format!("{} of {offered} {done}{p99}", number(answered.0))
+    format!("{} of {offered} {done}{p99}", format_rate(answered.0))
 }
 
 /// Who answers this share of what is due keeps up with it: what is under way at the end is not late.
@@ -212,37 +214,42 @@ fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
             let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| whole);
             // A row does not tell in which trials the target froze.
             let ours = run.stood_still.is_none().then_some(true);
-            let open = ended(run).and_then(|ended| open(&ended, Some(lower), upper, ours));
+            let open = ended(run).and_then(|ended| open_limit_words(&ended, Some(lower), upper, ours));
             let open = open.map(|open| format!(": {open}")).unwrap_or_default();
             let more = if ended(run).is_none() && upper.is_none() { ", perhaps more" } else { "" };
-            let in_trials = if recurs(run) && !is_at_least(run) { " in its trials" } else { "" };
+            let in_trials =
+                if has_recurring_freezes(run) && !is_at_least(run) { " in its trials" } else { "" };
             (
-                format!("{verb} {} {unit}{in_trials}{open}{more}", number(run.held.unwrap_or(lower))),
+                format!("{verb} {} {unit}{in_trials}{open}{more}", format_rate(run.held.unwrap_or(lower))),
                 between.unwrap_or_default(),
             )
         }
-        (None, Some(upper)) => (format!("fails at {} {unit}", number(upper)), String::new()),
+        (None, Some(upper)) => (format!("fails at {} {unit}", format_rate(upper)), String::new()),
         (None, None) => return why.to_owned(),
     };
-    let still = run.stood_still.filter(|_| recurs(run)).map(stood_still).unwrap_or_default();
+    let still = run.stood_still.filter(|_| has_recurring_freezes(run)).map(freeze_words).unwrap_or_default();
     let brackets = [between.as_str(), why, still.as_str()];
     let brackets = brackets.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
     if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
 }
 
 /// Whether the target froze more than once: in many trials once is a hiccup.
-fn recurs(run: &RunSummary) -> bool {
+fn has_recurring_freezes(run: &RunSummary) -> bool {
     run.stood_still.is_some_and(|still| still.times > 1)
 }
 
 /// `the target froze 7 times, up to 900 ms`.
-fn stood_still(still: StoodStill) -> String {
-    let StoodStill { times, longest } = still;
+fn freeze_words(still: FreezeSummary) -> String {
+    let FreezeSummary { times, longest } = still;
     let most = if times == 1 { " for" } else { ", up to" };
-    format!("the target {}{most} {}", diagnosis::times(times as usize), diagnosis::shown(longest))
+    format!(
+        "the target {}{most} {}",
+        diagnosis::format_times(times as usize),
+        diagnosis::rounded_length(longest)
+    )
 }
 
-fn ended(run: &RunSummary) -> Option<Ended> {
+fn ended(run: &RunSummary) -> Option<SearchEnd> {
     run.search_ended.as_ref().and_then(|word| serde_json::from_value(json!(word)).ok())
 }
 
@@ -252,16 +259,18 @@ pub fn is_at_least(run: &RunSummary) -> bool {
 }
 
 /// Why a limit is not known, or not better.
-fn shortly(ended: &Ended) -> &'static str {
+fn shortly(ended: &SearchEnd) -> &'static str {
     match ended {
-        Ended::Converged | Ended::MaxReached | Ended::GeneratorLimit | Ended::FleetFailed => "",
-        Ended::BelowMin => "the lowest tried",
-        Ended::BudgetSpent => "time ran out",
-        Ended::Noisy => "its capacity varies",
-        Ended::NonStationary => "the target kept changing",
-        Ended::NotRecovered => "did not recover",
-        Ended::Interrupted => "interrupted",
-        Ended::TargetFails => "the target fails from the first on",
+        SearchEnd::Converged | SearchEnd::MaxReached | SearchEnd::GeneratorLimit | SearchEnd::FleetFailed => {
+            ""
+        }
+        SearchEnd::BelowMin => "the lowest tried",
+        SearchEnd::BudgetSpent => "time ran out",
+        SearchEnd::Noisy => "its capacity varies",
+        SearchEnd::NonStationary => "the target kept changing",
+        SearchEnd::NotRecovered => "did not recover",
+        SearchEnd::Interrupted => "interrupted",
+        SearchEnd::TargetFails => "the target fails from the first on",
     }
 }
 
@@ -288,12 +297,12 @@ fn machine(run: &RunSummary, verdict: &Verdict, whole: bool) -> (String, Tone) {
         Verdict::Profiled { .. } => ("nothing ran".to_owned(), Tone::Warn),
         Verdict::Tasks { reached, gave, .. } => {
             let (why, tone) = match gave {
-                Gave::Limit { room, .. } => (format!(", then {} gave", room.name), Tone::Strong),
-                Gave::Killed { .. } => (", then memory gave".to_owned(), Tone::Strong),
-                Gave::Reserve { .. } => (" and no limit gave".to_owned(), Tone::Strong),
-                Gave::Asked => (", as many as asked for".to_owned(), Tone::Strong),
-                Gave::Interrupted => (", interrupted".to_owned(), Tone::Warn),
-                Gave::Unknown { .. } => (", then something unknown gave".to_owned(), Tone::Warn),
+                RampEnd::Limit { room, .. } => (format!(", then {} gave", room.name), Tone::Strong),
+                RampEnd::Killed { .. } => (", then memory gave".to_owned(), Tone::Strong),
+                RampEnd::Reserve { .. } => (" and no limit gave".to_owned(), Tone::Strong),
+                RampEnd::Asked => (", as many as asked for".to_owned(), Tone::Strong),
+                RampEnd::Interrupted => (", interrupted".to_owned(), Tone::Warn),
+                RampEnd::Unknown { .. } => (", then something unknown gave".to_owned(), Tone::Warn),
             };
             (format!("{} threads{why}", grouped(*reached)), tone)
         }
@@ -308,9 +317,9 @@ fn machine(run: &RunSummary, verdict: &Verdict, whole: bool) -> (String, Tone) {
 /// How a run stands, for programs.
 fn state(run: &RunSummary) -> &'static str {
     match run.state {
-        State::Ended => "ended",
-        State::Running => "running",
-        State::CutShort => "cut_short",
+        RunState::Ended => "ended",
+        RunState::Running => "running",
+        RunState::CutShort => "cut_short",
     }
 }
 
@@ -320,17 +329,17 @@ const COLUMNS: &str = "id name tags state started_unix_ms command target goal ou
 
 /// The runs kept, a row each.
 pub fn list_grid(runs: &[RunSummary]) -> Grid {
-    let mut grid = Grid::named(COLUMNS);
+    let mut grid = Grid::with_columns(COLUMNS);
     for run in runs {
         let json = run_value(run);
         let cell = |name: &str| match name {
             "tags" => json!(run.label.tags.join(" ")),
-            "outcome" => json!(outcome(run).0),
+            "outcome" => json!(result_words(run).0),
             "before" => json["before"]["id"].clone(),
             "factor" | "standing" => json["before"][name].clone(),
             name => json[name].clone(),
         };
-        grid.row(COLUMNS.split(' ').map(cell).collect());
+        grid.push_row(COLUMNS.split(' ').map(cell).collect());
     }
     grid
 }

@@ -2,7 +2,7 @@ use crate::{RunView, Text, Tone};
 use units::Bytes;
 
 /// What the programs that the plan started have written, each under its name.
-pub fn logs(view: &RunView) -> Vec<Text> {
+pub fn log_lines(view: &RunView) -> Vec<Text> {
     if view.logs.is_empty() {
         return vec![Text::plain("  no log is kept: the plan started no program, or none has ended yet")];
     }
@@ -11,14 +11,14 @@ pub fn logs(view: &RunView) -> Vec<Text> {
         if !lines.is_empty() {
             lines.push(Text::empty());
         }
-        lines.push(Text::plain("  ").and(Tone::Strong, &log.program));
+        lines.push(Text::plain("  ").with_span(Tone::Strong, &log.program));
         lines.extend(log.text.lines().map(|line| Text::plain(format!("    {line}"))));
         if log.text.is_empty() {
-            lines.push(Text::of(Tone::Faint, "    it has written nothing"));
+            lines.push(Text::new(Tone::Faint, "    it has written nothing"));
         }
         if log.left_out > 0 {
             let text = format!("    {} between its beginning and its end are left out", Bytes(log.left_out));
-            lines.push(Text::of(Tone::Faint, text));
+            lines.push(Text::new(Tone::Faint, text));
         }
     }
     lines

@@ -1,7 +1,7 @@
 //! What was looked at once, because a verdict asked for it.
 
 use crate::{RunView, Text, Tone};
-use record::watch::{Asker, Look, ThreadsAt};
+use record::watch::{ApplicationFrame, CloserLook, StackGroup};
 use units::{Nanos, grouped};
 
 /// Places of threads, blocked sessions and statements that are shown of one look.
@@ -13,18 +13,18 @@ pub(crate) fn looks(view: &RunView) -> impl Iterator<Item = Text> {
 }
 
 /// One of these.
-pub(crate) fn look(look: &Look) -> Vec<Text> {
+pub(crate) fn look(look: &CloserLook) -> Vec<Text> {
     match look {
-        Look::Threads { pid, took_ns, at } => {
+        CloserLook::Threads { pid, took_ns, at } => {
             let head = format!("threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
             listed(head, at, place)
         }
-        Look::Stacks { pid, took_ns, at } => {
+        CloserLook::Stacks { pid, took_ns, at } => {
             let whose = if *pid == 0 { String::new() } else { format!(" of process {pid}") };
             let head = format!("threads{whose} that wait, by their stacks ({})", Nanos(*took_ns));
             listed(head, at, place)
         }
-        Look::VirtualThreads(virtual_threads) => {
+        CloserLook::VirtualThreads(virtual_threads) => {
             let v = virtual_threads;
             let text = format!(
                 "virtual threads of the JVM {}: {} of {} carriers busy, {} ready, {} wait with a deadline, \
@@ -36,9 +36,9 @@ pub(crate) fn look(look: &Look) -> Vec<Text> {
                 grouped(v.delayed),
                 grouped(v.reading)
             );
-            vec![Text::at(1).then(text)]
+            vec![Text::empty_at_depth(1).with_plain(text)]
         }
-        Look::Blockers { blocked } => {
+        CloserLook::Blockers { blocked } => {
             let head = format!("{} sessions of PostgreSQL blocked by others", blocked.len());
             listed(head, blocked, |session| {
                 let by: Vec<String> = session.by.iter().map(u32::to_string).collect();
@@ -46,7 +46,7 @@ pub(crate) fn look(look: &Look) -> Vec<Text> {
                 format!("session {pid} waits for {by} ({event}): {}", session.statement)
             })
         }
-        Look::Statements { statements } => {
+        CloserLook::Statements { statements } => {
             let head = "statements that took most of PostgreSQL's time".to_owned();
             listed(head, statements, |statement| {
                 let mean = Nanos((statement.total_ms / statement.calls.max(1) as f64 * 1e6) as u64);
@@ -54,21 +54,26 @@ pub(crate) fn look(look: &Look) -> Vec<Text> {
                 format!("{total} in {} calls of {mean}: {}", grouped(statement.calls), statement.text)
             })
         }
-        Look::Refused { of, why } => vec![Text::at(1).and(Tone::Warn, format!("{of}: ")).then(why)],
+        CloserLook::Refused { of, why } => {
+            vec![Text::empty_at_depth(1).with_span(Tone::Warn, format!("{of}: ")).with_plain(why)]
+        }
     }
 }
 
 /// The first of all, a line each, and how many more there are.
 fn listed<T>(head: String, all: &[T], line: impl Fn(&T) -> String) -> Vec<Text> {
     let left = all.len().saturating_sub(SHOWN);
-    let more = Text::at(2).and(Tone::Faint, format!("and {} more", grouped(left as u64)));
-    let shown = all.iter().take(SHOWN).map(|one| Text::at(2).then(line(one)));
-    std::iter::once(Text::at(1).then(head)).chain(shown).chain((left > 0).then_some(more)).collect()
+    let more = Text::empty_at_depth(2).with_span(Tone::Faint, format!("and {} more", grouped(left as u64)));
+    let shown = all.iter().take(SHOWN).map(|one| Text::empty_at_depth(2).with_plain(line(one)));
+    std::iter::once(Text::empty_at_depth(1).with_plain(head))
+        .chain(shown)
+        .chain((left > 0).then_some(more))
+        .collect()
 }
 
 /// `190 × http-nio-N-exec-N in com.zaxxer.hikari.pool.HikariPool.getConnection, asked by …`.
-fn place(at: &ThreadsAt) -> String {
-    let asked = at.asked_by.as_ref().map_or(String::new(), |Asker { method, place }| {
+fn place(at: &StackGroup) -> String {
+    let asked = at.asked_by.as_ref().map_or(String::new(), |ApplicationFrame { method, place }| {
         let place = place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
         format!(", asked by {method}{place}")
     });

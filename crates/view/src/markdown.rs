@@ -1,30 +1,36 @@
 //! A run as Markdown, for a ticket, a chat, an article: all that its page says, with its tables. Of what the page draws it has only the pictures of what
 //! the run came to, as an image beside it.
 
-use crate::document::{Front, Head, Occupancy, Piece, Section, StationBox, Table, Text, Tone};
-use crate::words::{entity, one_blank};
+use crate::document::{
+    Occupancy, PageFront, PageHeader, Section, StationBox, Text, TextSpan, TextTable, Tone,
+};
+use crate::wording::{collapse_blanks, xml_entity};
 use units::Moment;
 
 /// The section that says how the run was made.
 const MADE: &str = "run";
 
 /// A document's words and tables; `image` is the address of the image that [`crate::svg()`] makes of its pictures.
-pub fn markdown(front: &Front, image: Option<&str>) -> String {
-    let Front { head, verdict, chain, doubts, sections, .. } = front;
-    let mut blocks = vec![format!("# {}", escaped(&head.title()))];
+pub fn markdown(front: &PageFront, image: Option<&str>) -> String {
+    let PageFront { head, verdict, chain, doubts, sections, .. } = front;
+    let mut blocks = vec![format!("# {}", escape(&head.title()))];
     blocks.extend(verdict.iter().map(paragraph));
     blocks.extend(way(chain));
     if let Some(image) = image {
         let caption: Vec<String> =
             front.pictures.iter().map(|chart| format!("{}: {}", chart.title, chart.note)).collect();
-        blocks.push(format!("![{}]({})", escaped(&caption.join(". ")), address(image)));
+        blocks.push(format!("![{}]({})", escape(&caption.join(". ")), address(image)));
     }
     if !doubts.is_empty() {
-        let doubts: Vec<String> = doubts.iter().map(|doubt| format!("- {}", escaped(&doubt.text))).collect();
+        let doubts: Vec<String> = doubts.iter().map(|doubt| format!("- {}", escape(&doubt.text))).collect();
         blocks.extend(["## Doubts".to_owned(), doubts.join("\n")]);
     }
     for section in sections {
-        blocks.extend(if section.id == MADE { made(head, section) } else { told(section) });
+        blocks.extend(if section.id == MADE {
+            run_section(head, section)
+        } else {
+            section_markdown(section)
+        });
     }
     blocks.retain(|block| !block.is_empty());
     blocks.join("\n\n") + "\n"
@@ -34,10 +40,10 @@ pub fn markdown(front: &Front, image: Option<&str>) -> String {
 fn way(chain: &[StationBox]) -> Vec<String> {
     let name = |station: &StationBox| match station.tone {
         Tone::Bad => format!("{} (gave first)", strong(&station.name)),
-        _ => escaped(&station.name),
+        _ => escape(&station.name),
     };
     let seen = chain.iter().flat_map(|station| {
-        station.facts.iter().map(move |fact| format!("- {}: {}", escaped(&station.name), inline(fact)))
+        station.facts.iter().map(move |fact| format!("- {}: {}", escape(&station.name), inline(fact)))
     });
     let seen: Vec<String> = seen.collect();
     let names: Vec<String> = chain.iter().map(name).collect();
@@ -68,21 +74,21 @@ fn places(chain: &[StationBox]) -> String {
 }
 
 /// What a section says, and its tables; nothing of one that only draws.
-fn told(section: &Section) -> Vec<String> {
+fn section_markdown(section: &Section) -> Vec<String> {
     let tables = section.tables.iter().flat_map(|found| {
         let title =
-            if found.title.is_empty() { String::new() } else { format!("### {}", escaped(&found.title)) };
+            if found.title.is_empty() { String::new() } else { format!("### {}", escape(&found.title)) };
         [title, of_document(found)]
     });
-    let blocks: Vec<String> = said(&section.texts).into_iter().chain(tables).collect();
+    let blocks: Vec<String> = paragraphs(&section.texts).into_iter().chain(tables).collect();
     match blocks.is_empty() {
         true => blocks,
-        false => std::iter::once(format!("## {}", escaped(&section.title))).chain(blocks).collect(),
+        false => std::iter::once(format!("## {}", escape(&section.title))).chain(blocks).collect(),
     }
 }
 
 /// Where and how the run was made: what stands at the top of a page, then what its section says, and the plan as it is.
-fn made(head: &Head, section: &Section) -> Vec<String> {
+fn run_section(head: &PageHeader, section: &Section) -> Vec<String> {
     let began = match head.started_unix_ms {
         0 => String::new(),
         ms => {
@@ -109,7 +115,7 @@ fn made(head: &Head, section: &Section) -> Vec<String> {
 }
 
 /// Paragraphs, and lists of what stands further back.
-fn said(texts: &[Text]) -> Vec<String> {
+fn paragraphs(texts: &[Text]) -> Vec<String> {
     let pieces = texts.chunk_by(|one, next| one.depth > 0 && next.depth > 0);
     let item = |text: &Text| {
         let indent = "  ".repeat(usize::from(text.depth).saturating_sub(1));
@@ -136,27 +142,27 @@ fn paragraph(text: &Text) -> String {
 
 /// What the eye should find, or fear, stands out.
 fn inline(text: &Text) -> String {
-    let piece = |piece: &Piece| match piece.tone {
-        Tone::Plain | Tone::Faint => escaped(&piece.text),
+    let piece = |piece: &TextSpan| match piece.tone {
+        Tone::Plain | Tone::Faint => escape(&piece.text),
         Tone::Strong | Tone::Good | Tone::Bad | Tone::Warn => strong(&piece.text),
     };
-    one_blank(&text.pieces.iter().map(piece).collect::<String>())
+    collapse_blanks(&text.pieces.iter().map(piece).collect::<String>())
 }
 
 /// Bold from the first letter or digit to the last: marks beside anything else are not always read as such.
 fn strong(text: &str) -> String {
     let (Some(from), Some(last)) = (text.find(char::is_alphanumeric), text.rfind(char::is_alphanumeric))
     else {
-        return escaped(text);
+        return escape(text);
     };
     let to = last + text[last..].chars().next().map_or(0, char::len_utf8);
-    format!("{}**{}**{}", escaped(&text[..from]), escaped(&text[from..to]), escaped(&text[to..]))
+    format!("{}**{}**{}", escape(&text[..from]), escape(&text[from..to]), escape(&text[to..]))
 }
 
-fn of_document(found: &Table) -> String {
+fn of_document(found: &TextTable) -> String {
     let is_figure = |column: usize| column > 0 && !found.text.contains(&column);
     let rows =
-        found.rows.iter().map(|row| row.iter().map(|piece| one_blank(&piece.text)).collect::<Vec<_>>());
+        found.rows.iter().map(|row| row.iter().map(|piece| collapse_blanks(&piece.text)).collect::<Vec<_>>());
     table(&found.head, is_figure, rows).trim_end().to_owned()
 }
 
@@ -167,18 +173,18 @@ pub(crate) fn table(
     rows: impl Iterator<Item = Vec<String>>,
 ) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let escaped = |cells: &[String]| line(cells.iter().map(|cell| escaped(cell)).collect());
+    let escaped = |cells: &[String]| line(cells.iter().map(|cell| escape(cell)).collect());
     let rule = |column: usize| if is_figure(column) { "---:".to_owned() } else { "---".to_owned() };
     let rule = line((0..head.len()).map(rule).collect());
     [escaped(head), rule].into_iter().chain(rows.map(|row| escaped(&row))).collect()
 }
 
 /// Text that Markdown shows as it is: neither its own marks nor HTML.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
-            '&' | '<' | '>' => out.push_str(entity(letter)),
+            '&' | '<' | '>' => out.push_str(xml_entity(letter)),
             '\n' | '\r' | '\t' => out.push(' '),
             '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '~' | '#' | '$' => out.extend(['\\', letter]),
             _ => out.push(letter),
@@ -199,16 +205,23 @@ fn address(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Chart, Doubt, Form, Unit};
+    use crate::document::{AxisUnit, Chart, ChartForm, PageCaveat};
 
-    fn front() -> Front {
-        let picture =
-            Chart::of("limit", "where it breaks", Form::Points, ("", Unit::Count), ("", Unit::Count));
-        let mut steps = Table::with_text_last(&["trial", "p99", "most wait"]).titled("step by step");
-        steps.row(["4".to_owned(), " 2  ms".to_owned(), "a|b".to_owned()].map(|text| (text, Tone::Plain)));
+    fn front() -> PageFront {
+        let picture = Chart::of(
+            "limit",
+            "where it breaks",
+            ChartForm::Points,
+            ("", AxisUnit::Count),
+            ("", AxisUnit::Count),
+        );
+        let mut steps = TextTable::with_text_last(&["trial", "p99", "most wait"]).titled("step by step");
+        steps.push_row(
+            ["4".to_owned(), " 2  ms".to_owned(), "a|b".to_owned()].map(|text| (text, Tone::Plain)),
+        );
         let station = |name: &str, tone| StationBox { name: name.to_owned(), tone, ..StationBox::default() };
         let full = StationBox {
-            facts: vec![Text::at(1).then("10 in use   (3 at 9/s)")],
+            facts: vec![Text::empty_at_depth(1).with_plain("10 in use   (3 at 9/s)")],
             well: Some(Occupancy { in_use: Some("3 of 10".to_owned()), ..Occupancy::default() }),
             degraded: Some(Occupancy {
                 in_use: Some("10 of 10".to_owned()),
@@ -219,33 +232,33 @@ mod tests {
             ..station("a pool", Tone::Bad)
         };
         let evidence = Section::named("evidence", "What gave first").texts([
-            Text::of(Tone::Strong, "All wait for a pool."),
-            Text::at(1).then("- one"),
-            Text::at(2).then("seen 1_0"),
-            Text::labelled("confidence", "").and(Tone::Good, "high"),
+            Text::new(Tone::Strong, "All wait for a pool."),
+            Text::empty_at_depth(1).with_plain("- one"),
+            Text::empty_at_depth(2).with_plain("seen 1_0"),
+            Text::labelled("confidence", "").with_span(Tone::Good, "high"),
         ]);
         let drawn = Section { charts: vec![picture.clone()], ..Section::named("response", "Response time") };
         let run = Section::named("run", "The run").texts([
             Text::labelled("command", "torment find"),
-            Text::of(Tone::Strong, "the plan as understood"),
+            Text::new(Tone::Strong, "the plan as understood"),
             Text::plain("[target]"),
             Text::plain("url = \"http://h/<a>\""),
         ]);
-        Front {
-            head: Head {
+        PageFront {
+            head: PageHeader {
                 id: "k3f".to_owned(),
                 command: "find".to_owned(),
                 target: "http://h/<a>".to_owned(),
                 started_unix_ms: 1_795_191_302_000,
                 machine: "hill: 2 processors".to_owned(),
-                ..Head::default()
+                ..PageHeader::default()
             },
-            verdict: vec![Text::of(Tone::Good, "holds 9/s").and(Tone::Bad, ": *not* more")],
+            verdict: vec![Text::new(Tone::Good, "holds 9/s").with_span(Tone::Bad, ": *not* more")],
             chain: vec![station("requests", Tone::Plain), full],
             pictures: vec![picture.note("each mark is a trial")],
-            doubts: vec![Doubt { text: "[1] processor".to_owned(), section: None }],
+            doubts: vec![PageCaveat { text: "[1] processor".to_owned(), section: None }],
             sections: vec![evidence.table(steps), drawn, run],
-            ..Front::default()
+            ..PageFront::default()
         }
     }
 
@@ -298,7 +311,7 @@ confidence: **high**
 "#;
         assert_eq!(markdown(&front(), Some("my run-limit.svg")), expected);
         assert!(!markdown(&front(), None).contains("!["), "an image that is not there is not shown");
-        assert_eq!(markdown(&Front::default(), None), "# torment\n");
+        assert_eq!(markdown(&PageFront::default(), None), "# torment\n");
     }
 
     #[test]
@@ -315,6 +328,6 @@ confidence: **high**
         ] {
             assert_eq!(paragraph(&Text::plain(text)), expected);
         }
-        assert_eq!(paragraph(&Text::of(Tone::Warn, "…")), "…", "nothing in it can be bold");
+        assert_eq!(paragraph(&Text::new(Tone::Warn, "…")), "…", "nothing in it can be bold");
     }
 }

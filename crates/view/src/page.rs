@@ -1,24 +1,24 @@
 //! A run as a page: what is said, in order of its weight, and what is drawn beside it, as a [`Document`](crate::document::Document).
 
-mod again;
-mod chain;
-mod decided;
+mod builder;
+mod chart_filter;
+mod conclusions;
 mod distribution;
-mod draw;
+mod downsample;
 mod front;
-mod heat;
-mod now;
-mod pages;
+mod heatmap;
+mod load_columns;
 pub(crate) mod pictures;
-mod quick;
-mod ranks;
+mod request_path;
+mod rerun;
+mod response_advice;
 mod rows;
-mod second;
 mod sections;
-mod seen;
-mod thin;
-mod written;
+mod status;
+mod target_columns;
+mod to_document;
+mod top_names;
 
-pub use now::{GroupNow, Part, TreeNow};
-pub use pages::Pages;
+pub use builder::PageBuilder;
 pub(crate) use pictures::{DOWN, UP};
+pub use status::{StackPart, ThreadGroupStatus, TreeStatus};

@@ -1,10 +1,10 @@
 //! What ran on the processors: the functions with the most time, by themselves and with what they call, and what could not be seen.
 
-use crate::document::{Flame, Section, Table, indented};
+use crate::document::{FlameChart, Section, TextTable, indent_all};
 use crate::symbol::short;
-use crate::{RunView, Text, Tone, code};
-use record::{LoadSide, Nameless, Profile, ProfiledLoad};
-use stacks::{Portion, Tally, flames};
+use crate::{RunView, Text, Tone, hot_code};
+use record::{LoadSide, Profile, ProfiledLoad, UnnamedReason};
+use stacks::{SampleCount, Tally, flame_graph};
 use stats::Estimate;
 use units::{Nanos, grouped};
 
@@ -18,30 +18,31 @@ const LITTLE: f64 = 0.01;
 /// What the profiles of a run say, under one heading; of two, each table says of which side of the limit it is.
 pub(crate) fn section(view: &RunView) -> Section {
     let named = Section::named("profile", "What ran on the processors");
-    let (texts, grew) = code::grew(view);
+    let (texts, grew) = hot_code::growth_tables(view);
     let several = view.profiles.len() > 1;
     let of_one = |section: Section, profile: &Profile| {
         let tally = Tally::of(profile);
         let section = section.texts([head(profile)]).texts(unseen(profile, &tally));
-        let titled = |table: Table| {
+        let titled = |table: TextTable| {
             let title = format!("{}{}", side(profile).filter(|_| several).unwrap_or_default(), table.title);
             table.titled(&title)
         };
         tables(profile, &tally).map(titled).into_iter().fold(section, Section::table)
     };
     // The overload first: that is what is asked for.
-    let section = view.profiles.iter().rev().fold(named.texts(code::line(view)), of_one);
+    let section = view.profiles.iter().rev().fold(named.texts(hot_code::line(view)), of_one);
     let section = grew.into_iter().fold(section.texts(texts), Section::table);
     flame(view).into_iter().fold(section, Section::flame)
 }
 
 /// Of the last load, beside the one before it.
-fn flame(view: &RunView) -> Option<Flame> {
+fn flame(view: &RunView) -> Option<FlameChart> {
     let (last, before) = view.profiles.split_last()?;
     let title = "Which code calls which, as a flame graph";
     let (name, first) = (side(last).map_or("", |side| side.trim_end_matches(", ")), before.first());
     let beside = first.and_then(side).map(|side| side.trim_end_matches(", "));
-    Some(Flame::of(title, name, beside, &flames(last, first))).filter(|flame| !flame.calls.is_empty())
+    Some(FlameChart::of(title, name, beside, &flame_graph(last, first)))
+        .filter(|flame| !flame.calls.is_empty())
 }
 
 fn side(profile: &Profile) -> Option<&'static str> {
@@ -54,18 +55,18 @@ fn side(profile: &Profile) -> Option<&'static str> {
 /// The same for a terminal, in whole.
 pub(crate) fn explained(view: &RunView) -> Vec<Text> {
     let section = if view.profiles.is_empty() { Section::default() } else { section(view) };
-    let Some(Section { title, texts, tables, .. }) = section.kept() else { return Vec::new() };
-    let head = indented([Text::empty(), Text::of(Tone::Faint, title)]);
-    let head = head.into_iter().chain(indented(texts.into_iter().chain([Text::empty()])));
+    let Some(Section { title, texts, tables, .. }) = section.non_empty() else { return Vec::new() };
+    let head = indent_all([Text::empty(), Text::new(Tone::Faint, title)]);
+    let head = head.into_iter().chain(indent_all(texts.into_iter().chain([Text::empty()])));
     head.chain(titled(&tables)).collect()
 }
 
 /// Tables under their titles, an empty line after each.
-fn titled(tables: &[Table]) -> Vec<Text> {
+fn titled(tables: &[TextTable]) -> Vec<Text> {
     let mut lines = Vec::new();
     for table in tables.iter().filter(|table| !table.is_empty()) {
-        lines.extend(indented([Text::of(Tone::Faint, &table.title)]));
-        lines.extend(table.lines_at(1));
+        lines.extend(indent_all([Text::new(Tone::Faint, &table.title)]));
+        lines.extend(table.indented_lines(1));
         lines.push(Text::empty());
     }
     lines
@@ -74,16 +75,16 @@ fn titled(tables: &[Table]) -> Vec<Text> {
 /// One profile for a terminal.
 pub(crate) fn lines(profile: &Profile) -> Vec<Text> {
     let tally = Tally::of(profile);
-    let mut lines = indented([head(profile), Text::empty()]);
+    let mut lines = indent_all([head(profile), Text::empty()]);
     lines.extend(titled(&tables(profile, &tally)));
     let unseen = unseen(profile, &tally);
     let apart = (!unseen.is_empty()).then(Text::empty);
-    lines.extend(indented(unseen));
+    lines.extend(indent_all(unseen));
     lines.extend(apart);
     lines
 }
 
-fn tables(profile: &Profile, tally: &Tally) -> [Table; 3] {
+fn tables(profile: &Profile, tally: &Tally) -> [TextTable; 3] {
     [own(profile, tally), total(profile, tally), modules(profile, tally)]
 }
 
@@ -94,7 +95,7 @@ fn head(profile: &Profile) -> Text {
     if *samples == 0 {
         let text =
             format!("it was never on a processor in {seconds}, sampled {hz} times a second: it was waiting");
-        return Text::of(Tone::Warn, text);
+        return Text::new(Tone::Warn, text);
     }
     let time = profile.time_of(*samples);
     let processors = time.as_secs_f64() / length.as_secs_f64().max(1e-9);
@@ -108,7 +109,7 @@ fn head(profile: &Profile) -> Text {
         };
         format!(" under a load{at} that it {held}")
     });
-    Text::of(Tone::Strong, format!("{} samples", grouped(*samples))).then(format!(
+    Text::new(Tone::Strong, format!("{} samples", grouped(*samples))).with_plain(format!(
         " in {seconds} at {hz} Hz{load}: {time} of processor time, {processors:.2} processors{by_kernel}"
     ))
 }
@@ -124,9 +125,9 @@ fn percent(estimate: Option<Estimate>) -> String {
     estimate.map_or_else(String::new, |estimate| format!("{:.1} %", estimate.value * 100.0))
 }
 
-fn own(profile: &Profile, tally: &Tally) -> Table {
+fn own(profile: &Profile, tally: &Tally) -> TextTable {
     let mut table = functions(profile, "itself", "with what it calls").titled("by what they do themselves");
-    for Portion { of, own, total, .. } in
+    for SampleCount { of, own, total, .. } in
         tally.by_own().into_iter().filter(|portion| portion.own > 0).take(SHOWN)
     {
         function(&mut table, profile, of, (estimate(tally.share(own)), own), percent(tally.share(total)));
@@ -135,11 +136,11 @@ fn own(profile: &Profile, tally: &Tally) -> Table {
 }
 
 /// Without those that only lead to one other, such as `main`; a function to which many lead keeps its callers in.
-fn total(profile: &Profile, tally: &Tally) -> Table {
+fn total(profile: &Profile, tally: &Tally) -> TextTable {
     let title = "with what they call, but for those that only lead to another";
     let mut table = functions(profile, "with what it calls", "itself").titled(title);
-    for Portion { of, own, total, .. } in
-        tally.by_total().into_iter().filter(|portion| !portion.leads()).take(SHOWN)
+    for SampleCount { of, own, total, .. } in
+        tally.by_total().into_iter().filter(|portion| !portion.is_pass_through()).take(SHOWN)
     {
         function(&mut table, profile, of, (estimate(tally.share(total)), total), percent(tally.share(own)));
     }
@@ -147,28 +148,28 @@ fn total(profile: &Profile, tally: &Tally) -> Table {
 }
 
 /// A table of functions; with the processor time of a request, if there were any.
-fn functions(profile: &Profile, first: &str, second: &str) -> Table {
+fn functions(profile: &Profile, first: &str, second: &str) -> TextTable {
     match profile.requests {
-        Some(1..) => Table::with_text_last(&["function", first, "a request", second, "module"]),
-        _ => Table::with_text_last(&["function", first, second, "module"]),
+        Some(1..) => TextTable::with_text_last(&["function", first, "a request", second, "module"]),
+        _ => TextTable::with_text_last(&["function", first, second, "module"]),
     }
 }
 
 /// Its row: a share with the samples that it is of, and another share.
-fn function(table: &mut Table, profile: &Profile, of: u32, first: (String, u64), second: String) {
+fn function(table: &mut TextTable, profile: &Profile, of: u32, first: (String, u64), second: String) {
     let (name, module) = named(profile, of);
     let request = profile.requests.filter(|requests| *requests > 0);
     let request = request.map(|requests| Nanos(profile.time_of(first.1).0 / requests).to_string());
     let cells = [Some(name), Some(first.0), request, Some(second), Some(module)];
-    table.row(cells.into_iter().flatten().map(|cell| (cell, Tone::Plain)));
+    table.push_row(cells.into_iter().flatten().map(|cell| (cell, Tone::Plain)));
 }
 
-fn modules(profile: &Profile, tally: &Tally) -> Table {
-    let mut table = Table::new(&["module", "itself", "with what it calls"]).titled("by module");
-    for Portion { of, own, total, .. } in tally.modules_by_own().into_iter().take(SHOWN) {
+fn modules(profile: &Profile, tally: &Tally) -> TextTable {
+    let mut table = TextTable::new(&["module", "itself", "with what it calls"]).titled("by module");
+    for SampleCount { of, own, total, .. } in tally.modules_by_own().into_iter().take(SHOWN) {
         let name = profile.modules.get(of as usize).map_or("", |module| &module.name);
         let cells = [short(name), estimate(tally.share(own)), percent(tally.share(total))];
-        table.row(cells.map(|cell| (cell, Tone::Plain)));
+        table.push_row(cells.map(|cell| (cell, Tone::Plain)));
     }
     table
 }
@@ -186,7 +187,7 @@ fn named(profile: &Profile, function: u32) -> (String, String) {
 
 /// What could not be seen, and what to do for more.
 fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
-    let warn = |text: String| Text::of(Tone::Warn, text);
+    let warn = |text: String| Text::new(Tone::Warn, text);
     let of_all = |count: u64| count as f64 / tally.samples.max(1) as f64;
     let mut lines = Vec::new();
     let mut tell = |count: u64, what: &str| {
@@ -222,22 +223,22 @@ fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
 }
 
 /// Why a module's functions have no names, and how they get some.
-fn more(module: &str, why: &Nameless) -> String {
+fn more(module: &str, why: &UnnamedReason) -> String {
     match why {
-        Nameless::Stripped { build_id: Some(id) } => format!(
+        UnnamedReason::Stripped { build_id: Some(id) } => format!(
             "{module} has been stripped of most names; get them from its debug-symbol package, or with debuginfod-find \
              debuginfo {id}, and put them in /usr/lib/debug/.build-id"
         ),
-        Nameless::Stripped { build_id: None } => {
+        UnnamedReason::Stripped { build_id: None } => {
             format!("{module} has been stripped of its names, and has no build id; build it without stripping (-s)")
         }
-        Nameless::Unreadable { why } => format!("{module} could not be read: {why}"),
-        Nameless::Generated => {
+        UnnamedReason::Unreadable { why } => format!("{module} could not be read: {why}"),
+        UnnamedReason::Generated => {
             "code that the program made while it ran has no names: run torment as root, or start the program so that it writes \
              them down (Node.js with --perf-basic-prof, Python with -X perf)"
                 .to_owned()
         }
-        Nameless::Hidden => {
+        UnnamedReason::Hidden => {
             "the kernel hides the names of its functions (kernel.kptr_restrict); run torment as root to see them".to_owned()
         }
     }
@@ -262,10 +263,10 @@ mod tests {
             threads: vec!["worker-N".to_owned()],
             modules: vec![
                 module("app", None),
-                module("libx.so", Some(Nameless::Stripped { build_id: None })),
+                module("libx.so", Some(UnnamedReason::Stripped { build_id: None })),
             ],
             functions: vec![function("main", 0), function("parse", 0), function("[libx.so]", 1)],
-            calls: vec![CallNode::of(None, 0), CallNode::of(Some(0), 1), CallNode::of(Some(1), 2)],
+            calls: vec![CallNode::new(None, 0), CallNode::new(Some(0), 1), CallNode::new(Some(1), 2)],
             stacks: vec![StackCount(0, 1, 700), StackCount(0, 2, 300)],
             ..Profile::default()
         }

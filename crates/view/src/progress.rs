@@ -1,12 +1,12 @@
-use crate::experiment::{self, Names};
-use crate::reason::why;
-use crate::summary::making;
-use crate::trial::Times;
+use crate::experiment::{self, DesignLookup};
+use crate::summary::generator_limit;
+use crate::trial::TimeSummary;
+use crate::trial_state::why;
 use crate::watched::subject_name;
-use crate::words::number;
-use crate::{Current, RunView, Text, Tone, Trial, TrialState, caveats, fleet};
-use record::watch::Watched;
-use record::{Event, Outcome, Probing, Purpose, Ramped, Slice};
+use crate::wording::format_rate;
+use crate::{CurrentLoad, RunView, Text, Tone, Trial, TrialState, caveats, fleet};
+use record::watch::WatchCoverage;
+use record::{Event, Outcome, Purpose, RampProgress, Slice, TableStart};
 use units::{Nanos, Rate, grouped};
 
 /// A long load reports this often.
@@ -17,15 +17,15 @@ const LONG: Nanos = Nanos::from_secs(15);
 /// A run as lines for a log: one for each trial, each change of the bounds, and for long loads one
 /// every five seconds. What is known of the run stands in its view; here are the seconds not yet told.
 #[derive(Debug, Clone, Default)]
-pub struct Progress {
+pub struct ProgressLog {
     since: Slice,
 }
 
-impl Progress {
+impl ProgressLog {
     /// What the next event is worth saying of a run that stood like this before it.
-    pub fn event(&mut self, before: &RunView, event: &Event) -> Vec<Text> {
+    pub fn event_lines(&mut self, before: &RunView, event: &Event) -> Vec<Text> {
         match event {
-            Event::Designed { design } => vec![experiment::designed(design)],
+            Event::Designed { design } => vec![experiment::design_line(design)],
             Event::VisitStarted { .. }
             | Event::Visited { .. }
             | Event::Stands { .. }
@@ -41,7 +41,7 @@ impl Progress {
                 None
             }
             Event::SliceDone { slice, .. } => {
-                let long = |current: &&Current| {
+                let long = |current: &&CurrentLoad| {
                     current.purpose == Purpose::Load || current.planned.is_none_or(|planned| planned > LONG)
                 };
                 let current = before.current.as_ref().filter(long)?;
@@ -57,7 +57,7 @@ impl Progress {
                 Some(trial_line(&Trial::done(*trial, before.words(), result, judgement)))
             }
             Event::Bounds { making: Some(making), .. } if before.making.is_none() => {
-                Some(making::so_far(Text::plain(format!("{:5}→ ", "")), before, making))
+                Some(generator_limit::so_far(Text::plain(format!("{:5}→ ", "")), before, making))
             }
             Event::Bounds { limits, .. } => {
                 let strict = limits.first()?;
@@ -68,28 +68,28 @@ impl Progress {
                 let unit = &strict.unit;
                 let text = match bounds {
                     (Some(lower), Some(upper)) => {
-                        format!("between {} and {} {unit}", number(lower), number(upper))
+                        format!("between {} and {} {unit}", format_rate(lower), format_rate(upper))
                     }
-                    (Some(lower), None) => format!("at least {} {unit}", number(lower)),
-                    (None, Some(upper)) => format!("below {} {unit}", number(upper)),
+                    (Some(lower), None) => format!("at least {} {unit}", format_rate(lower)),
+                    (None, Some(upper)) => format!("below {} {unit}", format_rate(upper)),
                     (None, None) => "warm now: the bounds found while cold no longer count".to_owned(),
                 };
-                Some(Text::plain(format!("{:5}", "")).and(Tone::Strong, format!("→ {text}")))
+                Some(Text::plain(format!("{:5}", "")).with_span(Tone::Strong, format!("→ {text}")))
             }
-            Event::Doubt { caveat } => Some(caveats::line(caveat.to_string())),
+            Event::Caveat { caveat } => Some(caveats::line(caveat.to_string())),
             Event::FleetStands { members } => {
-                let text = format!("fleet: {}", fleet::stands(members, None)?);
-                Some(Text::of(Tone::Faint, text))
+                let text = format!("fleet: {}", fleet::participation_words(members, None)?);
+                Some(Text::new(Tone::Faint, text))
             }
             Event::WatchStarted { place, watched } => {
                 let text = who_is_watched(watched);
                 let before = before.place(place).map(|before| who_is_watched(&before.watched));
                 let head = if place.is_empty() { String::new() } else { format!("on {place}: ") };
                 let tone = if watched.lost.is_some() { Tone::Warn } else { Tone::Faint };
-                (before.as_ref() != Some(&text)).then(|| Text::of(tone, format!("{head}{text}")))
+                (before.as_ref() != Some(&text)).then(|| Text::new(tone, format!("{head}{text}")))
             }
-            Event::Probing(Probing { table, figures, expected }) => {
-                Some(Text::of(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
+            Event::Probing(TableStart { table, figures, expected }) => {
+                Some(Text::new(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
             }
             Event::Forecast { rooms } => rooms.first().map(|room| {
                 let text = match room.threads {
@@ -100,35 +100,35 @@ impl Progress {
                     ),
                     None => "no limit is known".to_owned(),
                 };
-                Text::of(Tone::Faint, text)
+                Text::new(Tone::Faint, text)
             }),
-            Event::Ramped(Ramped { tasks, free, after }) => {
+            Event::Ramped(RampProgress { tasks, free, after }) => {
                 let after = after.as_secs_f64();
                 Some(Text::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
             }
             Event::Surveyed { conditions } => conditions
                 .caveats
                 .first()
-                .map(|caveat| Text::of(Tone::Warn, "caveat: ").then(caveat.to_string())),
+                .map(|caveat| Text::new(Tone::Warn, "caveat: ").with_plain(caveat.to_string())),
             _ => None,
         }
     }
 }
 
 fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
-    let Some(names) = Names::of(before) else { return Vec::new() };
+    let Some(names) = DesignLookup::of(before) else { return Vec::new() };
     match event {
-        Event::VisitStarted(visiting) => vec![experiment::started(&names, visiting)],
-        Event::Visited { visit } => vec![experiment::visited(&names, visit).indented()],
+        Event::VisitStarted(visiting) => vec![experiment::start_begun_line(&names, visiting)],
+        Event::Visited { visit } => vec![experiment::start_done_line(&names, visit).indented()],
         // At the end it stands where it stood after the last block.
         Event::Stands { standing }
             if before.standing.as_ref().is_none_or(|before| before.judged != standing.judged) =>
         {
-            experiment::stands(&names, standing)
+            experiment::standing_lines(&names, standing)
         }
         Event::Resumed { .. } => {
             let made = experiment::number_of(names.visits.len(), "start");
-            vec![Text::of(Tone::Strong, format!("resumed; {made} made already"))]
+            vec![Text::new(Tone::Strong, format!("resumed; {made} made already"))]
         }
         _ => Vec::new(),
     }
@@ -138,7 +138,7 @@ fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
 const INSIDE: &str = "inside:";
 
 /// Who is watched, and what of them cannot be.
-fn who_is_watched(watched: &Watched) -> String {
+fn who_is_watched(watched: &WatchCoverage) -> String {
     if let Some(lost) = &watched.lost {
         return format!("nothing is known {lost}");
     }
@@ -167,36 +167,36 @@ fn who_is_watched(watched: &Watched) -> String {
 fn stretch(at: Nanos, since: &Slice) -> Text {
     let rate = |count| Rate::of(count, since.elapsed);
     let line =
-        Text::plain(format!("{:>7}", Nanos::from_secs(at.as_secs_f64().round() as u64))).then(format!(
+        Text::plain(format!("{:>7}", Nanos::from_secs(at.as_secs_f64().round() as u64))).with_plain(format!(
             "   offered {:>9}  achieved {:>9}  waiting {:>6}",
             rate(since.due),
             rate(since.sent),
             grouped(since.in_flight + since.backlog),
         ));
-    let line = line.then(response(Times::of(&since.response)));
+    let line = line.with_plain(response(TimeSummary::from_histogram(&since.response)));
     Outcome::ALL.into_iter().filter(|o| *o != Outcome::Ok && since.outcomes.get(*o) > 0).fold(
         line,
         |line, o| {
             let tone = if o.is_bad() { Tone::Bad } else { Tone::Warn };
-            line.and(tone, format!("  {} {}", grouped(since.outcomes.get(o)), o.name()))
+            line.with_span(tone, format!("  {} {}", grouped(since.outcomes.get(o)), o.name()))
         },
     )
 }
 
-fn response(times: Option<Times>) -> String {
+fn response(times: Option<TimeSummary>) -> String {
     times.map_or_else(String::new, |t| format!("  p50 {:>7}  p99 {:>7}", t.quantiles.p50, t.quantiles.p99))
 }
 
 /// A trial that is over, in one line.
 pub fn trial_line(trial: &Trial) -> Text {
-    let state = TrialState::of(trial);
+    let state = TrialState::from_trial(trial);
     let rate = trial.rate.map(|r| r.to_string()).unwrap_or_default();
     let loaded = Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100);
     let line =
         Text::plain(format!("{:>3}  {:<8}  {rate:>9}  {loaded:>6}  ", trial.number, trial.purpose.name()))
-            .and(state.tone(), format!("{:<4}", state.name()));
+            .with_span(state.tone(), format!("{:<4}", state.name()));
     match why(trial) {
-        Some(why) => line.then(format!("  {why}")),
-        None => line.then(response(trial.figures.response())),
+        Some(why) => line.with_plain(format!("  {why}")),
+        None => line.with_plain(response(trial.figures.response())),
     }
 }

@@ -1,7 +1,7 @@
 //! What helps where torment itself was the limit.
 
 use crate::RunView;
-use record::Making;
+use record::GeneratorCapacity;
 
 /// From this share of the requests on that make a connection of their own, that is what they cost.
 const CONNECTS: f64 = 0.5;
@@ -11,7 +11,7 @@ const WAITS: f64 = 0.1;
 const FEW: u32 = 2;
 
 /// As a clause: what can be done on this machine, by what torment lacks.
-pub(crate) fn remedy(view: &RunView, making: Option<&Making>) -> String {
+pub(crate) fn remedy(view: &RunView, making: Option<&GeneratorCapacity>) -> String {
     let cpus = view.started.as_ref().map_or(0, |started| started.machine.cpus);
     let waits = making.is_none_or(|making| making.waited >= WAITS);
     if making.is_some_and(is_of_connections) {
@@ -42,6 +42,6 @@ pub(crate) fn processors(view: &RunView) -> &'static str {
 }
 
 /// Whether what it spends goes into new connections.
-pub(crate) fn is_of_connections(making: &Making) -> bool {
+pub(crate) fn is_of_connections(making: &GeneratorCapacity) -> bool {
     making.waited < WAITS && making.connects >= CONNECTS
 }

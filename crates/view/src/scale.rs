@@ -1,9 +1,9 @@
 //! Where a value stands, and which values are named.
 
-use crate::document::{Axis, Unit};
+use crate::document::{Axis, AxisUnit};
 use crate::experiment::factor;
-use crate::sheet;
-use crate::words::number;
+use crate::figure_tables;
+use crate::wording::format_rate;
 use units::{Bytes, Nanos, Share, grouped};
 
 /// What an axis leaves free beside its outermost values, as a share of what it shows.
@@ -22,7 +22,7 @@ const DAY: f64 = 86_400.0;
 
 /// An axis with its ends.
 pub(crate) struct Scale {
-    unit: Unit,
+    unit: AxisUnit,
     log: bool,
     low: f64,
     high: f64,
@@ -44,10 +44,10 @@ impl Scale {
     pub fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let Self { unit, log, mut low, mut high } = Self::tight(axis, values);
         match (unit, log) {
-            (Unit::Share, _) => (low, high) = (-AIR, 1.0 + AIR),
+            (AxisUnit::Share, _) => (low, high) = (-AIR, 1.0 + AIR),
             (_, true) => {
                 // Ratios are near each other.
-                let least = if unit == Unit::Ratio { 1.02 } else { 1.2 };
+                let least = if unit == AxisUnit::Ratio { 1.02 } else { 1.2 };
                 let air = (high / low).powf(AIR).max(least);
                 (low, high) = (low / air, high * air);
             }
@@ -67,7 +67,7 @@ impl Scale {
 
     /// Rows of length one, the middle of the first at zero: it stands at the high end, so many further down the low one.
     pub fn downwards(rows: f64) -> Self {
-        Self { unit: Unit::Count, log: false, low: rows - 0.5, high: -0.5 }
+        Self { unit: AxisUnit::Count, log: false, low: rows - 0.5, high: -0.5 }
     }
 
     /// From 0 at the low end to 1 at the high one; beyond them at the nearer end. Where both are one value, that is in the middle.
@@ -82,7 +82,7 @@ impl Scale {
 
     /// The values to name, at most so many.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
-        if self.unit == Unit::Bytes {
+        if self.unit == AxisUnit::Bytes {
             return self.powers_of_two(most);
         }
         if self.log {
@@ -99,11 +99,11 @@ impl Scale {
                 _ => {}
             }
         }
-        if self.unit == Unit::Share {
+        if self.unit == AxisUnit::Share {
             return vec![0.0, 0.25, 0.5, 0.75, 1.0];
         }
         let least = (self.high - self.low) / most as f64;
-        if self.unit == Unit::Time && least > 1.0 {
+        if self.unit == AxisUnit::Time && least > 1.0 {
             return self.times(least);
         }
         let ten = 10f64.powf(least.log10().floor());
@@ -138,16 +138,16 @@ impl Scale {
     /// A value of it in words.
     pub fn words(&self, value: f64) -> String {
         match self.unit {
-            Unit::PerSecond => number(value),
-            Unit::Seconds if value > 0.0 && value < BRIEF => {
+            AxisUnit::PerSecond => format_rate(value),
+            AxisUnit::Seconds if value > 0.0 && value < BRIEF => {
                 format!("{} ns", short(&format!("{:.1}", value * 1e9)))
             }
-            Unit::Time if value == 0.0 => "0 s".to_owned(),
-            Unit::Seconds | Unit::Time => Nanos::from_secs_f64(value).to_string(),
-            Unit::Bytes => Bytes(value.max(0.0) as u64).to_string(),
-            Unit::BytesPerSecond => sheet::value(record::Unit::BytesPerSecond, value),
-            Unit::Share => Share(value).to_string(),
-            Unit::Ratio => format!("×{}", short(&factor(value))),
+            AxisUnit::Time if value == 0.0 => "0 s".to_owned(),
+            AxisUnit::Seconds | AxisUnit::Time => Nanos::from_secs_f64(value).to_string(),
+            AxisUnit::Bytes => Bytes(value.max(0.0) as u64).to_string(),
+            AxisUnit::BytesPerSecond => figure_tables::value(record::FigureUnit::BytesPerSecond, value),
+            AxisUnit::Share => Share(value).to_string(),
+            AxisUnit::Ratio => format!("×{}", short(&factor(value))),
             _ if value.fract() == 0.0 && value >= 0.0 => grouped(value as u64),
             _ => format!("{value:.2}"),
         }
@@ -163,42 +163,45 @@ fn short(number: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn axis(unit: Unit, log: bool) -> Axis {
+    fn axis(unit: AxisUnit, log: bool) -> Axis {
         Axis { name: String::new(), unit, log }
     }
 
-    fn scale(unit: Unit, log: bool, values: &[f64]) -> Scale {
+    fn scale(unit: AxisUnit, log: bool, values: &[f64]) -> Scale {
         Scale::of(&axis(unit, log), values.iter().copied())
     }
 
     #[test]
     fn what_is_named_is_round_and_on_the_axis() {
-        let rates = scale(Unit::PerSecond, false, &[498.0, 2022.0]);
+        let rates = scale(AxisUnit::PerSecond, false, &[498.0, 2022.0]);
         let named =
             |scale: &Scale, most| scale.ticks(most).iter().map(|tick| scale.words(*tick)).collect::<Vec<_>>();
         assert_eq!(named(&rates, 6), ["0", "500", "1,000", "1,500", "2,000"]);
-        assert_eq!(named(&scale(Unit::PerSecond, false, &[1900.0, 2022.0]), 6), ["1,900", "1,950", "2,000"]);
-        let times = scale(Unit::Seconds, true, &[540e-6, 19e-3]);
-        assert_eq!(named(&times, 8), ["500 µs", "1 ms", "2 ms", "5 ms", "10 ms", "20 ms"]);
-        assert_eq!(named(&scale(Unit::Seconds, true, &[1e-6, 10.0]), 8).len(), 8);
-        let ratios = scale(Unit::Ratio, true, &[0.81, 1.34]);
-        assert_eq!(named(&ratios, 6), ["×0.8", "×0.9", "×1", "×1.1", "×1.2", "×1.3"]);
-        assert_eq!(named(&scale(Unit::Ratio, true, &[0.4, 2.4]), 6), ["×0.5", "×1", "×2"]);
-        let mib = 1_048_576.0;
-        let sizes = scale(Unit::Bytes, true, &[32.0 * mib, 256.0 * mib]);
-        assert_eq!(named(&sizes, 8), ["32 MiB", "64 MiB", "128 MiB", "256 MiB"]);
-        assert_eq!(named(&scale(Unit::Bytes, true, &[16e3, 512.0 * mib]), 6).len(), 6);
         assert_eq!(
-            named(&scale(Unit::Bytes, false, &[0.0, 3.0 * mib]), 4),
+            named(&scale(AxisUnit::PerSecond, false, &[1900.0, 2022.0]), 6),
+            ["1,900", "1,950", "2,000"]
+        );
+        let times = scale(AxisUnit::Seconds, true, &[540e-6, 19e-3]);
+        assert_eq!(named(&times, 8), ["500 µs", "1 ms", "2 ms", "5 ms", "10 ms", "20 ms"]);
+        assert_eq!(named(&scale(AxisUnit::Seconds, true, &[1e-6, 10.0]), 8).len(), 8);
+        let ratios = scale(AxisUnit::Ratio, true, &[0.81, 1.34]);
+        assert_eq!(named(&ratios, 6), ["×0.8", "×0.9", "×1", "×1.1", "×1.2", "×1.3"]);
+        assert_eq!(named(&scale(AxisUnit::Ratio, true, &[0.4, 2.4]), 6), ["×0.5", "×1", "×2"]);
+        let mib = 1_048_576.0;
+        let sizes = scale(AxisUnit::Bytes, true, &[32.0 * mib, 256.0 * mib]);
+        assert_eq!(named(&sizes, 8), ["32 MiB", "64 MiB", "128 MiB", "256 MiB"]);
+        assert_eq!(named(&scale(AxisUnit::Bytes, true, &[16e3, 512.0 * mib]), 6).len(), 6);
+        assert_eq!(
+            named(&scale(AxisUnit::Bytes, false, &[0.0, 3.0 * mib]), 4),
             ["0 B", "1 MiB", "2 MiB", "3 MiB"]
         );
-        let shortest = scale(Unit::Seconds, true, &[0.74e-9, 9.5e-9]);
+        let shortest = scale(AxisUnit::Seconds, true, &[0.74e-9, 9.5e-9]);
         assert_eq!(named(&shortest, 6), ["1 ns", "2 ns", "5 ns", "10 ns"]);
         assert_eq!(shortest.words(9.515e-9), "9.5 ns");
-        assert_eq!(scale(Unit::BytesPerSecond, false, &[5.1e9]).words(37e6), "37 MB/s");
-        assert_eq!(named(&scale(Unit::Time, false, &[0.0, 50.0]), 5), ["0 s", "15 s", "30 s", "45 s"]);
-        assert_eq!(named(&scale(Unit::Time, false, &[0.0, 3.0]), 4), ["0 s", "1 s", "2 s", "3 s"]);
-        let hours = named(&scale(Unit::Time, false, &[0.0, 40_000.0]), 4);
+        assert_eq!(scale(AxisUnit::BytesPerSecond, false, &[5.1e9]).words(37e6), "37 MB/s");
+        assert_eq!(named(&scale(AxisUnit::Time, false, &[0.0, 50.0]), 5), ["0 s", "15 s", "30 s", "45 s"]);
+        assert_eq!(named(&scale(AxisUnit::Time, false, &[0.0, 3.0]), 4), ["0 s", "1 s", "2 s", "3 s"]);
+        let hours = named(&scale(AxisUnit::Time, false, &[0.0, 40_000.0]), 4);
         assert_eq!(hours, ["0 s", "4 h", "8 h"]);
     }
 
@@ -207,14 +210,14 @@ mod tests {
         for (values, log) in
             [(&[5.0][..], false), (&[], true), (&[0.0, 0.0], false), (&[3.0, f64::NAN], true)]
         {
-            let scale = scale(Unit::Count, log, values);
+            let scale = scale(AxisUnit::Count, log, values);
             let places = [f64::MIN, -1.0, 0.0, 1.0, 7.0, f64::MAX].map(|value| scale.place(value));
             assert!(places.iter().all(|place| (0.0..=1.0).contains(place)), "{values:?}: {places:?}");
             assert!(scale.ticks(6).len() < 20, "{values:?}");
         }
         let rows = Scale::downwards(4.0);
         assert_eq!([-0.5, 1.5, 3.5].map(|row| rows.place(row)), [1.0, 0.5, 0.0], "the first at the top");
-        let linear = scale(Unit::PerSecond, false, &[0.0, 100.0]);
+        let linear = scale(AxisUnit::PerSecond, false, &[0.0, 100.0]);
         assert!((linear.place(53.0) - 0.5).abs() < 1e-9, "six more on the right: {}", linear.place(53.0));
     }
 }

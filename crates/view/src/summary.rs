@@ -2,29 +2,32 @@
 //! then why no more, then the figures, then how sure all that is.
 
 mod experiment;
+pub(crate) mod generator_limit;
 mod limit;
 mod load;
-pub(crate) mod making;
+mod probe;
 mod profile;
 mod search;
-mod sheet;
 mod tasks;
 mod working_set;
 
-pub use tasks::limits;
+pub use tasks::thread_limit_lines;
 
-pub(crate) use limit::{between, holds, open, tone};
+pub(crate) use generator_limit::full_too;
+pub(crate) use limit::{between, holds, open_limit_words, tone};
 pub(crate) use load::figures;
-pub(crate) use making::full_too;
-pub(crate) use search::{above, below, curve_table, ours_way_on, raise, raised_brings, told, why_no_more};
-pub(crate) use sheet::{conditions_words, machine_words, uses as sheet_use};
-pub(crate) use tasks::{moments, near, rooms};
+pub(crate) use probe::{conditions_words, machine_words, usage_line as sheet_usage_line};
+pub(crate) use search::{
+    certainty_lines, curve_table, failures_below_line, generator_next_steps, raise_advice, raise_gain,
+    why_no_more, why_no_more_line,
+};
+pub(crate) use tasks::{limit_table, near, ramp_table};
 pub(crate) use working_set::half_as_fast;
 
-use crate::document::indented;
-use crate::sheet::tables;
-use crate::{Kind, RunView, Text, Tone, Words, caveats};
-use stats::upper_bound;
+use crate::document::indent_all;
+use crate::figure_tables::tables;
+use crate::{ArrivalKind, ReportKind, RunView, Text, Tone, caveats};
+use stats::binomial_upper_bound;
 use units::{Share, grouped};
 
 /// Fewer requests than this say nothing of a rate: one in thirty may be lost without being seen.
@@ -35,33 +38,33 @@ const CONFIDENCE: f64 = 0.95;
 /// The summary of a run that ended, goes on, or was cut short.
 pub fn summary(view: &RunView) -> Vec<Text> {
     let Some(started) = &view.started else {
-        return indented([nothing()]);
+        return indent_all([no_events_line()]);
     };
     let about = format!(" · {}{}", started.command, goal(&started.goal));
-    let head = Text::of(Tone::Strong, &started.target).and(Tone::Faint, about);
-    let mut lines = indented([head, Text::empty()]);
+    let head = Text::new(Tone::Strong, &started.target).with_span(Tone::Faint, about);
+    let mut lines = indent_all([head, Text::empty()]);
     let body = match view.kind() {
-        Kind::Experiment => experiment::lines(view),
-        Kind::Search => search::lines(view),
-        Kind::Load => load::lines(view),
-        Kind::Sheet => sheet::lines(view),
-        Kind::Profile => profile::lines(view),
-        Kind::Tasks => tasks::lines(view),
-        Kind::WorkingSet => working_set::lines(view),
+        ReportKind::Experiment => experiment::lines(view),
+        ReportKind::Search => search::lines(view),
+        ReportKind::Load => load::lines(view),
+        ReportKind::Sheet => probe::lines(view),
+        ReportKind::Profile => profile::lines(view),
+        ReportKind::Tasks => tasks::lines(view),
+        ReportKind::WorkingSet => working_set::lines(view),
     };
     lines.extend(body);
-    if matches!(view.kind(), Kind::Search | Kind::Load) && !view.measured.is_empty() {
+    if matches!(view.kind(), ReportKind::Search | ReportKind::Load) && !view.measured.is_empty() {
         lines.extend(tables(&view.measured, &view.notes));
         lines.push(Text::empty());
     }
     // Of a search the verdict has a line of them, and `explain` the rest.
-    if view.kind() == Kind::Load {
+    if view.kind() == ReportKind::Load {
         lines.extend(view.profiles.iter().flat_map(crate::profile::lines));
     }
     if let Some(error) = view.end.as_ref().and_then(|end| end.error.as_ref()) {
-        lines.extend(indented([Text::of(Tone::Bad, "error: ").then(error)]));
+        lines.extend(indent_all([Text::new(Tone::Bad, "error: ").with_plain(error)]));
     }
-    lines.extend(indented(caveats::lines(view)));
+    lines.extend(indent_all(caveats::lines(view)));
     let part =
         started.part_of.as_ref().map(|whole| format!(" · a measurement of {whole}")).unwrap_or_default();
     let label = &started.label;
@@ -69,13 +72,13 @@ pub fn summary(view: &RunView) -> Vec<Text> {
     let called: String =
         said.into_iter().flatten().chain(label.tags.clone()).map(|word| format!(" · {word}")).collect();
     let which = format!("run {0} · torment show {0}{part}{called}", started.id);
-    lines.extend(indented([Text::of(Tone::Faint, which)]));
+    lines.extend(indent_all([Text::new(Tone::Faint, which)]));
     lines
 }
 
 /// That of events without a first one nothing can be said.
-pub(crate) fn nothing() -> Text {
-    Text::of(Tone::Bad, "the run's first event is missing: nothing can be said about it")
+pub(crate) fn no_events_line() -> Text {
+    Text::new(Tone::Bad, "the run's first event is missing: nothing can be said about it")
 }
 
 /// What it came to, or how it stands: what holds first, then what else a reader must know at once.
@@ -84,13 +87,13 @@ pub(crate) fn headline(view: &RunView) -> Vec<Text> {
         return Vec::new();
     }
     match view.kind() {
-        Kind::Experiment => experiment::first(view),
-        Kind::Search => search::first(view),
-        Kind::Load => load::headline(view, view.load().as_ref()),
-        Kind::Sheet => sheet::first(view),
-        Kind::Profile => profile::first(view),
-        Kind::Tasks => tasks::first(view),
-        Kind::WorkingSet => working_set::first(view),
+        ReportKind::Experiment => experiment::headline_lines(view),
+        ReportKind::Search => search::headline_lines(view),
+        ReportKind::Load => load::headline(view, view.load().as_ref()),
+        ReportKind::Sheet => probe::headline_lines(view),
+        ReportKind::Profile => profile::headline_lines(view),
+        ReportKind::Tasks => tasks::headline_lines(view),
+        ReportKind::WorkingSet => working_set::headline_lines(view),
     }
 }
 
@@ -105,16 +108,16 @@ fn unfinished(view: &RunView) -> Option<Text> {
         return None;
     }
     Some(if view.running {
-        Text::of(Tone::Strong, "still running").then(": this is what is known so far")
+        Text::new(Tone::Strong, "still running").with_plain(": this is what is known so far")
     } else {
-        Text::of(Tone::Bad, "cut short")
-            .then(": torment itself ended before the run did; what it had measured is kept")
+        Text::new(Tone::Bad, "cut short")
+            .with_plain(": torment itself ended before the run did; what it had measured is kept")
     })
 }
 
 /// "How sure" as a statement about n: a share is never zero, only below something.
-fn how_sure(words: Words, bad: u64, due: u64) -> String {
-    let below = Share(upper_bound(bad, due, CONFIDENCE));
+fn loss_bound_words(words: ArrivalKind, bad: u64, due: u64) -> String {
+    let below = Share(binomial_upper_bound(bad, due, CONFIDENCE));
     format!("{} of {} bad: below {} at 95 % confidence", grouped(bad), words.count(due), two_digits(below))
 }
 

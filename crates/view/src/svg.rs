@@ -1,17 +1,17 @@
 //! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
 
-mod area;
 mod bars;
-mod course;
-mod names;
+mod labels;
 mod panel;
+mod plot_area;
 mod rows;
+mod time_chart;
 
 use crate::Text;
 use crate::document::{Chart, Document};
-use crate::words::xml;
-use area::Frame;
+use crate::wording::escape_xml;
 use panel::{height, panel};
+use plot_area::Rect;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -55,7 +55,11 @@ const STYLE: &str = "\
 pub fn svg(document: &Document) -> Option<String> {
     let Document { front, timeline, .. } = document;
     let drawn = |chart| {
-        if course::is_one(chart) { Cow::Owned(course::drawn(chart, timeline)) } else { Cow::Borrowed(chart) }
+        if time_chart::is_over_time(chart) {
+            Cow::Owned(time_chart::drawn(chart, timeline))
+        } else {
+            Cow::Borrowed(chart)
+        }
     };
     let pictures: Vec<Cow<'_, Chart>> = front.pictures.iter().map(drawn).collect();
     let frames = frames(&pictures);
@@ -63,11 +67,12 @@ pub fn svg(document: &Document) -> Option<String> {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n"
     );
-    let verdict: Vec<String> = front.verdict.iter().map(Text::words).collect();
+    let verdict: Vec<String> = front.verdict.iter().map(Text::to_plain).collect();
     let head = &front.head;
     let goal = if head.goal.is_empty() { String::new() } else { format!(" · goal {}", head.goal) };
     let about = format!("torment {} · {}{goal}", head.command, head.target);
-    let _ = writeln!(out, "<title>{}</title>", xml(&format!("{}: {}", head.target, verdict.join(" "))));
+    let _ =
+        writeln!(out, "<title>{}</title>", escape_xml(&format!("{}: {}", head.target, verdict.join(" "))));
     let _ = writeln!(
         out,
         "<style>{STYLE}</style>\n<rect class=\"ground\" width=\"{WIDTH}\" height=\"{height}\"/>"
@@ -77,7 +82,7 @@ pub fn svg(document: &Document) -> Option<String> {
         let _ = writeln!(
             out,
             "<text class=\"{class}\" x=\"20\" y=\"{y}\">{}</text>",
-            xml(&shorter(text, letters))
+            escape_xml(&shorter(text, letters))
         );
     };
     let first = verdict.first().map_or("nothing is known yet", String::as_str);
@@ -93,20 +98,20 @@ pub fn svg(document: &Document) -> Option<String> {
 }
 
 /// Where each picture stands: those of rows and bars one below the other, of others two beside each other.
-fn frames(pictures: &[Cow<'_, Chart>]) -> Vec<Frame> {
-    let mut frames: Vec<Frame> = Vec::new();
+fn frames(pictures: &[Cow<'_, Chart>]) -> Vec<Rect> {
+    let mut frames: Vec<Rect> = Vec::new();
     let mut more = pictures;
     while let Some((first, rest)) = more.split_first() {
         let top = frames.last().map_or(ABOVE, |frame| frame.bottom);
         let stands_alone = |chart: &Chart| !chart.rows.is_empty();
-        let whole = |height: f64| Frame { left: 0.0, right: WIDTH, top, bottom: top + height };
+        let whole = |height: f64| Rect { left: 0.0, right: WIDTH, top, bottom: top + height };
         more = rest;
         match rest.split_first() {
             _ if stands_alone(first) => frames.push(whole(height(first))),
             Some((second, others)) if !stands_alone(second) => {
-                let split = WIDTH * if course::is_one(second) { HALF } else { FIRST };
+                let split = WIDTH * if time_chart::is_over_time(second) { HALF } else { FIRST };
                 let beside = whole(BESIDE);
-                frames.extend([Frame { right: split, ..beside }, Frame { left: split, ..beside }]);
+                frames.extend([Rect { right: split, ..beside }, Rect { left: split, ..beside }]);
                 more = others;
             }
             _ => frames.push(whole(BESIDE)),

@@ -10,20 +10,20 @@ mod histograms;
 mod load;
 mod samples;
 
-pub use columns::{Cell, Column, Kind};
+pub use columns::{CellValue, ColumnType, ExportColumn};
 
 use crate::RunView;
 use columns::Columns;
 use histograms::Bucket;
-use load::{Bounds, SliceOf, TrialOf};
+use load::{BoundsRow, SliceRow, TrialRow};
 use record::{Event, Figure, Limit};
-use samples::Sample;
+use samples::SampleRow;
 use units::Moment;
 
 units::named! {
     /// What can be had as a table; its name is as it is asked for, and as its file is called.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-    pub enum Table {
+    pub enum ExportTable {
         /// The seconds of load.
         Slices = "slices",
         /// The trials.
@@ -37,7 +37,7 @@ units::named! {
     }
 }
 
-impl Table {
+impl ExportTable {
     /// What a row of it is, in one sentence.
     pub fn about(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Table {
     }
 
     /// Its columns, in their order.
-    pub fn columns(self) -> Vec<Column> {
+    pub fn columns(self) -> Vec<ExportColumn> {
         match self {
             Self::Slices => load::slices().names(),
             Self::Trials => load::trials().names(),
@@ -68,11 +68,11 @@ impl Table {
 }
 
 /// A row: a cell for each column of its table.
-pub type Row = Vec<Cell>;
+pub type ExportRow = Vec<CellValue>;
 
 /// Whose row it is, and from when: what the rows of all loads have.
 #[derive(Debug, Clone, Default)]
-struct At {
+struct RowOrigin {
     run: String,
     trial: u32,
     /// When that began.
@@ -82,22 +82,22 @@ struct At {
 }
 
 /// Makes rows of a run's events, which are folded in their order.
-pub struct Tables {
-    wanted: Vec<Table>,
+pub struct TableExporter {
+    wanted: Vec<ExportTable>,
     /// Its `seconds` stay empty: they are what leaves this as rows.
     view: RunView,
     /// A trial is done, and its bounds may follow.
     waiting: bool,
-    slices: Columns<SliceOf>,
-    trials: Columns<TrialOf>,
-    samples: Columns<Sample>,
+    slices: Columns<SliceRow>,
+    trials: Columns<TrialRow>,
+    samples: Columns<SampleRow>,
     histograms: Columns<Bucket>,
     figures: Columns<(String, Figure)>,
 }
 
-impl Tables {
+impl TableExporter {
     /// Makes only rows of these.
-    pub fn of(wanted: &[Table]) -> Self {
+    pub fn of(wanted: &[ExportTable]) -> Self {
         Self {
             wanted: wanted.to_vec(),
             view: RunView::default(),
@@ -111,7 +111,7 @@ impl Tables {
     }
 
     /// The rows that an event brings.
-    pub fn fold(&mut self, event: &Event) -> Vec<(Table, Row)> {
+    pub fn fold(&mut self, event: &Event) -> Vec<(ExportTable, ExportRow)> {
         let mut rows = match event {
             Event::TrialStarted { .. } | Event::RunEnded { .. } => Vec::from_iter(self.trial(&[])),
             _ => Vec::new(),
@@ -122,10 +122,10 @@ impl Tables {
             Event::SliceDone { trial, slice } => {
                 let passed = self.view.stretches.get(trial).map_or(slice.elapsed, |stretch| stretch.passed);
                 let at = self.at(*trial, (passed - slice.elapsed).as_secs_f64());
-                if self.wants(Table::Slices) {
+                if self.wants(ExportTable::Slices) {
                     let current = self.view.current.as_ref().filter(|current| current.number == *trial);
-                    let of = SliceOf::new(at, current.map(|current| current.purpose), slice);
-                    rows.push((Table::Slices, self.slices.row(&of)));
+                    let of = SliceRow::new(at, current.map(|current| current.purpose), slice);
+                    rows.push((ExportTable::Slices, self.slices.row(&of)));
                 }
             }
             Event::TrialDone { trial, result, .. } => {
@@ -133,15 +133,15 @@ impl Tables {
                 rows.extend(self.buckets(*trial, &result.total));
             }
             Event::Bounds { limits, .. } => rows.extend(self.trial(limits)),
-            Event::Observed { trial, place, window } if self.wants(Table::Samples) => {
+            Event::Observed { trial, place, window } if self.wants(ExportTable::Samples) => {
                 let at = self.at(*trial, window.from.as_secs_f64());
                 let watched = self.view.place(place).map(|seen| &seen.watched);
                 let seen = samples::of(&at, place, watched, window);
-                rows.extend(seen.iter().map(|sample| (Table::Samples, self.samples.row(sample))));
+                rows.extend(seen.iter().map(|sample| (ExportTable::Samples, self.samples.row(sample))));
             }
-            Event::Measured { figure } if self.wants(Table::Figures) => {
+            Event::Measured { figure } if self.wants(ExportTable::Figures) => {
                 let of = (self.at(0, 0.0).run, (**figure).clone());
-                rows.push((Table::Figures, self.figures.row(&of)));
+                rows.push((ExportTable::Figures, self.figures.row(&of)));
             }
             _ => {}
         }
@@ -149,44 +149,45 @@ impl Tables {
     }
 
     /// The rows of what had no end.
-    pub fn end(mut self) -> Vec<(Table, Row)> {
+    pub fn end(mut self) -> Vec<(ExportTable, ExportRow)> {
         let mut rows = Vec::from_iter(self.trial(&[]));
         if let Some(current) = self.view.current.take() {
-            if self.wants(Table::Trials) {
-                let of = TrialOf::new(self.at(current.number, 0.0), current.cut_short(), Bounds::default());
-                rows.push((Table::Trials, self.trials.row(&of)));
+            if self.wants(ExportTable::Trials) {
+                let of =
+                    TrialRow::new(self.at(current.number, 0.0), current.cut_short(), BoundsRow::default());
+                rows.push((ExportTable::Trials, self.trials.row(&of)));
             }
             rows.extend(self.buckets(current.number, &current.total));
         }
         rows
     }
 
-    fn wants(&self, table: Table) -> bool {
+    fn wants(&self, table: ExportTable) -> bool {
         self.wanted.contains(&table)
     }
 
     /// So many seconds into a trial; without a load (0) into the run.
-    fn at(&self, trial: u32, seconds: f64) -> At {
+    fn at(&self, trial: u32, seconds: f64) -> RowOrigin {
         let since = self.view.stretches.get(&trial).map_or(0.0, |stretch| stretch.from) + seconds;
         let started = self.view.started.as_ref();
         let began = started.map_or(Moment::default(), |started| Moment::from_unix_ms(started.at_unix_ms));
         let run = started.map_or_else(String::new, |started| started.id.0.clone());
-        At { run, trial, time: began.after(since), since }
+        RowOrigin { run, trial, time: began.after(since), since }
     }
 
     /// The row of the trial that was done last, if it is still to come.
-    fn trial(&mut self, limits: &[Limit]) -> Option<(Table, Row)> {
-        let is_due = std::mem::take(&mut self.waiting) && self.wants(Table::Trials);
+    fn trial(&mut self, limits: &[Limit]) -> Option<(ExportTable, ExportRow)> {
+        let is_due = std::mem::take(&mut self.waiting) && self.wants(ExportTable::Trials);
         let trial = self.view.trials.last().filter(|_| is_due)?;
-        let of = TrialOf::new(self.at(trial.number, 0.0), trial.clone(), Bounds::of(limits));
-        Some((Table::Trials, self.trials.row(&of)))
+        let of = TrialRow::new(self.at(trial.number, 0.0), trial.clone(), BoundsRow::of(limits));
+        Some((ExportTable::Trials, self.trials.row(&of)))
     }
 
-    fn buckets(&self, trial: u32, total: &record::Slice) -> Vec<(Table, Row)> {
-        if !self.wants(Table::Histograms) {
+    fn buckets(&self, trial: u32, total: &record::Slice) -> Vec<(ExportTable, ExportRow)> {
+        if !self.wants(ExportTable::Histograms) {
             return Vec::new();
         }
         let buckets = histograms::of(&self.at(trial, 0.0), total);
-        buckets.iter().map(|bucket| (Table::Histograms, self.histograms.row(bucket))).collect()
+        buckets.iter().map(|bucket| (ExportTable::Histograms, self.histograms.row(bucket))).collect()
     }
 }

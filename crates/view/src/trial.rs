@@ -1,13 +1,15 @@
-use crate::Words;
+use crate::ArrivalKind;
 use record::catalogue::{LOAD, LoadReader, LoadRow};
-use record::{Caveat, Failure, Judgement, Outcomes, Part, Purpose, Recovery, Slice, TrialResult, Worked};
+use record::{
+    Caveat, Failure, Judgement, MemberFigures, Outcomes, Purpose, Recovery, Slice, StepSlice, TrialResult,
+};
 use stats::{Histogram, Quantiles};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
 /// A histogram's figures; the histogram itself is too large to keep for every trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Times {
+pub struct TimeSummary {
     /// How many times were recorded.
     pub count: u64,
     /// The usual quantiles.
@@ -16,9 +18,9 @@ pub struct Times {
     pub mean: Nanos,
 }
 
-impl Times {
+impl TimeSummary {
     /// Of a histogram; none if it is empty.
-    pub fn of(histogram: &Histogram) -> Option<Self> {
+    pub fn from_histogram(histogram: &Histogram) -> Option<Self> {
         Some(Self { count: histogram.count(), quantiles: histogram.quantiles()?, mean: histogram.mean()? })
     }
 }
@@ -51,7 +53,7 @@ impl Outstanding {
 
 /// What was counted and timed of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PartFigures {
+pub struct StepFigures {
     /// Requests handed to the kernel.
     pub sent: u64,
     /// Answers as expected.
@@ -59,12 +61,17 @@ pub struct PartFigures {
     /// Anything else.
     pub bad: u64,
     /// Done − due.
-    pub response: Option<Times>,
+    pub response: Option<TimeSummary>,
 }
 
-impl PartFigures {
-    fn of(part: &Part) -> Self {
-        Self { sent: part.sent, ok: part.ok, bad: part.bad, response: Times::of(&part.response) }
+impl StepFigures {
+    fn of(part: &StepSlice) -> Self {
+        Self {
+            sent: part.sent,
+            ok: part.ok,
+            bad: part.bad,
+            response: TimeSummary::from_histogram(&part.response),
+        }
     }
 }
 
@@ -76,7 +83,7 @@ pub enum LoadValue {
     /// As it was counted.
     Number(f64),
     /// Lengths of time; none if there were none.
-    Times(Option<Times>),
+    Times(Option<TimeSummary>),
     /// How many there were of each.
     Each(Vec<(String, u64)>),
     /// Means over time; none if there was no time.
@@ -88,7 +95,7 @@ impl LoadValue {
         match row.read {
             LoadReader::Rate(_) | LoadReader::Longest(_) => Self::Nothing,
             LoadReader::Number(get) => Self::Number(get(total)),
-            LoadReader::Times(get) => Self::Times(Times::of(get(total))),
+            LoadReader::Times(get) => Self::Times(TimeSummary::from_histogram(get(total))),
             LoadReader::Each(get) => Self::Each(get(total)),
             LoadReader::Tenths(get) => Self::Tenths(Outstanding::of(get(total))),
         }
@@ -97,7 +104,7 @@ impl LoadValue {
 
 /// What was counted and timed in a load, finished or not: what sentences are made of, and everything that tables tell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figures {
+pub struct LoadFigures {
     /// Arrivals that came due.
     pub due: u64,
     /// Requests handed to the kernel.
@@ -109,7 +116,7 @@ pub struct Figures {
     /// Why the failed ones failed.
     pub failures: BTreeMap<Failure, u64>,
     /// Each step by itself; none if there is only one.
-    pub parts: Vec<PartFigures>,
+    pub parts: Vec<StepFigures>,
     /// In flight and backlog.
     pub outstanding: Option<Outstanding>,
     /// Open connections at the end.
@@ -120,16 +127,16 @@ pub struct Figures {
     pub values: Vec<LoadValue>,
 }
 
-impl Figures {
+impl LoadFigures {
     /// Of all slices merged.
-    pub fn of(total: &Slice) -> Self {
+    pub fn from_slice(total: &Slice) -> Self {
         Self {
             due: total.due,
             sent: total.sent,
             resent: total.resent,
             outcomes: total.outcomes,
             failures: total.failures.clone(),
-            parts: total.parts.iter().map(PartFigures::of).collect(),
+            parts: total.parts.iter().map(StepFigures::of).collect(),
             outstanding: Outstanding::of(&total.outstanding),
             connections: total.connections,
             received_bytes: total.received_bytes,
@@ -138,7 +145,7 @@ impl Figures {
     }
 
     /// Response time, service time, lateness and pacing, as the catalogue has them.
-    pub fn times(&self) -> impl Iterator<Item = Option<Times>> {
+    pub fn times(&self) -> impl Iterator<Item = Option<TimeSummary>> {
         self.values.iter().filter_map(|value| match value {
             LoadValue::Times(times) => Some(*times),
             _ => None,
@@ -146,7 +153,7 @@ impl Figures {
     }
 
     /// Done − due.
-    pub fn response(&self) -> Option<Times> {
+    pub fn response(&self) -> Option<TimeSummary> {
         self.times().next().flatten()
     }
 
@@ -162,7 +169,7 @@ pub struct Trial {
     /// Counted from 1.
     pub number: u32,
     /// What its arrivals are called.
-    pub words: Words,
+    pub words: ArrivalKind,
     /// Why it was made.
     pub purpose: Purpose,
     /// Offered rate as planned; none if a closed loop was cut short.
@@ -180,16 +187,16 @@ pub struct Trial {
     /// What the runner noticed.
     pub caveats: Vec<Caveat>,
     /// What each of a fleet did.
-    pub members: Vec<Worked>,
+    pub members: Vec<MemberFigures>,
     /// What it means; none if it was cut short.
     pub judgement: Option<Judgement>,
     /// What it measured.
-    pub figures: Figures,
+    pub figures: LoadFigures,
 }
 
 impl Trial {
     /// From the event that ends it.
-    pub fn done(number: u32, words: Words, result: &TrialResult, judgement: &Judgement) -> Self {
+    pub fn done(number: u32, words: ArrivalKind, result: &TrialResult, judgement: &Judgement) -> Self {
         Self {
             number,
             words,
@@ -203,7 +210,7 @@ impl Trial {
             caveats: result.caveats.clone(),
             members: result.members.clone(),
             judgement: Some(judgement.clone()),
-            figures: Figures::of(&result.total),
+            figures: LoadFigures::from_slice(&result.total),
         }
     }
 

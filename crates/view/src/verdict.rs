@@ -2,9 +2,9 @@
 //! [`crate::explain`].
 
 use crate::watched::amount;
-use crate::words::{number, rounded};
-use crate::{RunView, Text, Tone, code, freezes, not_observable};
-use record::{Arithmetic, Cause, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
+use crate::wording::{format_rate, rounded};
+use crate::{RunView, Text, Tone, freezes, hot_code, not_observable};
+use record::{CapacityCheck, Cause, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
 use units::{Rate, Share};
 
 /// Lines of evidence at a glance: facts, the chain and the arithmetic.
@@ -14,14 +14,14 @@ const EVIDENCE: usize = 4;
 pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = match &view.diagnosis {
         // What torment makes, and what helps, is said above.
-        Some(_) if view.is_ours() => Vec::new(),
+        Some(_) if view.is_generator_limited() => Vec::new(),
         Some(diagnosis) if !diagnosis.findings.is_empty() => found(view, diagnosis),
-        Some(diagnosis) => none(diagnosis).into_iter().chain(freezes::way_on(view)).collect(),
-        None => freezes::way_on(view),
+        Some(diagnosis) => why_no_cause(diagnosis).into_iter().chain(freezes::next_steps(view)).collect(),
+        None => freezes::next_steps(view),
     };
-    for place in view.places.iter().filter(|place| !place.watched.anyone()) {
+    for place in view.places.iter().filter(|place| !place.watched.has_processes()) {
         // Beside others only a database is asked from here.
-        if place.name.is_empty() && !view.is_alone(place) {
+        if place.name.is_empty() && !view.is_only_place(place) {
             continue;
         }
         // Why is said instead of that.
@@ -34,13 +34,13 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     for place in &view.places {
         let Some(lost) = &place.watched.lost else { continue };
         if !lines.iter().any(|line| line.to_string().contains(&lost.to_string())) {
-            let text = format!("watcher lost{}: ", place.on());
-            lines.push(Text::of(Tone::Warn, text).then(format!("nothing is known {lost}")));
+            let text = format!("watcher lost{}: ", place.place_suffix());
+            lines.push(Text::new(Tone::Warn, text).with_plain(format!("nothing is known {lost}")));
         }
     }
     let id = view.started.as_ref().map_or("last", |started| started.id.0.as_str());
     if view.diagnosis.as_ref().is_some_and(|diagnosis| !diagnosis.findings.is_empty()) {
-        lines.push(Text::of(Tone::Faint, format!("details: torment explain {id}")));
+        lines.push(Text::new(Tone::Faint, format!("details: torment explain {id}")));
     }
     if !lines.is_empty() {
         lines.push(Text::empty());
@@ -49,35 +49,38 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
 }
 
 fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
-    let beside = freezes::beside(view);
+    let beside = freezes::unknown_cause_line(view);
     // What gave nothing of the limit is on no way to it.
     let is_way = beside.is_none() && diagnosis.chain.len() > 1;
     let mut lines: Vec<Text> = beside.into_iter().chain(sentences(diagnosis)).collect();
     let verdict = &diagnosis.findings[0];
-    let rest: Vec<Text> =
-        is_way.then(|| chain(diagnosis)).into_iter().chain(unsaid(diagnosis).map(arithmetic)).collect();
+    let rest: Vec<Text> = is_way
+        .then(|| chain(diagnosis))
+        .into_iter()
+        .chain(unstated_arithmetic(diagnosis).map(arithmetic))
+        .collect();
     let facts = verdict.evidence.iter().take(EVIDENCE - rest.len());
     lines.extend(facts.map(|fact| evidence(fact, diagnosis)));
     lines.extend(rest);
     lines.push(confidence(diagnosis));
-    lines.extend(code::line(view));
-    let froze = freezes::way_on(view);
+    lines.extend(hot_code::line(view));
+    let froze = freezes::next_steps(view);
     if froze.is_empty() {
         let next = diagnosis.next.first();
-        lines.extend(next.map(|next| Text::of(Tone::Faint, "next: ").and(Tone::Strong, next)));
-        lines.push(expected(view, diagnosis));
+        lines.extend(next.map(|next| Text::new(Tone::Faint, "next: ").with_span(Tone::Strong, next)));
+        lines.push(expected_gain(view, diagnosis));
     }
     lines.extend(froze);
     lines
 }
 
 /// What the change should bring; where that cannot be reckoned, how to measure it.
-pub(crate) fn expected(view: &RunView, diagnosis: &Diagnosis) -> Text {
-    diagnosis.prediction.as_ref().map_or_else(|| measured(view), |found| prediction(view, found))
+pub(crate) fn expected_gain(view: &RunView, diagnosis: &Diagnosis) -> Text {
+    diagnosis.prediction.as_ref().map_or_else(|| how_to_measure(view), |found| prediction(view, found))
 }
 
 /// How to measure what a change brings, of which nothing can be reckoned.
-pub(crate) fn measured(view: &RunView) -> Text {
+pub(crate) fn how_to_measure(view: &RunView) -> Text {
     let Some(started) = &view.started else { return Text::empty() };
     let run = started.label.name.as_ref().unwrap_or(&started.id.0);
     let text =
@@ -86,8 +89,8 @@ pub(crate) fn measured(view: &RunView) -> Text {
 }
 
 /// What was reckoned, if it gives what was measured (runs of earlier versions kept what did not, too), and no sentence has it already.
-pub(crate) fn unsaid(diagnosis: &Diagnosis) -> Option<&Arithmetic> {
-    let is_said = |arithmetic: &Arithmetic| {
+pub(crate) fn unstated_arithmetic(diagnosis: &Diagnosis) -> Option<&CapacityCheck> {
+    let is_said = |arithmetic: &CapacityCheck| {
         diagnosis.sentences.iter().any(|sentence| sentence.contains(&arithmetic.formula))
     };
     diagnosis.arithmetic.as_ref().filter(|arithmetic| arithmetic.agrees() && !is_said(arithmetic))
@@ -95,16 +98,16 @@ pub(crate) fn unsaid(diagnosis: &Diagnosis) -> Option<&Arithmetic> {
 
 /// Behind what gave first, what it comes to: ` 10 permits / 50 ms held per request = 201/s.` Beside a limit that is another figure it is about
 /// that.
-pub(crate) fn reckoned(view: &RunView, diagnosis: &Diagnosis) -> Option<String> {
+pub(crate) fn arithmetic_words(view: &RunView, diagnosis: &Diagnosis) -> Option<String> {
     let found = diagnosis.arithmetic.as_ref().filter(|found| found.agrees())?;
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
-    let is_near = |held: f64| Arithmetic { measured: Rate(held), ..found.clone() }.is_near();
+    let is_near = |held: f64| CapacityCheck { measured: Rate(held), ..found.clone() }.is_near();
     let about = if found.is_near() && held.is_none_or(is_near) { "" } else { "about " };
     Some(format!(" {} = {}: that is {about}the limit.", found.formula, found.ceiling))
 }
 
 /// The sentences that say the same.
-pub(crate) fn reckonings(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
+pub(crate) fn arithmetic_sentences(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
     let formula = diagnosis.arithmetic.as_ref().map(|found| &found.formula);
     let is_it =
         move |text: &Text| formula.is_some_and(|formula| text.to_string().starts_with(formula.as_str()));
@@ -121,19 +124,19 @@ pub(crate) fn sentences(diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines: Vec<Text> = Vec::new();
     for (index, sentence) in own.into_iter().enumerate() {
         let tone = if index == 0 { Tone::Strong } else { Tone::Plain };
-        lines.push(Text::of(tone, sentence));
+        lines.push(Text::new(tone, sentence));
     }
     if diagnosis.tie
         && let Some(other) = diagnosis.findings.get(1)
         && !said.contains(&other.sentence)
     {
-        lines.push(Text::of(Tone::Warn, "or, as likely: ").then(&other.sentence));
+        lines.push(Text::new(Tone::Warn, "or, as likely: ").with_plain(&other.sentence));
     }
     lines
 }
 
 /// Why nothing is named, in one line.
-pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
+pub(crate) fn why_no_cause(diagnosis: &Diagnosis) -> Option<Text> {
     let (tone, words, usual) = match diagnosis.none? {
         // Not well on the way, and well at more.
         NoFinding::NotSaturated if diagnosis.degraded_at.is_some() => {
@@ -142,7 +145,7 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
         NoFinding::NotSaturated => {
             let up_to = diagnosis.well_at.map(|rate| format!(", up to {rate}")).unwrap_or_default();
             let text = format!(": no rate offered was too much for the target{up_to}");
-            return Some(Text::of(Tone::Strong, "not saturated").then(text));
+            return Some(Text::new(Tone::Strong, "not saturated").with_plain(text));
         }
         NoFinding::Unexplained => {
             (Tone::Warn, "unexplained", "the target was degraded, and nothing that was watched explains it")
@@ -156,12 +159,12 @@ pub(crate) fn none(diagnosis: &Diagnosis) -> Option<Text> {
     // That nothing gave is said by the words before it.
     let said = said.trim_start_matches("Nothing gave: ").to_owned();
     let said = if said.is_empty() { usual.to_owned() } else { said };
-    Some(Text::of(tone, words).then(format!(": {said}")))
+    Some(Text::new(tone, words).with_plain(format!(": {said}")))
 }
 
 /// What was seen; beside it what was seen where the target was well.
 pub(crate) fn evidence(fact: &Evidence, diagnosis: &Diagnosis) -> Text {
-    let line = Text::at(1).then(&fact.text);
+    let line = Text::empty_at_depth(1).with_plain(&fact.text);
     let Some(well) = fact.well else { return line };
     let at = match (diagnosis.well_at, diagnosis.degraded_at) {
         // One load, at first well.
@@ -171,22 +174,22 @@ pub(crate) fn evidence(fact: &Evidence, diagnosis: &Diagnosis) -> Text {
         (Some(rate), _) => format!("at {rate}"),
         (None, _) => "where all was well".to_owned(),
     };
-    line.and(Tone::Faint, format!("   ({} {at})", amount(well, &fact.unit)))
+    line.with_span(Tone::Faint, format!("   ({} {at})", amount(well, &fact.unit)))
 }
 
 /// From the request to what waits for nothing else.
 pub(crate) fn chain(diagnosis: &Diagnosis) -> Text {
-    Text::at(1).then(diagnosis.chain.join(" → "))
+    Text::empty_at_depth(1).with_plain(diagnosis.chain.join(" → "))
 }
 
 /// Whether the verdict reproduces what was measured.
-pub(crate) fn arithmetic(arithmetic: &Arithmetic) -> Text {
-    let Arithmetic { formula, ceiling, measured } = arithmetic;
+pub(crate) fn arithmetic(arithmetic: &CapacityCheck) -> Text {
+    let CapacityCheck { formula, ceiling, measured } = arithmetic;
     let about = if arithmetic.is_near() { "" } else { "about " };
-    Text::at(1)
-        .then(format!("{formula} = {} a second", number(ceiling.0)))
-        .and(Tone::Good, format!(": that is {about}the limit"))
-        .then(format!("; measured: {}", number(measured.0)))
+    Text::empty_at_depth(1)
+        .with_plain(format!("{formula} = {} a second", format_rate(ceiling.0)))
+        .with_span(Tone::Good, format!(": that is {about}the limit"))
+        .with_plain(format!("; measured: {}", format_rate(measured.0)))
 }
 
 pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
@@ -198,12 +201,12 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
         "medium" => Tone::Plain,
         _ => Tone::Warn,
     };
-    let mut line = Text::of(Tone::Faint, "confidence: ").and(tone, confidence.word());
+    let mut line = Text::new(Tone::Faint, "confidence: ").with_span(tone, confidence.word());
     if let Some(why) = lacking(cause, confidence) {
-        line = line.then(format!(", because {why}"));
+        line = line.with_plain(format!(", because {why}"));
     }
     match diagnosis.unless.first() {
-        Some(unless) => line.and(Tone::Faint, "; unless ").then(unless),
+        Some(unless) => line.with_span(Tone::Faint, "; unless ").with_plain(unless),
         None => line,
     }
 }
@@ -249,7 +252,7 @@ pub(crate) fn factor(times: f64) -> String {
 /// What a change should give: by as much more than the limit that was found as the capacity is more than what was answered.
 pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
     let Prediction { change, capacity, from, then } = prediction;
-    let longer = freezes::in_the_long_run(view).map(|rate| (rate.0, "held in the long run"));
+    let longer = freezes::sustained_rate(view).map(|rate| (rate.0, "held in the long run"));
     let held = view.limits.first().and_then(|limit| Some((limit.held.or(limit.lower)?, "held")));
     let held = longer.or(held);
     let limit = |capacity: Rate| match held.zip(*from) {
@@ -263,14 +266,14 @@ pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
                 "about {} ({} × {} {word})",
                 rounded(limit(*capacity)),
                 factor(capacity.0 / from.0),
-                number(base)
+                format_rate(base)
             ),
             None => format!("about {}", rounded(limit(*capacity))),
         },
         None => "no more than now".to_owned(),
     };
     let then = if then.is_empty() { String::new() } else { format!("; {then}") };
-    Text::of(Tone::Faint, "expect: ").then(format!("{change}: {gives}{then}"))
+    Text::new(Tone::Faint, "expect: ").with_plain(format!("{change}: {gives}{then}"))
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 
 mod figures;
 mod trees;
-mod who;
+mod wait_table;
 mod words;
 
-pub use figures::{Figure, figure};
-pub use who::{not_observable, who_json, who_waits};
+pub use figures::{WindowFigures, window_figures};
+pub use wait_table::{not_observable, who_json, who_waits};
 
 pub(crate) use figures::cpu_of;
-pub(crate) use trees::{Tree, Trees};
-pub(crate) use words::{amount, average, session_words, subject_name, words_of};
+pub(crate) use trees::{TreeIdentity, TreeRegistry};
+pub(crate) use words::{amount, average, session_words, sessions_words, subject_name};

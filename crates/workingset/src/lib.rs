@@ -4,22 +4,22 @@
 //! It makes the reads and times them. What they mean is for `stats::Cache`, how far to go for whoever asks. Reads of memory
 //! and files are made by a process of its own, so that it, and not torment, is in a control group with little memory.
 
-mod clock;
-mod delay;
-mod disk;
-mod draws;
-mod file;
-mod handle;
-mod ladder;
+mod block_file;
+mod clock_cache;
+mod folder_space;
 mod memory;
 mod reader;
+mod reader_process;
+mod size_ladder;
+mod stopwatch;
 mod table;
+mod xorshift;
 
-pub use disk::{Disk, fill, place};
-pub use handle::Reader;
-pub use ladder::{caches, ladder};
-pub use reader::read;
-pub use table::Table;
+pub use folder_space::{FolderSpace, find_folder, write_random_file};
+pub use reader::run_reader;
+pub use reader_process::ReaderProcess;
+pub use size_ladder::{processor_caches, size_ladder};
+pub use table::PostgresTable;
 
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
@@ -31,7 +31,7 @@ pub const BLOCK: Bytes = Bytes(8192);
 
 /// Where a reader reads, and what is between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Behind {
+pub enum ReadSource {
     /// Lines of 64 bytes of memory, each read waiting for the one before: the processor's caches.
     Memory {
         /// The most that is read.
@@ -57,7 +57,7 @@ pub enum Behind {
 
 /// What reading in one set has shown.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Reading {
+pub struct ReadMeasurement {
     /// Reads made and what they took, of each part of the time.
     pub blocks: Vec<(u64, Nanos)>,
     /// What each took; none where they are too short to be timed one by one.
@@ -66,7 +66,7 @@ pub struct Reading {
     pub missed: Option<f64>,
 }
 
-impl Reading {
+impl ReadMeasurement {
     /// Reads in all.
     pub fn reads(&self) -> u64 {
         self.blocks.iter().map(|(reads, _)| reads).sum()
@@ -86,7 +86,7 @@ impl Reading {
 
 /// What shows whether something below the kernel, such as the host of a virtual machine, keeps what was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Twice {
+pub struct RereadTimes {
     /// Median of reads of blocks for the first time, past the kernel's cache.
     pub first: Nanos,
     /// Median of reading the same again.

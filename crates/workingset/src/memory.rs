@@ -1,12 +1,12 @@
 //! Lines of memory, each read at a place that depends on what the read before has found: its latency, and nothing else.
 
-use crate::Reading;
-use crate::delay::Span;
-use crate::draws::Draws;
+use crate::ReadMeasurement;
+use crate::stopwatch::Stopwatch;
+use crate::xorshift::Xorshift;
 use std::hint::black_box;
 use std::io;
 use std::time::{Duration, Instant};
-use sys::Mapping;
+use sys::AnonymousMapping;
 use units::random::one_of;
 use units::{Bytes, Nanos};
 
@@ -18,17 +18,17 @@ const STRETCH: u32 = 4096;
 const BLOCKS: u32 = 8;
 
 /// Memory that is there, each page of it.
-pub struct Lines {
-    memory: Mapping,
-    draws: Draws,
+pub struct MemoryLines {
+    memory: AnonymousMapping,
+    draws: Xorshift,
     /// What drawing a place takes by itself.
     drawing: Duration,
 }
 
-impl Lines {
+impl MemoryLines {
     /// So much, in huge pages or in small ones.
     pub fn new(most: Bytes, huge: bool, seed: u64) -> io::Result<Self> {
-        let mut memory = Mapping::private(most)?;
+        let mut memory = AnonymousMapping::private(most)?;
         if huge {
             memory.huge_pages()?
         } else {
@@ -36,21 +36,21 @@ impl Lines {
         }
         // Zeros: mixed in, they change no draw, and the processor does not know it.
         memory.fill(0);
-        let mut draws = Draws::new(seed);
+        let mut draws = Xorshift::new(seed);
         stretch(&[0; 64], 1, &mut draws);
         let drawing = (0..64).map(|_| drawn(&mut draws)).min().unwrap_or_default();
         Ok(Self { memory, draws, drawing })
     }
 
     /// Reads the first `set` of it for so long. Drawing is taken off: in a chain times add up.
-    pub fn read(&mut self, set: Bytes, time: Nanos) -> Reading {
+    pub fn read(&mut self, set: Bytes, time: Nanos) -> ReadMeasurement {
         let set = &self.memory[..(set.0 as usize).clamp(LINE as usize, self.memory.len())];
         let lines = set.len() as u64 / LINE;
         // One pass in order and a while at random, so that what can be cached is.
         black_box(set.iter().step_by(LINE as usize).fold(0_u8, |sum, byte| sum ^ byte));
         let part = time.to_duration() / BLOCKS;
         timed(set, lines, &mut self.draws, part);
-        let mut reading = Reading::default();
+        let mut reading = ReadMeasurement::default();
         for _ in 0..BLOCKS {
             let (stretches, took) = timed(set, lines, &mut self.draws, part);
             let took = took.saturating_sub(self.drawing * stretches).max(Duration::from_nanos(1));
@@ -61,30 +61,30 @@ impl Lines {
 }
 
 /// Stretches until the time is over, and what they took.
-fn timed(set: &[u8], lines: u64, draws: &mut Draws, time: Duration) -> (u32, Duration) {
-    let (span, began, mut stretches) = (Span::begin(), Instant::now(), 0);
+fn timed(set: &[u8], lines: u64, draws: &mut Xorshift, time: Duration) -> (u32, Duration) {
+    let (span, began, mut stretches) = (Stopwatch::begin(), Instant::now(), 0);
     while began.elapsed() < time || stretches == 0 {
         stretch(set, lines, draws);
         stretches += 1;
     }
-    (stretches, span.passed())
+    (stretches, span.elapsed())
 }
 
-fn stretch(set: &[u8], lines: u64, draws: &mut Draws) {
+fn stretch(set: &[u8], lines: u64, draws: &mut Xorshift) {
     let mut found = 0;
     for _ in 0..STRETCH {
-        let line = one_of(draws.mixed(u64::from(found)), lines.into()) as u64;
+        let line = one_of(draws.next_mixed(u64::from(found)), lines.into()) as u64;
         found = set[(line * LINE) as usize];
     }
     black_box(found);
 }
 
 /// What a stretch takes that reads nothing: the same chain, with a mask for the read.
-fn drawn(draws: &mut Draws) -> Duration {
+fn drawn(draws: &mut Xorshift) -> Duration {
     let (nothing, mut found) = (black_box(0), 0);
     let began = Instant::now();
     for _ in 0..STRETCH {
-        found = one_of(draws.mixed(found), 64) as u64 & nothing;
+        found = one_of(draws.next_mixed(found), 64) as u64 & nothing;
     }
     black_box(found);
     began.elapsed()
@@ -96,13 +96,13 @@ mod tests {
 
     #[test]
     fn memory_is_read() {
-        let mut lines = Lines::new(Bytes(1 << 20), false, 1).expect("there is so much");
+        let mut lines = MemoryLines::new(Bytes(1 << 20), false, 1).expect("there is so much");
         for set in [Bytes(0), Bytes(16 << 10), Bytes(1 << 20), Bytes(1 << 30)] {
             let reading = lines.read(set, Nanos::from_millis(20));
             assert_eq!(reading.blocks.len(), 8);
             assert!(reading.rates().iter().all(|rate| *rate > 1e5), "{reading:?}");
             assert!(reading.missed_share().is_none());
         }
-        assert!(Lines::new(Bytes(1 << 20), true, 1).is_ok());
+        assert!(MemoryLines::new(Bytes(1 << 20), true, 1).is_ok());
     }
 }

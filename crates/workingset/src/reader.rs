@@ -1,17 +1,17 @@
 //! The process that reads, seen from inside: the hidden command `reader`.
 
-use crate::file::Blocks;
-use crate::memory::Lines;
-use crate::{Behind, Reading, Twice};
+use crate::block_file::BlockFile;
+use crate::memory::MemoryLines;
+use crate::{ReadMeasurement, ReadSource, RereadTimes};
 use serde::{Deserialize, Serialize};
-use service::Talk;
+use service::JsonSocket;
 use std::io;
 use units::{Bytes, Nanos};
 
 /// What a reader is made for: its first line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Task {
-    pub behind: Behind,
+pub(crate) struct ReaderTask {
+    pub behind: ReadSource,
     pub seed: u64,
 }
 
@@ -24,55 +24,61 @@ pub(crate) enum ReadRequest {
 
 /// What it answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Answer {
+pub(crate) enum ReadResponse {
     Ready,
-    Reading(Reading),
-    Twice(Twice),
+    Reading(ReadMeasurement),
+    Twice(RereadTimes),
 }
 
-enum Open {
-    Memory(Lines),
-    File(Box<Blocks>),
+enum OpenSource {
+    Memory(MemoryLines),
+    File(Box<BlockFile>),
 }
 
 /// The hidden command `reader`: reads as it is asked on its standard input until that ends.
 ///
 /// # Errors
 /// If it was started by hand, or nobody hears it.
-pub fn read() -> io::Result<()> {
-    let mut asked = Talk::here()?;
-    let Some(task): Option<Task> = asked.hear_next()? else { return Ok(()) };
+pub fn run_reader() -> io::Result<()> {
+    let mut asked = JsonSocket::from_stdin()?;
+    let Some(task): Option<ReaderTask> = asked.receive_next()? else { return Ok(()) };
     let mut open = match open(&task) {
         Ok(open) => open,
-        Err(why) => return asked.answer(&io::Result::<Answer>::Err(why)),
+        Err(why) => return asked.send_result(&io::Result::<ReadResponse>::Err(why)),
     };
-    asked.answer(&Ok(Answer::Ready))?;
-    while let Some(ask) = asked.hear_next()? {
-        asked.answer(&carried_out(&ask, &task, &mut open))?;
+    asked.send_result(&Ok(ReadResponse::Ready))?;
+    while let Some(ask) = asked.receive_next()? {
+        asked.send_result(&carried_out(&ask, &task, &mut open))?;
     }
     Ok(())
 }
 
-fn open(task: &Task) -> io::Result<Open> {
+fn open(task: &ReaderTask) -> io::Result<OpenSource> {
     let seed = task.seed;
     Ok(match &task.behind {
-        Behind::Memory { most, huge } => Open::Memory(Lines::new(*most, *huge, seed)?),
-        Behind::File { path, depth } => Open::File(Box::new(Blocks::open(path, *depth, None, seed)?)),
-        Behind::Direct { path, cache } => Open::File(Box::new(Blocks::open(path, 1, Some(*cache), seed)?)),
+        ReadSource::Memory { most, huge } => OpenSource::Memory(MemoryLines::new(*most, *huge, seed)?),
+        ReadSource::File { path, depth } => {
+            OpenSource::File(Box::new(BlockFile::open(path, *depth, None, seed)?))
+        }
+        ReadSource::Direct { path, cache } => {
+            OpenSource::File(Box::new(BlockFile::open(path, 1, Some(*cache), seed)?))
+        }
     })
 }
 
-fn carried_out(ask: &ReadRequest, task: &Task, open: &mut Open) -> io::Result<Answer> {
+fn carried_out(ask: &ReadRequest, task: &ReaderTask, open: &mut OpenSource) -> io::Result<ReadResponse> {
     match (ask, open, &task.behind) {
-        (ReadRequest::Read { set, time }, Open::Memory(lines), _) => {
-            Ok(Answer::Reading(lines.read(*set, *time)))
+        (ReadRequest::Read { set, time }, OpenSource::Memory(lines), _) => {
+            Ok(ReadResponse::Reading(lines.read(*set, *time)))
         }
-        (ReadRequest::Read { set, time }, Open::File(blocks), _) => {
-            blocks.read(*set, *time).map(Answer::Reading)
+        (ReadRequest::Read { set, time }, OpenSource::File(blocks), _) => {
+            blocks.read(*set, *time).map(ReadResponse::Reading)
         }
-        (ReadRequest::Twice, Open::File(blocks), Behind::File { path, .. } | Behind::Direct { path, .. }) => {
-            blocks.twice(path).map(Answer::Twice)
-        }
+        (
+            ReadRequest::Twice,
+            OpenSource::File(blocks),
+            ReadSource::File { path, .. } | ReadSource::Direct { path, .. },
+        ) => blocks.read_twice(path).map(ReadResponse::Twice),
         (ReadRequest::Twice, ..) => Err(io::Error::other("memory is below nothing")),
     }
 }

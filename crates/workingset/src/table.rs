@@ -1,7 +1,7 @@
 //! Rows of a table in PostgreSQL, one at a time by their key: behind the server's cache, and behind that the kernel's.
 
-use crate::draws::Draws;
-use crate::{Error, Reading};
+use crate::xorshift::Xorshift;
+use crate::{Error, ReadMeasurement};
 use postgres::{Client, NoTls, Statement};
 use std::time::Duration;
 use units::{Bytes, Nanos};
@@ -17,22 +17,22 @@ const BLOCKS: u32 = 8;
 const NAME: &str = "torment_working_set";
 
 /// A table of our own, in a session of our own.
-pub struct Table {
+pub struct PostgresTable {
     client: Client,
     by_key: Statement,
     rows: u64,
     /// What a row takes, with its part of the page.
     row: f64,
-    draws: Draws,
+    draws: Xorshift,
 }
 
-impl Table {
+impl PostgresTable {
     /// Makes a table of this size. In a server of our own it is an ordinary one without a log; in another's it is temporary
     /// and so gone with the session, however that ends.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses something, or `stop` says so.
-    pub fn make(
+    pub fn create(
         url: &str,
         size: Bytes,
         own: bool,
@@ -71,7 +71,7 @@ impl Table {
         let asked = format!("select pg_table_size('{NAME}')");
         let bytes: i64 = client.query_one(&asked, &[]).map_err(failed)?.get(0);
         let row = bytes as f64 / rows as f64;
-        Ok(Self { client, by_key, rows, row, draws: Draws::new(seed) })
+        Ok(Self { client, by_key, rows, row, draws: Xorshift::new(seed) })
     }
 
     /// What the rows take.
@@ -83,18 +83,18 @@ impl Table {
     ///
     /// # Errors
     /// When the server refuses.
-    pub fn read(&mut self, set: Bytes, time: Nanos) -> Result<Reading, Error> {
+    pub fn read(&mut self, set: Bytes, time: Nanos) -> Result<ReadMeasurement, Error> {
         let rows = ((set.0 as f64 / self.row) as u64).clamp(1, self.rows);
         let pass = format!("select sum(length(filler)) from {NAME} where id <= $1");
         self.client.query(&pass, &[&(rows as i64)]).map_err(failed)?;
         let part = time.to_duration() / BLOCKS;
-        self.part(rows, part, &mut Reading::default())?;
-        let mut reading = Reading::default();
+        self.part(rows, part, &mut ReadMeasurement::default())?;
+        let mut reading = ReadMeasurement::default();
         (0..BLOCKS).try_for_each(|_| self.part(rows, part, &mut reading))?;
         Ok(reading)
     }
 
-    fn part(&mut self, rows: u64, time: Duration, into: &mut Reading) -> Result<(), Error> {
+    fn part(&mut self, rows: u64, time: Duration, into: &mut ReadMeasurement) -> Result<(), Error> {
         let began = sys::monotonic_ns();
         let until = began + Nanos::from(time).0;
         let (mut reads, mut last) = (0, began);

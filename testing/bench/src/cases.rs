@@ -1,14 +1,17 @@
 //! What is measured, of whom, and what is shown of it.
 
 use crate::figures::{
-    Figure, bytes_per_connection, cpu_per_million, cpu_share, decimal, first_peak, kibibytes, mebibytes, p50,
-    p50_above_served, p99, peak, per_second, percent, reached, served_p50, time, user_per_million, whole,
+    FigureFn, bytes_per_connection, cpu_per_million, cpu_share, decimal, first_peak, kibibytes, mebibytes,
+    p50, p50_above_served, p99, peak, per_second, percent, reached, served_p50, time, user_per_million,
+    whole,
 };
-use crate::peers::{AB, H2LOAD, K6, OHA, PGBENCH, Peer, Shape, TORMENT, VEGETA, WRK, WRK2};
+use crate::generators::{
+    AB, GeneratorProgram, H2LOAD, K6, LoadShape, OHA, PGBENCH, TORMENT, VEGETA, WRK, WRK2,
+};
 
 /// What is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Service {
+pub enum ServiceUnderLoad {
     /// nginx, its default page.
     Nginx,
     /// The same, HTTP/2 without TLS.
@@ -23,13 +26,13 @@ pub enum Service {
 #[derive(Debug, Clone, Copy)]
 pub struct Contestant {
     /// Which.
-    pub peer: &'static Peer,
+    pub peer: &'static GeneratorProgram,
     /// Further arguments.
     pub extra: &'static [&'static str],
 }
 
 impl Contestant {
-    const fn plain(peer: &'static Peer) -> Self {
+    const fn plain(peer: &'static GeneratorProgram) -> Self {
         Self { peer, extra: &[] }
     }
 
@@ -46,18 +49,18 @@ impl Contestant {
 
 /// A column of the table.
 #[derive(Debug, Clone, Copy)]
-pub enum Column {
+pub enum CaseColumn {
     /// The median over the rounds.
-    Median(&'static str, Figure, fn(f64) -> String),
+    Median(&'static str, FigureFn, fn(f64) -> String),
     /// The same with its interval.
-    Doubt(&'static str, Figure, fn(f64) -> String),
+    CaveatKind(&'static str, FigureFn, fn(f64) -> String),
     /// Ours ÷ its in the same round, with the interval; a column for each of ours.
-    Ratio(&'static str, Figure),
+    Ratio(&'static str, FigureFn),
 }
 
 /// One comparison.
 #[derive(Debug, Clone, Copy)]
-pub struct Case {
+pub struct BenchCase {
     /// What `--only` calls it.
     pub id: char,
     /// Its heading.
@@ -65,13 +68,13 @@ pub struct Case {
     /// What must be known to read its table.
     pub words: &'static str,
     /// What is loaded.
-    pub service: Service,
+    pub service: ServiceUnderLoad,
     /// The loads that each makes in a round, one after the other.
-    pub shapes: &'static [Shape],
+    pub shapes: &'static [LoadShape],
     /// Who takes part.
     pub contestants: &'static [Contestant],
     /// The row is sorted by the first.
-    pub columns: &'static [Column],
+    pub columns: &'static [CaseColumn],
 }
 
 const OURS: Contestant = Contestant::plain(&TORMENT);
@@ -79,22 +82,22 @@ const OURS: Contestant = Contestant::plain(&TORMENT);
 const OURS_ALONE: Contestant = Contestant { peer: &TORMENT, extra: &["--no-watch"] };
 /// As late as the timers of h2load and wrk2 are: fewer wake-ups, more requests in each.
 const OURS_LATE: Contestant = Contestant { peer: &TORMENT, extra: &["--lateness", "300us"] };
-const CPU: Column = Column::Median("CPU s per million", cpu_per_million, decimal);
-const USER: Column = Column::Median("of it user", user_per_million, decimal);
-const RATE: Column = Column::Median("requests/s", per_second, whole);
-const PEAK: Column = Column::Median("peak memory", peak, mebibytes);
+const CPU: CaseColumn = CaseColumn::Median("CPU s per million", cpu_per_million, decimal);
+const USER: CaseColumn = CaseColumn::Median("of it user", user_per_million, decimal);
+const RATE: CaseColumn = CaseColumn::Median("requests/s", per_second, whole);
+const PEAK: CaseColumn = CaseColumn::Median("peak memory", peak, mebibytes);
 
 /// All of them, in the order of the page.
-pub const CASES: [Case; 6] = [
-    Case {
+pub const CASES: [BenchCase; 6] = [
+    BenchCase {
         id: 'a',
         title: "Closed loop, 64 connections",
         words: "As fast as the connections go, against nginx's default page. CPU is user and kernel time of the \
                 whole process, its start and summary included, for a million requests answered. torment watches \
                 the server meanwhile and says what gave first; with `--no-watch` it does what the others do. The \
                 server is full in most rows, so requests/s are a figure of both.",
-        service: Service::Nginx,
-        shapes: &[Shape::Closed { connections: 64 }],
+        service: ServiceUnderLoad::Nginx,
+        shapes: &[LoadShape::Closed { connections: 64 }],
         contestants: &[
             OURS,
             OURS_ALONE,
@@ -111,18 +114,18 @@ pub const CASES: [Case; 6] = [
             USER,
             RATE,
             PEAK,
-            Column::Ratio("CPU, ours ÷ its", cpu_per_million),
-            Column::Ratio("requests/s, ours ÷ its", per_second),
+            CaseColumn::Ratio("CPU, ours ÷ its", cpu_per_million),
+            CaseColumn::Ratio("requests/s, ours ÷ its", per_second),
         ],
     },
-    Case {
+    BenchCase {
         id: 'b',
         title: "Constant 30,000/s, at most 50 connections",
         words: "Ratios are of CPU for a request answered, so that who sends less gains nothing by it. \
                 p50 and p99 are what each says: from the due time of torment and wrk2, from the sending of the \
                 others. h2load says none without a file of every answer.",
-        service: Service::Nginx,
-        shapes: &[Shape::Constant { rate: 30_000, connections: 50, every_answer: false }],
+        service: ServiceUnderLoad::Nginx,
+        shapes: &[LoadShape::Constant { rate: 30_000, connections: 50, every_answer: false }],
         contestants: &[
             OURS,
             OURS_LATE,
@@ -134,51 +137,51 @@ pub const CASES: [Case; 6] = [
         ],
         columns: &[
             CPU,
-            Column::Median("of one processor", cpu_share, percent),
-            Column::Median("reached", reached, percent),
-            Column::Median("p50 said", p50, time),
-            Column::Median("p99 said", p99, time),
-            Column::Ratio("CPU, ours ÷ its", cpu_per_million),
+            CaseColumn::Median("of one processor", cpu_share, percent),
+            CaseColumn::Median("reached", reached, percent),
+            CaseColumn::Median("p50 said", p50, time),
+            CaseColumn::Median("p99 said", p99, time),
+            CaseColumn::Ratio("CPU, ours ÷ its", cpu_per_million),
         ],
     },
-    Case {
+    BenchCase {
         id: 'c',
         title: "HTTP/2 by prior knowledge, 8 connections of 8 streams",
         words: "Closed loop, the same page from nginx's HTTP/2 listener without TLS.",
-        service: Service::NginxHttp2,
-        shapes: &[Shape::Streams { connections: 8, streams: 8 }],
+        service: ServiceUnderLoad::NginxHttp2,
+        shapes: &[LoadShape::Streams { connections: 8, streams: 8 }],
         contestants: &[OURS, Contestant::plain(&H2LOAD), Contestant::plain(&OHA)],
         columns: &[
             CPU,
             USER,
             RATE,
             PEAK,
-            Column::Ratio("CPU, ours ÷ its", cpu_per_million),
-            Column::Ratio("requests/s, ours ÷ its", per_second),
+            CaseColumn::Ratio("CPU, ours ÷ its", cpu_per_million),
+            CaseColumn::Ratio("requests/s, ours ÷ its", per_second),
         ],
     },
-    Case {
+    BenchCase {
         id: 'd',
         title: "Memory for a connection",
         words: "Peak resident set with 1,000 and with 10,000 connections in a closed loop, and the difference ÷ 9,000.",
-        service: Service::Nginx,
-        shapes: &[Shape::Closed { connections: 1_000 }, Shape::Closed { connections: 10_000 }],
+        service: ServiceUnderLoad::Nginx,
+        shapes: &[LoadShape::Closed { connections: 1_000 }, LoadShape::Closed { connections: 10_000 }],
         contestants: &[OURS, Contestant::plain(&WRK), Contestant::plain(&H2LOAD)],
         columns: &[
-            Column::Median("for a connection", bytes_per_connection, kibibytes),
-            Column::Median("at 1,000", first_peak, mebibytes),
-            Column::Median("at 10,000", peak, mebibytes),
-            Column::Ratio("for a connection, ours ÷ its", bytes_per_connection),
+            CaseColumn::Median("for a connection", bytes_per_connection, kibibytes),
+            CaseColumn::Median("at 1,000", first_peak, mebibytes),
+            CaseColumn::Median("at 10,000", peak, mebibytes),
+            CaseColumn::Ratio("for a connection, ours ÷ its", bytes_per_connection),
         ],
     },
-    Case {
+    BenchCase {
         id: 'e',
         title: "Truth at 1,000/s, at most 50 connections",
         words: "`torment target`, a page that is answered at once. Its own record runs from the moment a request \
                 arrived at its socket to the moment the kernel has taken the answer, which may be a few µs after \
                 the client has it. What a client says beyond that is the client's own.",
-        service: Service::Target,
-        shapes: &[Shape::Constant { rate: 1_000, connections: 50, every_answer: true }],
+        service: ServiceUnderLoad::Target,
+        shapes: &[LoadShape::Constant { rate: 1_000, connections: 50, every_answer: true }],
         contestants: &[
             OURS,
             Contestant::plain(&WRK2),
@@ -188,26 +191,26 @@ pub const CASES: [Case; 6] = [
             Contestant::plain(&K6),
         ],
         columns: &[
-            Column::Doubt("p50 said − the server's", p50_above_served, time),
-            Column::Median("p50 said", p50, time),
-            Column::Median("p50 of the server's record", served_p50, time),
-            Column::Median("reached", reached, percent),
+            CaseColumn::CaveatKind("p50 said − the server's", p50_above_served, time),
+            CaseColumn::Median("p50 said", p50, time),
+            CaseColumn::Median("p50 of the server's record", served_p50, time),
+            CaseColumn::Median("reached", reached, percent),
         ],
     },
-    Case {
+    BenchCase {
         id: 'f',
         title: "PostgreSQL, select one of a million accounts, 16 connections",
         words: "pgbench's select-only script, prepared, at scale 10, and the same question asked by `--sql`.",
-        service: Service::Postgres,
-        shapes: &[Shape::Select { connections: 16 }],
+        service: ServiceUnderLoad::Postgres,
+        shapes: &[LoadShape::Select { connections: 16 }],
         contestants: &[OURS, Contestant::plain(&PGBENCH)],
         columns: &[
             CPU,
             USER,
-            Column::Median("queries/s", per_second, whole),
+            CaseColumn::Median("queries/s", per_second, whole),
             PEAK,
-            Column::Ratio("CPU, ours ÷ its", cpu_per_million),
-            Column::Ratio("queries/s, ours ÷ its", per_second),
+            CaseColumn::Ratio("CPU, ours ÷ its", cpu_per_million),
+            CaseColumn::Ratio("queries/s, ours ÷ its", per_second),
         ],
     },
 ];
@@ -225,8 +228,13 @@ mod tests {
             for contestant in case.contestants {
                 for &shape in case.shapes {
                     let (url, scratch) = ("http://127.0.0.1:1/".to_owned(), PathBuf::from(folder.path()));
-                    let load =
-                        crate::peers::Load { url, seconds: 1, shape, extra: contestant.extra, scratch };
+                    let load = crate::generators::GeneratorLoad {
+                        url,
+                        seconds: 1,
+                        shape,
+                        extra: contestant.extra,
+                        scratch,
+                    };
                     assert!(
                         (contestant.peer.arguments)(&load).is_some(),
                         "{}: {}",

@@ -19,7 +19,7 @@ const OUTPUT_LIMIT: u64 = 32 << 20;
 
 /// What the kernel says a process used, from wait4(2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Usage {
+pub struct ProcessUsage {
     /// Processor time in user code, all threads.
     pub user_seconds: f64,
     /// Processor time in the kernel on its behalf.
@@ -31,7 +31,7 @@ pub struct Usage {
 
 /// What a child left behind.
 #[derive(Debug, Clone, Default)]
-pub struct Ended {
+pub struct ProcessResult {
     /// The exit code; none if a signal ended it.
     pub code: Option<i32>,
     /// What it printed.
@@ -39,7 +39,7 @@ pub struct Ended {
     /// What it said beside.
     pub stderr: String,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: ProcessUsage,
     /// Whether it had to be ended because it did not end itself in time.
     pub too_long: bool,
 }
@@ -47,14 +47,14 @@ pub struct Ended {
 /// Does something in a thread of this processor only: a child started there stays there.
 ///
 /// Fails if this process may not run on it.
-pub fn on<T: Send>(processor: u32, act: impl FnOnce() -> T + Send) -> io::Result<T> {
-    let thread = || sys::run_on(&[processor]).map(|()| act());
+pub fn on_processor<T: Send>(processor: u32, act: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let thread = || sys::bind_to(&[processor]).map(|()| act());
     thread::scope(|scope| scope.spawn(thread).join()).unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Where children run, and where they may leave files.
 #[derive(Debug, Clone)]
-pub struct Bench {
+pub struct ProcessRunner {
     /// The processor of the generators.
     pub generator: u32,
     /// A folder for what the programs read and write.
@@ -63,7 +63,7 @@ pub struct Bench {
     pub stop: Arc<AtomicBool>,
 }
 
-impl Bench {
+impl ProcessRunner {
     /// A bench that goes on until it is told otherwise.
     pub fn new(generator: u32, scratch: &Path) -> Self {
         Self { generator, scratch: scratch.to_owned(), stop: Arc::default() }
@@ -77,12 +77,12 @@ impl Bench {
     /// Runs a program to its end, on the generator's processor.
     ///
     /// Fails if it cannot be started or its output not be kept.
-    pub fn run(&self, program: &Path, arguments: &[String], patience: Duration) -> io::Result<Ended> {
+    pub fn run(&self, program: &Path, arguments: &[String], patience: Duration) -> io::Result<ProcessResult> {
         let (out, err) = (self.scratch.join("stdout"), self.scratch.join("stderr"));
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.scratch).stdin(Stdio::null());
         command.stdout(File::create(&out)?).stderr(File::create(&err)?);
-        let mut child = on(self.generator, || command.spawn())??;
+        let mut child = on_processor(self.generator, || command.spawn())??;
         let until = Instant::now() + patience;
         let mut too_long = false;
         let used = loop {
@@ -97,11 +97,11 @@ impl Bench {
         };
         let (user, kernel) = (used.rusage.utime.as_secs_f64(), used.rusage.stime.as_secs_f64());
         let peak = Some(used.rusage.maxrss).filter(|peak| *peak > own_peak_bytes());
-        Ok(Ended {
+        Ok(ProcessResult {
             code: used.status.code(),
-            stdout: text(&out)?,
-            stderr: text(&err)?,
-            usage: Usage { user_seconds: user, kernel_seconds: kernel, peak_bytes: peak },
+            stdout: read_output(&out)?,
+            stderr: read_output(&err)?,
+            usage: ProcessUsage { user_seconds: user, kernel_seconds: kernel, peak_bytes: peak },
             too_long,
         })
     }
@@ -110,7 +110,7 @@ impl Bench {
 /// The content of a file that a program wrote; what is no UTF-8 is replaced.
 ///
 /// Fails if it cannot be read or is larger than any result is.
-pub fn text(path: &Path) -> io::Result<String> {
+pub fn read_output(path: &Path) -> io::Result<String> {
     let length = fs::metadata(path)?.len();
     if length > OUTPUT_LIMIT {
         let words = format!("{} has {length} bytes, and a result at most {OUTPUT_LIMIT}", path.display());
@@ -122,18 +122,18 @@ pub fn text(path: &Path) -> io::Result<String> {
 /// `VmHWM` of proc(5): the largest resident set of this process so far.
 fn own_peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    procfs::kib(&status, "VmHWM").unwrap_or(0)
+    procfs::kib_field(&status, "VmHWM").unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn bench(scratch: &Path) -> Bench {
-        Bench::new(crate::machine::processors()[0], scratch)
+    fn bench(scratch: &Path) -> ProcessRunner {
+        ProcessRunner::new(crate::machine::processors()[0], scratch)
     }
 
-    fn sh(script: &str, patience: Duration) -> Ended {
+    fn sh(script: &str, patience: Duration) -> ProcessResult {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let arguments = ["-c".to_owned(), script.to_owned()];
         bench(folder.path()).run(Path::new("/bin/sh"), &arguments, patience).expect("there is a shell")

@@ -1,13 +1,13 @@
 //! What one run of one program shows, and the figures taken from it.
 
-use crate::child::Usage;
-use crate::peers::Said;
+use crate::child::ProcessUsage;
+use crate::generators::GeneratorReport;
 use serde::Serialize;
 use units::{Nanos, grouped};
 
 /// One program under one load, once.
 #[derive(Debug, Clone, Serialize)]
-pub struct Run {
+pub struct BenchRun {
     /// Requests under way at a time, at most: connections, or their streams.
     pub open: u32,
     /// Requests a second that were asked for, if any number was.
@@ -15,9 +15,9 @@ pub struct Run {
     /// For how long it was to run.
     pub planned_seconds: u32,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: ProcessUsage,
     /// What it says.
-    pub said: Said,
+    pub said: GeneratorReport,
     /// The exit code.
     pub code: Option<i32>,
     /// Requests that the server counts as answered.
@@ -35,7 +35,7 @@ pub struct Run {
 /// More of the generator's processor in use by others, or of the machine given away, and a figure is doubtful.
 const OTHERS: f64 = 0.05;
 
-impl Run {
+impl BenchRun {
     /// Whether something else went on at the same time.
     pub fn disturbed(&self) -> bool {
         self.others > OTHERS || self.stolen > OTHERS
@@ -51,73 +51,73 @@ impl Run {
 }
 
 /// A figure of a program in a round. A case with several loads has as many runs in a round.
-pub type Figure = fn(&[Run]) -> Option<f64>;
+pub type FigureFn = fn(&[BenchRun]) -> Option<f64>;
 
 /// Processor-seconds, user and kernel, for a million requests answered; all of the process, its
 /// start and its summary included.
-pub fn cpu_per_million(runs: &[Run]) -> Option<f64> {
+pub fn cpu_per_million(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     (run.said.answered > 0).then(|| run.cpu_seconds() / run.said.answered as f64 * 1e6)
 }
 
 /// Of these, those in user code.
-pub fn user_per_million(runs: &[Run]) -> Option<f64> {
+pub fn user_per_million(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     (run.said.answered > 0).then(|| run.usage.user_seconds / run.said.answered as f64 * 1e6)
 }
 
 /// The share of one processor.
-pub fn cpu_share(runs: &[Run]) -> Option<f64> {
+pub fn cpu_share(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     Some(run.cpu_seconds() / run.seconds())
 }
 
 /// Requests answered in a second.
-pub fn per_second(runs: &[Run]) -> Option<f64> {
+pub fn per_second(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     Some(run.said.answered as f64 / run.seconds()).filter(|rate| *rate > 0.0)
 }
 
 /// Requests answered of those asked for.
-pub fn reached(runs: &[Run]) -> Option<f64> {
+pub fn reached(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     Some(run.said.answered as f64 / (f64::from(run.asked_per_second?) * f64::from(run.planned_seconds)))
 }
 
 /// The largest resident set.
-pub fn peak(runs: &[Run]) -> Option<f64> {
+pub fn peak(runs: &[BenchRun]) -> Option<f64> {
     runs.last()?.usage.peak_bytes.map(|bytes| bytes as f64)
 }
 
 /// The growth of the resident set from the first load to the last, for each connection more.
-pub fn bytes_per_connection(runs: &[Run]) -> Option<f64> {
+pub fn bytes_per_connection(runs: &[BenchRun]) -> Option<f64> {
     let (few, many) = (runs.first()?, runs.last()?);
     let more = many.open.checked_sub(few.open).filter(|more| *more > 0)?;
     Some((many.usage.peak_bytes? as f64 - few.usage.peak_bytes? as f64) / f64::from(more))
 }
 
 /// The resident set of the first load.
-pub fn first_peak(runs: &[Run]) -> Option<f64> {
+pub fn first_peak(runs: &[BenchRun]) -> Option<f64> {
     peak(runs.first().map(std::slice::from_ref)?)
 }
 
 /// The median that it says.
-pub fn p50(runs: &[Run]) -> Option<f64> {
+pub fn p50(runs: &[BenchRun]) -> Option<f64> {
     runs.last()?.said.p50_us
 }
 
 /// What it says that one in a hundred exceeds.
-pub fn p99(runs: &[Run]) -> Option<f64> {
+pub fn p99(runs: &[BenchRun]) -> Option<f64> {
     runs.last()?.said.p99_us
 }
 
 /// The median that the server has written down.
-pub fn served_p50(runs: &[Run]) -> Option<f64> {
+pub fn served_p50(runs: &[BenchRun]) -> Option<f64> {
     runs.last()?.served_p50_us
 }
 
 /// How much more the program says.
-pub fn p50_above_served(runs: &[Run]) -> Option<f64> {
+pub fn p50_above_served(runs: &[BenchRun]) -> Option<f64> {
     Some(p50(runs)? - served_p50(runs)?)
 }
 
@@ -156,13 +156,13 @@ pub fn time(us: f64) -> String {
 mod tests {
     use super::*;
 
-    fn run(open: u32, peak_bytes: u64) -> Run {
-        Run {
+    fn run(open: u32, peak_bytes: u64) -> BenchRun {
+        BenchRun {
             open,
             asked_per_second: Some(30_000),
             planned_seconds: 2,
-            usage: Usage { user_seconds: 0.1, kernel_seconds: 0.5, peak_bytes: Some(peak_bytes) },
-            said: Said { answered: 60_000, p50_us: Some(90.0), ..Said::default() },
+            usage: ProcessUsage { user_seconds: 0.1, kernel_seconds: 0.5, peak_bytes: Some(peak_bytes) },
+            said: GeneratorReport { answered: 60_000, p50_us: Some(90.0), ..GeneratorReport::default() },
             code: Some(0),
             served: Some(60_000),
             served_p50_us: Some(20.0),
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn figures_are_of_what_they_say() {
         let runs = [run(1_000, 10_240_000), run(10_000, 19_456_000)];
-        let near = |figure: Figure, expected: f64| {
+        let near = |figure: FigureFn, expected: f64| {
             let value = figure(&runs).expect("it can be taken");
             assert!((value / expected - 1.0).abs() < 1e-9, "{value}, not {expected}");
         };
@@ -189,7 +189,7 @@ mod tests {
         near(peak, 19_456_000.0);
         near(p50_above_served, 70.0);
         assert_eq!((p99(&runs), cpu_per_million(&[])), (None, None));
-        let silent = [Run { said: Said::default(), ..run(64, 1) }];
+        let silent = [BenchRun { said: GeneratorReport::default(), ..run(64, 1) }];
         assert_eq!((cpu_per_million(&silent), per_second(&silent)), (None, None));
         assert_eq!(bytes_per_connection(&runs[..1]), None, "one point has no slope");
     }

@@ -36,7 +36,7 @@ pub struct FleetCase {
 
 /// What one search came to.
 #[derive(Debug)]
-struct Search {
+struct FleetSearch {
     lower: Option<f64>,
     upper: Option<f64>,
     took: Duration,
@@ -44,7 +44,7 @@ struct Search {
     spoiled: usize,
 }
 
-impl Search {
+impl FleetSearch {
     /// The truth is within its bounds, or nearly.
     fn is_right(&self) -> bool {
         let (Some(lower), Some(upper)) = (self.lower, self.upper) else { return false };
@@ -61,14 +61,14 @@ pub fn measure(case: &FleetCase) -> anyhow::Result<()> {
         "| workers | right | held, median | least, largest | trials spoiled | took, median |\n|---|---|---|---|---|---|"
     );
     for &workers in &case.workers {
-        let searches: Vec<Search> =
-            (0..case.seeds).map(|seed| search(case, workers, seed)).collect::<Result<_, _>>()?;
+        let searches: Vec<FleetSearch> =
+            (0..case.seeds).map(|seed| run_search(case, workers, seed)).collect::<Result<_, _>>()?;
         println!("{}", line(workers, &searches));
     }
     Ok(())
 }
 
-fn line(workers: u32, searches: &[Search]) -> String {
+fn line(workers: u32, searches: &[FleetSearch]) -> String {
     let right = searches.iter().filter(|search| search.is_right()).count();
     let mut held: Vec<f64> = searches.iter().filter_map(|search| search.lower).collect();
     held.sort_by(f64::total_cmp);
@@ -94,9 +94,9 @@ fn line(workers: u32, searches: &[Search]) -> String {
 }
 
 /// Processes that end with this.
-struct Apart(Vec<Child>);
+struct DetachedWorkers(Vec<Child>);
 
-impl Drop for Apart {
+impl Drop for DetachedWorkers {
     fn drop(&mut self) {
         for child in &mut self.0 {
             // They end with the run; one that does not is ended here.
@@ -107,7 +107,7 @@ impl Drop for Apart {
 }
 
 /// So many workers that join by the file that a search writes into this folder, each with a clock of its own.
-fn apart(torment: &Path, folder: &Path, workers: u32) -> anyhow::Result<Apart> {
+fn apart(torment: &Path, folder: &Path, workers: u32) -> anyhow::Result<DetachedWorkers> {
     let file = folder.join("run.join");
     let began = Instant::now();
     while !read_to_string(&file).is_ok_and(|text| text.ends_with("KEY-----\n")) {
@@ -116,7 +116,7 @@ fn apart(torment: &Path, folder: &Path, workers: u32) -> anyhow::Result<Apart> {
         }
         sleep(LOOK);
     }
-    let mut all = Apart(Vec::new());
+    let mut all = DetachedWorkers(Vec::new());
     for _ in 0..workers {
         let mut command = Command::new("unshare");
         command.args(["-T", "--monotonic", "86400", "--fork", "--kill-child"]).arg(torment);
@@ -126,7 +126,7 @@ fn apart(torment: &Path, folder: &Path, workers: u32) -> anyhow::Result<Apart> {
     Ok(all)
 }
 
-fn search(case: &FleetCase, workers: u32, seed: u64) -> anyhow::Result<Search> {
+fn run_search(case: &FleetCase, workers: u32, seed: u64) -> anyhow::Result<FleetSearch> {
     let (is_apart, kills) = (case.apart && workers > 0, case.kills && workers > 0);
     let folder = tempfile::tempdir().context("no temporary folder")?;
     let mut command = Command::new(&case.torment);
@@ -171,7 +171,7 @@ fn search(case: &FleetCase, workers: u32, seed: u64) -> anyhow::Result<Search> {
         spoiled += usize::from(trial["caveats"].as_array().is_some_and(|caveats| caveats.iter().any(lost)));
     }
     let bound = |which: &str| found["limits"][0][which].as_f64();
-    Ok(Search { lower: bound("lower"), upper: bound("upper"), took, spoiled })
+    Ok(FleetSearch { lower: bound("lower"), upper: bound("upper"), took, spoiled })
 }
 
 /// The processes that make its load.

@@ -12,13 +12,13 @@
 
 pub mod cases;
 pub mod child;
-pub mod doubt;
+pub mod estimate;
 pub mod figures;
 pub mod fleet;
+pub mod generators;
+pub mod load_run;
 pub mod machine;
 pub mod page;
-pub mod peers;
 pub mod probes;
 pub mod rounds;
 pub mod table;
-pub mod turn;

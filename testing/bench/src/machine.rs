@@ -1,6 +1,6 @@
 //! What it was measured on, and whether anything else was going on there.
 
-use procfs::Times;
+use procfs::CpuTimes;
 use std::fs::read_to_string;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The processors that this process may use.
 pub fn processors() -> Vec<u32> {
-    sys::Allowed::now().map(|allowed| allowed.list()).unwrap_or_default()
+    sys::CpuAffinity::current().map(|allowed| allowed.list()).unwrap_or_default()
 }
 
 /// `AMD EPYC, 2 processors, Linux 6.18.44`.
@@ -39,7 +39,7 @@ pub fn date() -> String {
 
 /// Processor time since the machine started, in clock ticks (proc(5), /proc/stat).
 #[derive(Debug, Clone, Copy)]
-pub struct Ticks {
+pub struct CpuTicks {
     total: u64,
     idle: u64,
     interrupts: u64,
@@ -48,7 +48,7 @@ pub struct Ticks {
 
 /// Shares of the processor time between two readings.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Shares {
+pub struct CpuShares {
     /// By programs, and the kernel on their behalf.
     pub programs: f64,
     /// By interrupts, where the kernel counts them apart.
@@ -57,7 +57,7 @@ pub struct Shares {
     pub stolen: f64,
 }
 
-impl Ticks {
+impl CpuTicks {
     /// Of all processors, now; none where /proc/stat cannot be read.
     pub fn of_all() -> Option<Self> {
         Self::parse(&read_to_string("/proc/stat").ok()?, "cpu")
@@ -69,30 +69,32 @@ impl Ticks {
     }
 
     fn parse(stat: &str, name: &str) -> Option<Self> {
-        let Times { user, system, interrupts, idle, iowait, stolen } = procfs::times(stat, name)?;
+        let CpuTimes { user, system, interrupts, idle, iowait, stolen } =
+            procfs::parse_cpu_times(stat, name)?;
         let idle = idle + iowait;
         Some(Self { total: user + system + interrupts + idle + stolen, idle, interrupts, steal: stolen })
     }
 
     /// What became of the time since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Shares {
+    pub fn since(&self, earlier: &Self) -> CpuShares {
         let total = self.total.saturating_sub(earlier.total).max(1) as f64;
         let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / total;
         let idle = share(self.idle, earlier.idle);
         let interrupts = share(self.interrupts, earlier.interrupts);
         let stolen = share(self.steal, earlier.steal);
-        Shares { programs: (1.0 - idle - interrupts - stolen).max(0.0), interrupts, stolen }
+        CpuShares { programs: (1.0 - idle - interrupts - stolen).max(0.0), interrupts, stolen }
     }
 }
 
 /// The share of the machine that others use, looked at for a second at a time until it is small or
 /// patience ends.
-pub fn settle(say: &mut dyn FnMut(String)) -> f64 {
+pub fn wait_until_quiet(say: &mut dyn FnMut(String)) -> f64 {
     let until = Instant::now() + PATIENCE;
     loop {
-        let earlier = Ticks::of_all();
+        let earlier = CpuTicks::of_all();
         sleep(LOOK_FOR);
-        let shares = earlier.zip(Ticks::of_all()).map_or(Shares::default(), |(then, now)| now.since(&then));
+        let shares =
+            earlier.zip(CpuTicks::of_all()).map_or(CpuShares::default(), |(then, now)| now.since(&then));
         let used = shares.programs + shares.interrupts + shares.stolen;
         let ended = Instant::now() > until;
         if used <= QUIET || ended {
@@ -115,14 +117,14 @@ mod tests {
     #[test]
     fn shares_are_of_all_time() {
         let stat = |cpu: &str| format!("cpu  {cpu}\ncpu0 1 0 0 9 0 0 0 0 0 0\nintr 5\n");
-        let at = |cpu: &str| Ticks::parse(&stat(cpu), "cpu").expect("such a line");
+        let at = |cpu: &str| CpuTicks::parse(&stat(cpu), "cpu").expect("such a line");
         let (earlier, later) = (at("100 0 100 800 0 0 0 0 0 0"), at("200 0 150 1500 50 20 30 50 0 0"));
         let shares = later.since(&earlier);
         for (share, expected) in [(shares.programs, 0.15), (shares.interrupts, 0.05), (shares.stolen, 0.05)] {
             assert!((share - expected).abs() < 1e-9, "{shares:?}");
         }
-        let one = Ticks::parse(&stat("0"), "cpu0").expect("such a line");
+        let one = CpuTicks::parse(&stat("0"), "cpu0").expect("such a line");
         assert_eq!((one.total, one.idle), (10, 9));
-        assert!(Ticks::parse(&stat("0"), "cpu1").is_none());
+        assert!(CpuTicks::parse(&stat("0"), "cpu1").is_none());
     }
 }

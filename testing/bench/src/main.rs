@@ -7,18 +7,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 use torment_bench::fleet::{FleetCase, measure as measure_fleets};
 use torment_bench::machine;
-use torment_bench::probes::{Here, cases, header, line, measure, words};
+use torment_bench::probes::{BuildContext, cases, measure, table_header, table_note, table_rows};
 
 /// Holds torment against programs that do the same.
 #[derive(Debug, Parser)]
 #[command(max_term_width = 100)]
 struct Args {
     #[command(subcommand)]
-    what: What,
+    what: BenchCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum BenchCommand {
     /// The figures of `torment probe` and its like against small C programs and the usual tools
     Probes {
         /// Only these tables, such as launch,switch, or rows that begin so
@@ -67,8 +67,8 @@ fn program(said: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 
 fn main() -> anyhow::Result<()> {
     let (only, pairs, block, torment) = match Args::parse().what {
-        What::Probes { only, pairs, block, torment } => (only, pairs, block, program(torment)?),
-        What::Fleet { seeds, workers, kill, apart, torment } => {
+        BenchCommand::Probes { only, pairs, block, torment } => (only, pairs, block, program(torment)?),
+        BenchCommand::Fleet { seeds, workers, kill, apart, torment } => {
             println!("{}, {}\n", machine::describe(), machine::date());
             // Searches have folders of their own.
             let torment = program(torment)?.canonicalize()?;
@@ -76,7 +76,7 @@ fn main() -> anyhow::Result<()> {
         }
     };
     let scratch = tempfile::tempdir().context("no temporary folder")?;
-    let mut here = Here::new(torment, scratch.path().to_owned());
+    let mut here = BuildContext::new(torment, scratch.path().to_owned());
     let wanted = |table: &str, name: &str| {
         only.is_empty() || only.iter().any(|word| word == table || name.starts_with(word.as_str()))
     };
@@ -84,12 +84,12 @@ fn main() -> anyhow::Result<()> {
     if cases.is_empty() {
         bail!("--only {}: there is no such table or row", only.join(","));
     }
-    machine::settle(&mut |words| eprintln!("{words}"));
-    println!("{}, {}\n\n{}", machine::describe(), machine::date(), header());
+    machine::wait_until_quiet(&mut |words| eprintln!("{words}"));
+    println!("{}, {}\n\n{}", machine::describe(), machine::date(), table_header());
     for case in cases {
         match measure(&case, &mut here, pairs, Duration::from_millis(block)) {
             Ok(measured) => {
-                println!("{}", line(&case, &measured));
+                println!("{}", table_rows(&case, &measured));
                 if let Some(stolen) = measured.stolen {
                     eprintln!(
                         "{}: the hypervisor took {:.0} % of the machine meanwhile",
@@ -101,6 +101,6 @@ fn main() -> anyhow::Result<()> {
             Err(why) => eprintln!("{} is left out: {why}", case.name),
         }
     }
-    println!("\n{}", words(pairs));
+    println!("\n{}", table_note(pairs));
     Ok(())
 }

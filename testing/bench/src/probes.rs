@@ -4,12 +4,12 @@
 //! block of torment's own worker has a block of the reference beside it, on the same processors, in turns of who is first.
 //! What is compared with what stands in [`cases`].
 
+mod block_source;
 pub mod cases;
 mod pairs;
-mod side;
-mod tell;
+mod table;
 
-pub use cases::{Case, Goal, cases};
-pub use pairs::{Measured, measure};
-pub use side::{Here, Side};
-pub use tell::{header, line, words};
+pub use block_source::{BlockSource, BuildContext};
+pub use cases::{RatioGoal, ReferenceComparison, cases};
+pub use pairs::{PairedResult, measure};
+pub use table::{table_header, table_note, table_rows};

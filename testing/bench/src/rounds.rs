@@ -1,10 +1,10 @@
 //! Rounds: every program once, in an order drawn anew.
 
-use crate::cases::Case;
-use crate::child::Bench;
-use crate::figures::Run;
-use crate::peers::Shape;
-use crate::turn::{Entry, Server, turn};
+use crate::cases::BenchCase;
+use crate::child::ProcessRunner;
+use crate::figures::BenchRun;
+use crate::generators::LoadShape;
+use crate::load_run::{InstalledContestant, ServerUnderLoad, run_load};
 use serde::Serialize;
 use stats::shuffled;
 
@@ -13,7 +13,7 @@ const AGAIN_ONE_IN: usize = 6;
 
 /// How often, how long, in which order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Measure {
+pub struct RoundSettings {
     /// Rounds.
     pub rounds: u32,
     /// Seconds of each load.
@@ -24,46 +24,46 @@ pub struct Measure {
 
 /// All runs of a case.
 #[derive(Debug, Serialize)]
-pub struct Measured {
+pub struct CaseRuns {
     /// The orders of the rounds, as indices into `rows`.
     pub orders: Vec<Vec<usize>>,
     /// One for each contestant that is here.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ContestantRuns>,
     /// What went wrong.
     pub doubts: Vec<String>,
 }
 
 /// The runs of one contestant.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub struct ContestantRuns {
     /// Its name.
     pub name: String,
     /// Whether it is torment.
     pub ours: bool,
     /// For each round the runs of its loads; none if one of them failed.
-    pub rounds: Vec<Option<Vec<Run>>>,
+    pub rounds: Vec<Option<Vec<BenchRun>>>,
 }
 
 /// Measures one case. A turn that something else disturbed is made again, once, whatever it showed. Ends early, with what there is until then, if the bench is stopped.
 pub fn measure(
-    case: &Case,
-    entries: &[Entry],
-    server: &dyn Server,
-    bench: &Bench,
-    measure: Measure,
+    case: &BenchCase,
+    entries: &[InstalledContestant],
+    server: &dyn ServerUnderLoad,
+    bench: &ProcessRunner,
+    measure: RoundSettings,
     say: &mut dyn FnMut(String),
-) -> Measured {
-    let row = |entry: &Entry| {
+) -> CaseRuns {
+    let row = |entry: &InstalledContestant| {
         let contestant = &entry.contestant;
-        Row { name: contestant.name(), ours: contestant.is_ours(), rounds: Vec::new() }
+        ContestantRuns { name: contestant.name(), ours: contestant.is_ours(), rounds: Vec::new() }
     };
     let mut measured =
-        Measured { orders: Vec::new(), rows: entries.iter().map(row).collect(), doubts: Vec::new() };
+        CaseRuns { orders: Vec::new(), rows: entries.iter().map(row).collect(), doubts: Vec::new() };
     // The case is part of the seed, so that a case measured alone has the orders it has among all.
     let seed = measure.seed ^ (u64::from(u32::from(case.id)) << 32);
     if let Some(first) = entries.first() {
         // The server's first requests pay for its caches: nobody's figure.
-        let _ = turn(first, case.shapes[0], 1, server, bench);
+        let _ = run_load(first, case.shapes[0], 1, server, bench);
     }
     let mut again = case.shapes.len() * entries.len() * measure.rounds as usize / AGAIN_ONE_IN;
     for round in 1..=measure.rounds {
@@ -74,8 +74,8 @@ pub fn measure(
             if bench.stopped() {
                 return measured;
             }
-            let mut take = |shape: &Shape| {
-                let once = || turn(&entries[at], *shape, measure.seconds, server, bench);
+            let mut take = |shape: &LoadShape| {
+                let once = || run_load(&entries[at], *shape, measure.seconds, server, bench);
                 let run = once()?;
                 if !run.disturbed() || again == 0 {
                     return Ok(run);
@@ -84,7 +84,7 @@ pub fn measure(
                 say(format!("   again: {}", run.doubts.join("; ")));
                 once()
             };
-            let runs: Result<Vec<Run>, String> = case.shapes.iter().map(&mut take).collect();
+            let runs: Result<Vec<BenchRun>, String> = case.shapes.iter().map(&mut take).collect();
             let doubts = match &runs {
                 Ok(runs) => runs.iter().flat_map(|run| run.doubts.clone()).collect(),
                 Err(problem) => vec![problem.clone()],
@@ -102,19 +102,19 @@ pub fn measure(
 mod tests {
     use super::*;
     use crate::cases::CASES;
-    use crate::turn::tests::{entry, told};
+    use crate::load_run::tests::{entry, fake_server};
 
     #[test]
     fn everyone_has_a_turn_in_every_round_and_a_failure_is_a_gap() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let result = r#"echo '{"trial": {"outcomes": {"ok": 7}, "loaded_seconds": 1}}'"#;
         let entries = [entry(folder.path(), "good", result), entry(folder.path(), "bad", "exit 1")];
-        let bench = Bench::new(crate::machine::processors()[0], folder.path());
-        let three = Measure { rounds: 3, seconds: 1, seed: 1 };
-        let measured = measure(&CASES[0], &entries, &told(64), &bench, three, &mut |_| {});
+        let bench = ProcessRunner::new(crate::machine::processors()[0], folder.path());
+        let three = RoundSettings { rounds: 3, seconds: 1, seed: 1 };
+        let measured = measure(&CASES[0], &entries, &fake_server(64), &bench, three, &mut |_| {});
         assert!(measured.orders.len() == 3 && measured.orders.iter().all(|order| order.len() == 2));
         let [good, bad] = measured.rows.as_slice() else { panic!("{measured:?}") };
-        let answered = |round: &Option<Vec<Run>>| round.as_ref().map(|runs| runs[0].said.answered);
+        let answered = |round: &Option<Vec<BenchRun>>| round.as_ref().map(|runs| runs[0].said.answered);
         assert_eq!(good.rounds.iter().map(answered).collect::<Vec<_>>(), [Some(7); 3]);
         assert_eq!(bad.rounds.iter().map(answered).collect::<Vec<_>>(), [None; 3]);
         let why = "torment gave no result (exit code Some(1)): it said nothing";

@@ -1,32 +1,34 @@
 //! A case's runs as a table in Markdown.
 
-use crate::cases::{Case, Column};
-use crate::doubt::{Estimate, estimate};
-use crate::figures::{Figure, Run};
-use crate::rounds::{Measured, Row};
+use crate::cases::{BenchCase, CaseColumn};
+use crate::estimate::{MedianEstimate, estimate_median};
+use crate::figures::{BenchRun, FigureFn};
+use crate::rounds::{CaseRuns, ContestantRuns};
 use std::cmp::Ordering;
 
 /// Nothing known.
 const NONE: &str = "–";
 
 /// The table; rows in the order of the first column, the least first.
-pub fn markdown(case: &Case, measured: &Measured) -> String {
-    let ours: Vec<&Row> = measured.rows.iter().filter(|row| row.ours).collect();
+pub fn markdown(case: &BenchCase, measured: &CaseRuns) -> String {
+    let ours: Vec<&ContestantRuns> = measured.rows.iter().filter(|row| row.ours).collect();
     let mut header = vec!["".to_owned()];
     for column in case.columns {
         match column {
-            Column::Median(name, ..) | Column::Doubt(name, ..) => header.push((*name).to_owned()),
-            Column::Ratio(name, _) if ours.len() == 1 => header.push((*name).to_owned()),
-            Column::Ratio(name, _) => {
+            CaseColumn::Median(name, ..) | CaseColumn::CaveatKind(name, ..) => {
+                header.push((*name).to_owned())
+            }
+            CaseColumn::Ratio(name, _) if ours.len() == 1 => header.push((*name).to_owned()),
+            CaseColumn::Ratio(name, _) => {
                 header.extend(ours.iter().map(|our| name.replace("ours", &format!("`{}`", our.name))));
             }
         }
     }
-    let mut rows: Vec<&Row> = measured.rows.iter().collect();
-    let first = |row: &Row| match case.columns[0] {
-        Column::Median(_, figure, _) | Column::Doubt(_, figure, _) | Column::Ratio(_, figure) => {
-            middle(row, figure).map_or(f64::INFINITY, |e| e.median)
-        }
+    let mut rows: Vec<&ContestantRuns> = measured.rows.iter().collect();
+    let first = |row: &ContestantRuns| match case.columns[0] {
+        CaseColumn::Median(_, figure, _)
+        | CaseColumn::CaveatKind(_, figure, _)
+        | CaseColumn::Ratio(_, figure) => middle(row, figure).map_or(f64::INFINITY, |e| e.median),
     };
     rows.sort_by(|a, b| first(a).partial_cmp(&first(b)).unwrap_or(Ordering::Equal));
     let mut lines = vec![line(&header), line(&vec!["---".to_owned(); header.len()])];
@@ -38,18 +40,20 @@ fn line(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | ")).replace("| ---", "|---").replace("--- |", "---|")
 }
 
-fn cells(case: &Case, row: &Row, ours: &[&Row]) -> Vec<String> {
+fn cells(case: &BenchCase, row: &ContestantRuns, ours: &[&ContestantRuns]) -> Vec<String> {
     let lost = row.rounds.iter().filter(|round| round.is_none()).count();
     let bold = if row.ours { "**" } else { "" };
     let lost = if lost == 0 { String::new() } else { format!(" ({lost} of {} lost)", row.rounds.len()) };
     let mut cells = vec![format!("{bold}{}{bold}{lost}", row.name)];
     for column in case.columns {
         match column {
-            Column::Median(_, figure, words) => {
+            CaseColumn::Median(_, figure, words) => {
                 cells.push(middle(row, *figure).map_or(NONE.to_owned(), |e| words(e.median)));
             }
-            Column::Doubt(_, figure, words) => cells.push(with_interval(middle(row, *figure), *words)),
-            Column::Ratio(_, figure) => cells.extend(ours.iter().map(|our| {
+            CaseColumn::CaveatKind(_, figure, words) => {
+                cells.push(with_interval(middle(row, *figure), *words))
+            }
+            CaseColumn::Ratio(_, figure) => cells.extend(ours.iter().map(|our| {
                 if our.name == row.name {
                     "1".to_owned()
                 } else {
@@ -61,7 +65,7 @@ fn cells(case: &Case, row: &Row, ours: &[&Row]) -> Vec<String> {
     cells
 }
 
-fn with_interval(estimate: Option<Estimate>, words: fn(f64) -> String) -> String {
+fn with_interval(estimate: Option<MedianEstimate>, words: fn(f64) -> String) -> String {
     estimate
         .map_or(NONE.to_owned(), |e| format!("{} ({} … {})", words(e.median), words(e.low), words(e.high)))
 }
@@ -70,35 +74,35 @@ fn two_digits(ratio: f64) -> String {
     if ratio < 0.1 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
 }
 
-fn figures(row: &Row, figure: Figure) -> impl Iterator<Item = Option<f64>> {
-    row.rounds.iter().map(move |round: &Option<Vec<Run>>| figure(round.as_deref()?))
+fn figures(row: &ContestantRuns, figure: FigureFn) -> impl Iterator<Item = Option<f64>> {
+    row.rounds.iter().map(move |round: &Option<Vec<BenchRun>>| figure(round.as_deref()?))
 }
 
-fn middle(row: &Row, figure: Figure) -> Option<Estimate> {
-    estimate(&figures(row, figure).flatten().collect::<Vec<f64>>())
+fn middle(row: &ContestantRuns, figure: FigureFn) -> Option<MedianEstimate> {
+    estimate_median(&figures(row, figure).flatten().collect::<Vec<f64>>())
 }
 
 /// Ours ÷ theirs, round by round.
-pub fn ratio(our: &Row, row: &Row, figure: Figure) -> Option<Estimate> {
+pub fn ratio(our: &ContestantRuns, row: &ContestantRuns, figure: FigureFn) -> Option<MedianEstimate> {
     let both = figures(our, figure).zip(figures(row, figure));
     let ratios = both.filter_map(|(our, their)| Some(our? / their.filter(|their| *their > 0.0)?));
-    estimate(&ratios.collect::<Vec<f64>>())
+    estimate_median(&ratios.collect::<Vec<f64>>())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cases::CASES;
-    use crate::child::Usage;
-    use crate::peers::Said;
+    use crate::child::ProcessUsage;
+    use crate::generators::GeneratorReport;
 
-    fn run(cpu: f64, answered: u64) -> Option<Vec<Run>> {
-        Some(vec![Run {
+    fn run(cpu: f64, answered: u64) -> Option<Vec<BenchRun>> {
+        Some(vec![BenchRun {
             open: 64,
             asked_per_second: None,
             planned_seconds: 2,
-            usage: Usage { user_seconds: 0.0, kernel_seconds: cpu, peak_bytes: None },
-            said: Said { answered, ..Said::default() },
+            usage: ProcessUsage { user_seconds: 0.0, kernel_seconds: cpu, peak_bytes: None },
+            said: GeneratorReport { answered, ..GeneratorReport::default() },
             code: Some(0),
             served: None,
             served_p50_us: None,
@@ -108,8 +112,12 @@ mod tests {
         }])
     }
 
-    fn row(name: &str, ours: bool, cpu: &[f64]) -> Row {
-        Row { name: name.to_owned(), ours, rounds: cpu.iter().map(|cpu| run(*cpu, 100_000)).collect() }
+    fn row(name: &str, ours: bool, cpu: &[f64]) -> ContestantRuns {
+        ContestantRuns {
+            name: name.to_owned(),
+            ours,
+            rounds: cpu.iter().map(|cpu| run(*cpu, 100_000)).collect(),
+        }
     }
 
     #[test]
@@ -135,7 +143,7 @@ mod tests {
         let mut lost = row("h2load", false, &[1.0, 1.1]);
         lost.rounds[0] = None;
         let rows = vec![row("wrk", false, &[1.0, 2.0]), lost, row("torment", true, &[0.8, 1.2])];
-        let measured = Measured { orders: Vec::new(), rows, doubts: Vec::new() };
+        let measured = CaseRuns { orders: Vec::new(), rows, doubts: Vec::new() };
         let expected = "\
 |  | CPU s per million | of it user | requests/s | peak memory | CPU, ours ÷ its | requests/s, ours ÷ its |
 |---|---|---|---|---|---|---|

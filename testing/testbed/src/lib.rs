@@ -1,15 +1,15 @@
 //! Servers of one's own, for tests, and what the usual harness of tests lacks: each server in a temporary folder, as an
 //! ordinary user, gone when dropped.
 
-mod alone;
-mod checks;
+mod harness;
 mod nginx;
+mod own_process;
 mod postgres;
 mod relay;
 mod server;
 
-pub use alone::is_alone;
-pub use checks::{Check, checks};
+pub use harness::{NamedTest, run_tests};
 pub use nginx::Nginx;
-pub use postgres::{Postgres, Unavailable};
-pub use relay::Relay;
+pub use own_process::is_own_process;
+pub use postgres::{PostgresUnavailable, TestPostgres};
+pub use relay::TestRelay;

@@ -1,7 +1,7 @@
 //! An nginx of the test's own: one worker, the default page, and its own count of requests. For long
 //! loads it also speaks HTTP/2 without TLS, on a second port.
 
-use crate::server::{command, folder, free_port, stop};
+use crate::server::{command, free_port, stop, temp_folder};
 use rustix::process::Signal;
 use service::postgres::ordinary_user;
 use std::fs;
@@ -53,7 +53,7 @@ impl Nginx {
         let http2_port = knows("http_v2_module").then(free_port);
         let tls_port = (http2_port.is_some() && knows("http_ssl_module")).then(free_port);
         let user = ordinary_user("www-data");
-        let folder = folder("torment-nginx-", user);
+        let folder = temp_folder("torment-nginx-", user);
         let port = free_port();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("index.html"), PAGE).expect("the folder is writable");

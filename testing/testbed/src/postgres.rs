@@ -1,7 +1,7 @@
 //! A PostgreSQL server of one's own: made in a temporary folder, stopped and removed when
 //! dropped. It touches no server that runs already.
 
-use crate::server::{command, folder, free_port, stop};
+use crate::server::{command, free_port, stop, temp_folder};
 use rustix::process::Signal;
 use service::postgres::{initdb_arguments, is_ready, ordinary_user, programs, server_arguments};
 use std::os::unix::net::UnixStream;
@@ -16,14 +16,14 @@ const START_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why there is no server.
 #[derive(Debug)]
-pub enum Unavailable {
+pub enum PostgresUnavailable {
     /// There is none on this machine.
     NotInstalled,
     /// It does not start; its own words.
     Failed(String),
 }
 
-impl fmt::Display for Unavailable {
+impl fmt::Display for PostgresUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotInstalled => f.write_str("PostgreSQL is not installed (apt-get install postgresql)"),
@@ -32,10 +32,10 @@ impl fmt::Display for Unavailable {
     }
 }
 
-impl std::error::Error for Unavailable {}
+impl std::error::Error for PostgresUnavailable {}
 
 /// A running server with an empty database.
-pub struct Postgres {
+pub struct TestPostgres {
     server: Child,
     programs: PathBuf,
     settings: Vec<String>,
@@ -43,13 +43,13 @@ pub struct Postgres {
     folder: tempfile::TempDir,
 }
 
-impl Postgres {
+impl TestPostgres {
     /// For a test: `None`, said aloud, when PostgreSQL is not installed; panics when it is installed
     /// and does not start.
     pub fn start() -> Option<Self> {
         match Self::start_with(&["max_connections=200"]) {
             Ok(server) => Some(server),
-            Err(why @ Unavailable::NotInstalled) => {
+            Err(why @ PostgresUnavailable::NotInstalled) => {
                 eprintln!("SKIPPED: {why}");
                 None
             }
@@ -61,14 +61,14 @@ impl Postgres {
     ///
     /// # Errors
     /// When it is not installed, or does not start.
-    pub fn start_with(settings: &[&str]) -> Result<Self, Unavailable> {
+    pub fn start_with(settings: &[&str]) -> Result<Self, PostgresUnavailable> {
         let failed = |what: &str| {
             let what = what.to_owned();
-            move |why: std::io::Error| Unavailable::Failed(format!("{what}: {why}"))
+            move |why: std::io::Error| PostgresUnavailable::Failed(format!("{what}: {why}"))
         };
-        let programs = programs().ok_or(Unavailable::NotInstalled)?;
+        let programs = programs().ok_or(PostgresUnavailable::NotInstalled)?;
         let user = ordinary_user("postgres");
-        let folder = folder("torment-pg-", user);
+        let folder = temp_folder("torment-pg-", user);
         let data = folder.path().join("data");
         let made = command(&programs.join("initdb"), user, folder.path())
             .args(initdb_arguments(&data))
@@ -76,7 +76,7 @@ impl Postgres {
             .map_err(failed("initdb cannot be run"))?;
         if !made.status.success() {
             let said = String::from_utf8_lossy(&made.stderr);
-            return Err(Unavailable::Failed(format!("initdb failed: {said}")));
+            return Err(PostgresUnavailable::Failed(format!("initdb failed: {said}")));
         }
         let port = free_port();
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
@@ -95,7 +95,7 @@ impl Postgres {
     ///
     /// # Errors
     /// When it does not start.
-    pub fn start_again(&mut self) -> Result<(), Unavailable> {
+    pub fn start_again(&mut self) -> Result<(), PostgresUnavailable> {
         self.server = serve(&self.programs, self.folder.path(), self.port, &self.settings)?;
         self.wait_until_it_answers()
     }
@@ -110,7 +110,7 @@ impl Postgres {
         self.server.id()
     }
 
-    fn wait_until_it_answers(&mut self) -> Result<(), Unavailable> {
+    fn wait_until_it_answers(&mut self) -> Result<(), PostgresUnavailable> {
         let until = Instant::now() + START_PATIENCE;
         let ready = |folder: &Path| {
             is_ready(&folder.join("data"))
@@ -119,10 +119,13 @@ impl Postgres {
         while !ready(self.folder.path()) {
             let log = || fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
             if self.server.try_wait().is_ok_and(|ended| ended.is_some()) {
-                return Err(Unavailable::Failed(format!("PostgreSQL ended at once: {}", log())));
+                return Err(PostgresUnavailable::Failed(format!("PostgreSQL ended at once: {}", log())));
             }
             if Instant::now() > until {
-                return Err(Unavailable::Failed(format!("PostgreSQL did not start in a minute: {}", log())));
+                return Err(PostgresUnavailable::Failed(format!(
+                    "PostgreSQL did not start in a minute: {}",
+                    log()
+                )));
             }
             sleep(Duration::from_millis(20));
         }
@@ -130,15 +133,20 @@ impl Postgres {
     }
 }
 
-impl Drop for Postgres {
+impl Drop for TestPostgres {
     fn drop(&mut self) {
         // SIGINT is a fast shutdown: clients are disconnected, nothing is lost.
         stop(&mut self.server, Signal::INT);
     }
 }
 
-fn serve(programs: &Path, folder: &Path, port: u16, settings: &[String]) -> Result<Child, Unavailable> {
-    let failed = |what: &str, why: std::io::Error| Unavailable::Failed(format!("{what}: {why}"));
+fn serve(
+    programs: &Path,
+    folder: &Path,
+    port: u16,
+    settings: &[String],
+) -> Result<Child, PostgresUnavailable> {
+    let failed = |what: &str, why: std::io::Error| PostgresUnavailable::Failed(format!("{what}: {why}"));
     let log = fs::File::create(folder.join("log")).map_err(|e| failed("its log cannot be written", e))?;
     let mut server = command(&programs.join("postgres"), ordinary_user("postgres"), folder);
     server.args(server_arguments(&folder.join("data"), Some(folder), port, settings));

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 /// Passes connections to its own address on to another; it ends with the test.
 #[derive(Debug)]
-pub struct Relay {
+pub struct TestRelay {
     address: SocketAddr,
-    way: Arc<Mutex<Way>>,
+    way: Arc<Mutex<RelayState>>,
 }
 
 #[derive(Debug, Default)]
-struct Way {
+struct RelayState {
     is_cut: bool,
     /// How long a piece takes, at least and at most.
     delay: (Duration, Duration),
@@ -22,11 +22,11 @@ struct Way {
     ends: Vec<TcpStream>,
 }
 
-fn locked(way: &Mutex<Way>) -> MutexGuard<'_, Way> {
+fn locked(way: &Mutex<RelayState>) -> MutexGuard<'_, RelayState> {
     way.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Relay {
+impl TestRelay {
     /// From this machine alone to this address.
     ///
     /// # Panics
@@ -42,7 +42,7 @@ impl Relay {
     pub fn from(here: IpAddr, there: SocketAddr) -> Self {
         let listener = TcpListener::bind((here, 0)).expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
-        let way = Arc::<Mutex<Way>>::default();
+        let way = Arc::<Mutex<RelayState>>::default();
         let ours = Arc::clone(&way);
         spawn(move || {
             for from in listener.incoming().flatten() {
@@ -82,12 +82,12 @@ impl Relay {
     }
 
     /// Who comes from now on gets through again.
-    pub fn mend(&self) {
+    pub fn restore(&self) {
         locked(&self.way).is_cut = false;
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, way: &Mutex<Way>, mut random: u64) {
+fn pass(mut from: TcpStream, mut to: TcpStream, way: &Mutex<RelayState>, mut random: u64) {
     let mut piece = [0; 16 << 10];
     while let Ok(length @ 1..) = from.read(&mut piece) {
         let (least, most) = locked(way).delay;

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
 
 /// A temporary folder of that user's.
-pub(crate) fn folder(prefix: &str, user: Option<User>) -> TempDir {
+pub(crate) fn temp_folder(prefix: &str, user: Option<User>) -> TempDir {
     let folder = tempfile::Builder::new().prefix(prefix).tempdir().expect("the temporary folder is writable");
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("the folder is ours");
     if let Some(User { uid, gid }) = user {

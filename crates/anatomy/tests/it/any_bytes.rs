@@ -1,24 +1,24 @@
 //! Whatever the bytes are, there is an answer.
 
-use crate::made;
-use crate::made::{library_aarch64, library_x86_64};
-use anatomy::{Cache, Image, libc_version, read, reasons};
+use crate::elf_fixture;
+use crate::elf_fixture::{library_aarch64, library_x86_64};
+use anatomy::{Image, LoaderCache, dynamic_reasons, libc_version, read_executable};
 use proptest::prelude::*;
 use torment_anatomy as anatomy;
 
 /// All that can be asked of a file.
 fn ask(bytes: &[u8]) {
-    if let Ok(anatomy::Read::Elf(binary)) = read(bytes) {
-        let _ = reasons(&binary);
+    if let Ok(anatomy::Executable::Elf(binary)) = read_executable(bytes) {
+        let _ = dynamic_reasons(&binary);
     }
     let _ = libc_version(bytes);
-    let _ = Cache::parse(bytes).paths("libc.so.6").count();
+    let _ = LoaderCache::parse(bytes).paths("libc.so.6").count();
     let Ok(mut image) = Image::read(bytes) else { return };
     let _ = image.add_names(bytes);
     let _ = image.address_of(0x200);
     let images = [image];
     for symbol in ["fork", "posix_spawn", "loop", "clone"] {
-        if let Ok(walk) = anatomy::walk(&images, symbol) {
+        if let Ok(walk) = anatomy::find_syscall_paths(&images, symbol) {
             assert!(walk.instructions <= 300_000);
         }
     }
@@ -58,10 +58,10 @@ proptest! {
     /// Any words are code to be read, on both machines.
     #[test]
     fn no_code_is_too_strange(code in prop::collection::vec(any::<u8>(), 4..400)) {
-        for machine in [made::X86_64, made::AARCH64] {
+        for machine in [elf_fixture::X86_64, elf_fixture::AARCH64] {
             let size = code.len() as u64;
-            let symbols = [("fork", made::CODE, size), ("clone", made::CODE + size / 8 * 4, 4)];
-            let made = made::Made {
+            let symbols = [("fork", elf_fixture::CODE, size), ("clone", elf_fixture::CODE + size / 8 * 4, 4)];
+            let made = elf_fixture::ElfFixture {
                 machine, code: &code, symbols: &symbols, relocations: &[], needed: &[], interpreter: None, flags: 0,
             };
             ask(&made.file());

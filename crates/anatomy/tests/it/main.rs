@@ -1,5 +1,5 @@
 //! Programs and libraries read from their bytes.
 
 mod any_bytes;
-mod made;
-mod ways;
+mod call_paths;
+mod elf_fixture;

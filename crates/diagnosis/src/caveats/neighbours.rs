@@ -1,12 +1,12 @@
 //! Whether others on the target's machine had processors that it waited for, where they took too little to be the cause of its limit.
 
-use crate::Recording;
-use crate::carriers::restless;
-use crate::condition::{cpu, runnable};
-use crate::processors::{host_cpus, machine_full};
-use crate::recording::Trial;
+use crate::ObservedRun;
+use crate::observed_run::Trial;
+use crate::part_summary::{cpu, runnable};
+use crate::processors::{host_cpus, is_machine_full};
+use crate::saturated_threads::restless;
 use record::watch::Window;
-use record::{Caveat, Doubt, Grounds, Purpose};
+use record::{Caveat, CaveatDetails, CaveatKind, Purpose};
 use std::collections::BTreeMap;
 use units::Share;
 
@@ -19,7 +19,7 @@ const NAMED: usize = 3;
 const NAMED_PART: u64 = 10;
 
 /// What others took from it in the trials that were too much for it.
-pub(super) fn neighbours(recording: &Recording) -> Option<Caveat> {
+pub(super) fn neighbours(recording: &ObservedRun) -> Option<Caveat> {
     recording.places().into_iter().find_map(|place| {
         let tells = |purpose| matches!(purpose, Purpose::Measure | Purpose::Confirm | Purpose::Load);
         let bad = |trial: &&Trial| tells(trial.purpose) && trial.end.as_ref().is_some_and(|end| !end.good);
@@ -31,14 +31,17 @@ pub(super) fn neighbours(recording: &Recording) -> Option<Caveat> {
         // Where it may use all processors, and some are idle, nobody takes them; where it has some of its own, it is never idle there.
         let never_idle =
             service.groups.iter().any(|group| restless(group, all.length().as_secs_f64()).is_some());
-        let has_none = machine_full(&all) || allowed < host_cpus(&all) && never_idle;
+        let has_none = is_machine_full(&all) || allowed < host_cpus(&all) && never_idle;
         let used = cpu(service, all.length());
         let waited = runnable(service, all.length()).min(allowed - used);
         let theirs = host.neighbours_cpu_ns as f64 / all.length().0.max(1) as f64;
         let matters = has_none && waited >= WAITED * (used + waited) && theirs >= THEIRS * waited;
         matters.then(|| {
             let (names, waited) = (names(&windows), Share(waited / (used + waited)));
-            Caveat::on(Doubt::OthersAtWork, Grounds::Neighbours { names, used: theirs, waited })
+            Caveat::with_details(
+                CaveatKind::OthersAtWork,
+                CaveatDetails::Neighbours { names, used: theirs, waited },
+            )
         })
     })
 }

@@ -1,10 +1,10 @@
 //! Whether the target's machine was uneven itself: the same piece of arithmetic, timed again and again, took now more of its processors' time and
 //! now less. What a target holds varies with that, and no counter of the kernel shows it.
 
-use crate::Recording;
-use crate::recording::Trial;
+use crate::ObservedRun;
+use crate::observed_run::Trial;
 use record::watch::Window;
-use record::{Caveat, Doubt, Ended, Grounds, Purpose, Verdict};
+use record::{Caveat, CaveatDetails, CaveatKind, Purpose, SearchEnd, Verdict};
 use units::Share;
 
 /// What a trial usually lasts, in windows: stretches as long as that are alike.
@@ -15,8 +15,10 @@ const STRETCHES_LEAST: usize = 6;
 const UNEVEN: f64 = 0.03;
 
 /// Why a limit is not known better, as far as that was the machine: for searches in which the target's capacity varied.
-pub(super) fn uneven(recording: &Recording, came_to: &Verdict) -> Option<Caveat> {
-    let Verdict::Limits { ended: Ended::Noisy | Ended::BudgetSpent | Ended::NonStationary, .. } = came_to
+pub(super) fn uneven(recording: &ObservedRun, came_to: &Verdict) -> Option<Caveat> {
+    let Verdict::Limits {
+        ended: SearchEnd::Noisy | SearchEnd::BudgetSpent | SearchEnd::NonStationary, ..
+    } = came_to
     else {
         return None;
     };
@@ -31,8 +33,9 @@ pub(super) fn uneven(recording: &Recording, came_to: &Verdict) -> Option<Caveat>
         let is_uneven = count >= STRETCHES_LEAST && (squares / (count - 1) as f64).sqrt() > UNEVEN;
         let most = |of: fn(f64, f64) -> f64| slower.iter().copied().map(|slower| mean - slower).reduce(of);
         let (slowest, quickest) = most(f64::min).zip(most(f64::max)).filter(|_| is_uneven)?;
-        let grounds = Grounds::Speeds { slowest: Share(slowest.exp()), quickest: Share(quickest.exp()) };
-        Some(Caveat::on(Doubt::UnevenMachine, grounds))
+        let grounds =
+            CaveatDetails::Speeds { slowest: Share(slowest.exp()), quickest: Share(quickest.exp()) };
+        Some(Caveat::with_details(CaveatKind::UnevenMachine, grounds))
     })
 }
 

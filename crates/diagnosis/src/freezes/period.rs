@@ -8,7 +8,7 @@ const STRAY: f64 = 0.08;
 const MET: f64 = 0.75;
 
 /// The time from one to the next, in seconds, of rising moments; between the stretches in which was looked they may be missing.
-pub(super) fn of(moments: &[f64], looked: &[(f64, f64)]) -> Option<f64> {
+pub(super) fn find_period(moments: &[f64], looked: &[(f64, f64)]) -> Option<f64> {
     let (first, last) = (*moments.first()?, *moments.last()?);
     if moments.len() < FEWEST {
         return None;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     fn check(moments: &[f64], looked: &[(f64, f64)], expected: Option<f64>) {
-        let found = of(moments, looked);
+        let found = find_period(moments, looked);
         let near = found.zip(expected).is_none_or(|(found, expected)| (found / expected - 1.0).abs() < 0.02);
         assert!(
             near && found.is_some() == expected.is_some(),

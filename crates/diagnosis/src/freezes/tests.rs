@@ -1,7 +1,7 @@
 //! Simulated targets: each request with when it was sent and when it was answered, and their silences as the engine sees them.
 
 use super::*;
-use record::watch::{Cgroup, CpuQuota, Group, State, SubjectWindow, Wait, Window};
+use record::watch::{Cgroup, CpuQuota, ThreadGroup, ThreadState, ThreadWait, TreeWindow, Window};
 use record::{Outcome, Purpose, SILENCE};
 use units::Rate;
 
@@ -9,9 +9,9 @@ use units::Rate;
 type Request = (f64, f64);
 
 /// Numbers from 0 to 1 (xorshift64*, Vigna 2016).
-struct Chance(u64);
+struct Rng(u64);
 
-impl Chance {
+impl Rng {
     fn next(&mut self) -> f64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -28,7 +28,7 @@ fn constant(rate: f64, seconds: f64) -> Vec<f64> {
     (0..(rate * seconds) as u32).map(|n| f64::from(n) / rate).collect()
 }
 
-fn poisson(rate: f64, seconds: f64, chance: &mut Chance) -> Vec<f64> {
+fn poisson(rate: f64, seconds: f64, chance: &mut Rng) -> Vec<f64> {
     let mut at = 0.0;
     std::iter::from_fn(|| {
         at += chance.exponential(1.0 / rate);
@@ -105,7 +105,7 @@ fn is_closed(requests: &[Request]) -> bool {
 
 /// The trial as it goes into the record; `windows` are what was seen of each second.
 fn fold(
-    stillness: &mut Stillness,
+    stillness: &mut FreezeDetector,
     number: u32,
     begins: f64,
     seconds: f64,
@@ -142,7 +142,7 @@ fn fold(
 }
 
 fn freezes(seconds: f64, requests: &[Request]) -> Option<Freezes> {
-    let mut stillness = Stillness::default();
+    let mut stillness = FreezeDetector::default();
     fold(&mut stillness, 1, 1e6, seconds, requests, &[]);
     stillness.freezes()
 }
@@ -154,7 +154,7 @@ fn every_ten(seconds: f64) -> Vec<(f64, f64)> {
 
 #[test]
 fn a_second_in_every_ten_is_found_at_any_rate() {
-    let mut chance = Chance(7);
+    let mut chance = Rng(7);
     for rate in [5.0, 50.0, 1000.0] {
         for even in [true, false] {
             let sent = if even { constant(rate, 65.0) } else { poisson(rate, 65.0, &mut chance) };
@@ -244,7 +244,7 @@ fn what_does_not_recur_evenly_has_no_period() {
 
 #[test]
 fn a_period_is_seen_across_trials_that_hold_one_freeze_each() {
-    let mut stillness = Stillness::default();
+    let mut stillness = FreezeDetector::default();
     for number in 0..8u32 {
         // On the clock of the target a freeze ends every ten seconds; a trial begins every twelve, for ten.
         let begins = 1000.0 + 12.0 * f64::from(number);
@@ -260,13 +260,13 @@ fn a_period_is_seen_across_trials_that_hold_one_freeze_each() {
 
 #[test]
 fn what_is_ordinary_is_no_freeze() {
-    let mut chance = Chance(42);
+    let mut chance = Rng(42);
     let none = |what: &str, seconds: f64, requests: &[Request]| {
         let found = freezes(seconds, requests);
         assert_eq!(found, None, "{what}");
     };
     for seed in 0..12 {
-        let mut chance = Chance(1000 + seed);
+        let mut chance = Rng(1000 + seed);
         let sent = poisson(5.0, 120.0, &mut chance);
         none("one server of 100 ms", 120.0, &served(&sent, 1, || 0.1, &[]));
         let requests = served(&sent, 1, || chance.exponential(0.1), &[]);
@@ -314,7 +314,7 @@ fn one_that_lasts_beyond_the_load_is_one_too() {
 fn a_warm_up_is_not_looked_at() {
     let requests = served(&constant(100.0, 30.0), 64, || 0.001, &[(12.0, 13.0)]);
     for (purpose, found) in [(Purpose::WarmUp, false), (Purpose::Recovery, false), (Purpose::Load, true)] {
-        let mut stillness = Stillness::default();
+        let mut stillness = FreezeDetector::default();
         let (rate, duration) = (Some(Rate(100.0)), Some(nanos(30.0)));
         stillness.fold(&Event::TrialStarted { trial: 1, purpose, rate, duration, at_unix_ms: 5 });
         let silences = silences(&requests);
@@ -338,14 +338,18 @@ fn a_straggler_does_not_make_two_of_one() {
 }
 
 /// Windows of a second, not in step with the seconds of the load; `sign` puts in a window what so much frozen time leaves.
-fn windows(seconds: u32, frozen: &[(f64, f64)], sign: impl Fn(&mut SubjectWindow, f64)) -> Vec<Window> {
+fn windows(seconds: u32, frozen: &[(f64, f64)], sign: impl Fn(&mut TreeWindow, f64)) -> Vec<Window> {
     let window = |n: u32| {
         let (from, to) = (f64::from(n) + 0.37, f64::from(n) + 1.37);
         let inside = frozen.iter().map(|(a, b)| (to.min(*b) - from.max(*a)).max(0.0)).sum();
-        let busy =
-            Group { name: "worker".to_owned(), threads: 4.0, on_cpu_ns: 200_000_000, ..Group::default() };
+        let busy = ThreadGroup {
+            name: "worker".to_owned(),
+            threads: 4.0,
+            on_cpu_ns: 200_000_000,
+            ..ThreadGroup::default()
+        };
         let mut subject =
-            SubjectWindow { processes: 1, threads: 4, groups: vec![busy], ..SubjectWindow::default() };
+            TreeWindow { processes: 1, threads: 4, groups: vec![busy], ..TreeWindow::default() };
         sign(&mut subject, inside);
         Window { from: nanos(from), to: nanos(to), subjects: vec![subject], ..Window::default() }
     };
@@ -354,30 +358,29 @@ fn windows(seconds: u32, frozen: &[(f64, f64)], sign: impl Fn(&mut SubjectWindow
 
 #[test]
 fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
-    let wait = |wait: Wait| {
-        move |subject: &mut SubjectWindow, inside: f64| {
+    let wait = |wait: ThreadWait| {
+        move |subject: &mut TreeWindow, inside: f64| {
             subject.groups[0].states = vec![
-                State { wait: wait.clone(), threads: 4.0 * inside },
-                State { wait: Wait::Events, threads: 4.0 * (1.0 - inside) },
+                ThreadState { wait: wait.clone(), threads: 4.0 * inside },
+                ThreadState { wait: ThreadWait::Events, threads: 4.0 * (1.0 - inside) },
             ];
         }
     };
-    let quota = |subject: &mut SubjectWindow, inside: f64| {
+    let quota = |subject: &mut TreeWindow, inside: f64| {
         // It is used up a little all the time.
         let throttled_ns = (inside * 1.8e9) as u64 + 30_000_000;
         let cpu = CpuQuota { group: "/box".to_owned(), cpus: 0.5, periods: 10, throttled: 1, throttled_ns };
         subject.cgroup = Some(Cgroup { cpu: Some(cpu), ..Cgroup::default() });
     };
-    let collector = |subject: &mut SubjectWindow, inside: f64| {
+    let collector = |subject: &mut TreeWindow, inside: f64| {
         let pause_ns = (inside * 1e9) as u64;
         let cause = "Allocation Failure".to_owned();
         let jvm = record::watch::Jvm { pause_ns, safepoint_ns: pause_ns, cause, ..Default::default() };
         subject.jvm = Some(jvm);
         subject.groups[0].on_cpu_ns += pause_ns;
     };
-    let busy =
-        |subject: &mut SubjectWindow, inside: f64| subject.groups[0].on_cpu_ns += (inside * 8e8) as u64;
-    type Does<'a> = &'a dyn Fn(&mut SubjectWindow, f64);
+    let busy = |subject: &mut TreeWindow, inside: f64| subject.groups[0].on_cpu_ns += (inside * 8e8) as u64;
+    type Does<'a> = &'a dyn Fn(&mut TreeWindow, f64);
     let cases: [(&str, &str, Does<'_>); 7] = [
         ("quota", "meanwhile its processor quota was used up (cpu.max of /box: 0.5 processors)", &quota),
         ("collector", "meanwhile its garbage collector had stopped it (Allocation Failure)", &collector),
@@ -385,24 +388,28 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
         (
             "disk",
             "meanwhile 4 of its threads waited for a disk (/var/log/x)",
-            &wait(Wait::Disk { what: "/var/log/x".to_owned() }),
+            &wait(ThreadWait::Disk { what: "/var/log/x".to_owned() }),
         ),
-        ("stopped", "meanwhile its threads were stopped", &wait(Wait::Other { what: "stopped".to_owned() })),
-        ("waiting", "meanwhile 4 of its threads (worker) sleep", &wait(Wait::Sleep)),
+        (
+            "stopped",
+            "meanwhile its threads were stopped",
+            &wait(ThreadWait::Other { what: "stopped".to_owned() }),
+        ),
+        ("waiting", "meanwhile 4 of its threads (worker) sleep", &wait(ThreadWait::Sleep)),
         ("nothing", "nothing observed explains it", &|_, _| {}),
     ];
     let frozen = every_ten(60.0);
     let requests = served(&constant(100.0, 60.0), 200, || 0.001, &frozen);
     for (code, text, does) in cases {
-        let mut stillness = Stillness::default();
+        let mut stillness = FreezeDetector::default();
         fold(&mut stillness, 1, 1e6, 60.0, &requests, &windows(59, &frozen, does));
         let meanwhile = stillness.freezes().expect("five").meanwhile;
         assert_eq!((meanwhile.code, meanwhile.text.as_str()), (code, text));
     }
     assert_eq!(freezes(60.0, &requests).expect("five").meanwhile.code, "unseen");
     // What goes on all the time explains none of it.
-    let mut stillness = Stillness::default();
-    let always = |subject: &mut SubjectWindow, _: f64| wait(Wait::Sleep)(subject, 1.0);
+    let mut stillness = FreezeDetector::default();
+    let always = |subject: &mut TreeWindow, _: f64| wait(ThreadWait::Sleep)(subject, 1.0);
     fold(&mut stillness, 1, 1e6, 60.0, &requests, &windows(59, &frozen, always));
     assert_eq!(stillness.freezes().expect("five").meanwhile.code, "nothing");
 }

@@ -1,12 +1,12 @@
 //! PostgreSQL's checkpoints: they come because so much was written, and all who write wait for the disk meanwhile.
 
 use crate::case::Case;
-use crate::condition::{Condition, Moment};
-use crate::found::{Figures, Found, source};
-use crate::rules::inside::active;
-use crate::words::{number, time};
+use crate::finding::{EvidenceExt, RuleFinding, source};
+use crate::format::{format_number, format_time};
+use crate::part_summary::{LoadedWindow, PartSummary};
+use crate::rules::hidden_pool::active_sessions;
 use record::Cause;
-use record::watch::{Postgres, Sessions};
+use record::watch::{PostgresWindow, SessionCount};
 use units::{Share, grouped};
 
 /// Of the degraded seconds a checkpoint was under way in this share.
@@ -19,15 +19,15 @@ const WAITING: f64 = 0.3;
 const LEAST: f64 = 1.5;
 
 /// The time that a checkpoint which ended in this window took, in seconds; its counters grow when it ends.
-fn ended_after(postgres: &Postgres) -> f64 {
+fn ended_after(postgres: &PostgresWindow) -> f64 {
     (postgres.checkpoint_write_ms + postgres.checkpoint_sync_ms) / 1e3
 }
 
 /// Share of the windows in which a checkpoint was under way: those before its end, for as long as it took, and those after it was asked
 /// for, if the load ended first.
-fn under_way(side: &Condition<'_>) -> f64 {
-    let counted = |moment: &&Moment<'_>| moment.postgres.is_some();
-    let windows: Vec<&Moment<'_>> = side.each.iter().filter(counted).collect();
+fn under_way(side: &PartSummary<'_>) -> f64 {
+    let counted = |moment: &&LoadedWindow<'_>| moment.postgres.is_some();
+    let windows: Vec<&LoadedWindow<'_>> = side.each.iter().filter(counted).collect();
     let mut during = vec![false; windows.len()];
     let mut asked = false;
     for at in 0..windows.len() {
@@ -53,7 +53,7 @@ fn under_way(side: &Condition<'_>) -> f64 {
 }
 
 /// Sessions that wait for a disk, or for those who do: what is written, the log, and the pages that are just being written.
-fn waits_for_writes(session: &Sessions) -> bool {
+fn waits_for_writes(session: &SessionCount) -> bool {
     let kind = session.wait_type.as_deref().unwrap_or("");
     let event = session.wait_event.as_deref().unwrap_or("").to_ascii_lowercase();
     let writes = ["wal", "datafilewrite", "datafilesync", "datafileflush", "datafileextend", "slruwrite"];
@@ -63,13 +63,13 @@ fn waits_for_writes(session: &Sessions) -> bool {
                 && ["walwrite", "walinsert", "buffercontent", "bufferio"].contains(&event.as_str()))
 }
 
-fn waiting(postgres: &Postgres) -> f64 {
+fn waiting(postgres: &PostgresWindow) -> f64 {
     postgres.sessions.iter().filter(|s| waits_for_writes(s)).map(|s| s.count).sum()
 }
 
-pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
     let postgres = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
-    let (busy, waits) = (active(postgres), waiting(postgres));
+    let (busy, waits) = (active_sessions(postgres), waiting(postgres));
     let (now, well) = (under_way(&case.bad), case.when_well(under_way));
     // Those that the time brings are spread over it, and harm nobody.
     let pressed = postgres.checkpoints_requested > 0 || postgres.backend_syncs > 0;
@@ -77,17 +77,17 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
     if !pressed || now < UNDER_WAY || !is_new || busy < LEAST || waits < WAITING * busy {
         return None;
     }
-    let share = |postgres: &Postgres| waiting(postgres) / active(postgres).max(LEAST);
-    let synced = postgres.checkpoint_sync_ms / 1e3 >= 0.1 * case.bad.seen();
+    let share = |postgres: &PostgresWindow| waiting(postgres) / active_sessions(postgres).max(LEAST);
+    let synced = postgres.checkpoint_sync_ms / 1e3 >= 0.1 * case.bad.observed_seconds();
     let setting = |name: &str| case.watched.postgres.as_ref().and_then(|info| info.setting(name));
     let limit = setting("max_wal_size").map_or(String::new(), |size| format!(", now {size}"));
-    let mut found = Found::new(Cause::PostgresCheckpoints)
-        .says(format!(
+    let mut found = RuleFinding::new(Cause::PostgresCheckpoints)
+        .with_sentence(format!(
             "PostgreSQL makes checkpoints because of the amount written: one is under way in {} of the \
              slow seconds, and {} of {} busy sessions wait for the disk.",
             Share(now),
-            number(waits),
-            number(busy)
+            format_number(waits),
+            format_number(busy)
         ))
         .margin(now, UNDER_WAY, 0.8)
         .holding(case, |w| w.postgres.as_ref().is_some_and(|p| share(p) >= WAITING))
@@ -100,31 +100,35 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<Found> {
             postgres.checkpoints_requested,
             postgres.checkpoints_timed
         ))
-        .seen(now, UNDER_WAY, "share", "pg_stat_bgwriter, pg_stat_checkpointer")
+        .measured(now, UNDER_WAY, "share", "pg_stat_bgwriter, pg_stat_checkpointer")
         .well(well)
-        .fact(format!("{} of {} busy sessions wait for writes", number(waits), number(busy)))
-        .seen(waits / busy, WAITING, "share", source::ACTIVITY)
+        .fact(format!("{} of {} busy sessions wait for writes", format_number(waits), format_number(busy)))
+        .measured(waits / busy, WAITING, "share", source::ACTIVITY)
         .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, share)));
     if ended_after(postgres) > 0.0 {
         let (write, sync) = (postgres.checkpoint_write_ms / 1e3, postgres.checkpoint_sync_ms / 1e3);
-        let text = format!("those that ended took {} to write and {} to flush", time(write), time(sync));
-        found = found.fact(text).seen(write + sync, 0.0, "s", "pg_stat_bgwriter, pg_stat_checkpointer");
+        let text = format!(
+            "those that ended took {} to write and {} to flush",
+            format_time(write),
+            format_time(sync)
+        );
+        found = found.fact(text).measured(write + sync, 0.0, "s", "pg_stat_bgwriter, pg_stat_checkpointer");
     }
     if postgres.backend_syncs > 0 {
         let text = format!("{} files flushed by sessions themselves", grouped(postgres.backend_syncs));
         let well = case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, |p| p.backend_syncs as f64));
         let source = "buffers_backend_fsync, pg_stat_io";
-        found = found.fact(text).seen(postgres.backend_syncs as f64, 1.0, "files", source).well(well);
+        found = found.fact(text).measured(postgres.backend_syncs as f64, 1.0, "files", source).well(well);
     }
     Some(
         found
             .chain(["requests".to_owned(), "sessions that write".to_owned()])
             .gave("checkpoint".to_owned())
             .chain(["disk".to_owned()])
-            .next(format!(
+            .advise(format!(
                 "raise max_wal_size{limit}: checkpoints triggered only by time are rare and spread out"
             ))
-            .next("write less: fewer indexes, updates that change something, several changes in one transaction")
+            .advise("write less: fewer indexes, updates that change something, several changes in one transaction")
             .predicts(
                 "max_wal_size four times as large",
                 None,

@@ -1,15 +1,15 @@
 //! PostgreSQL by its own account: what its sessions wait for.
 
-use super::crowd;
+use super::contention;
 use crate::case::Case;
-use crate::condition::{cpu as cpu_of, runnable as runnable_of};
-use crate::found::{Figures, Found, source};
-use crate::processors::idle;
-use crate::rules::inside::{active, station};
-use crate::way;
-use crate::words::{count, number, time};
-use record::watch::{Look, Postgres, Sessions, Window};
-use record::{Cause, Failure, Place, Station, Use};
+use crate::finding::{EvidenceExt, RuleFinding, source};
+use crate::format::{format_count, format_number, format_time};
+use crate::part_summary::{cpu as cpu_of, runnable as runnable_of};
+use crate::processors::idle_cpus;
+use crate::request_path;
+use crate::rules::hidden_pool::{active_sessions, station};
+use record::watch::{CloserLook, PostgresWindow, SessionCount, Window};
+use record::{Cause, Failure, Station, StationKind, StationUse};
 use units::{Share, grouped};
 
 /// Of the busy sessions this share waits for one thing.
@@ -17,7 +17,7 @@ const SHARE: f64 = 0.3;
 /// With fewer busy sessions there is no crowd.
 const LEAST: f64 = 1.5;
 
-fn is(session: &Sessions, kind: &str, events: &[&str]) -> bool {
+fn waits_for(session: &SessionCount, kind: &str, events: &[&str]) -> bool {
     let same = |name: &Option<String>, known: &str| {
         name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(known))
     };
@@ -27,18 +27,18 @@ fn is(session: &Sessions, kind: &str, events: &[&str]) -> bool {
 }
 
 /// Sessions that wait for the write-ahead log. Names differ by version in their capitals only.
-fn waits_for_wal(s: &Sessions) -> bool {
-    is(s, "IO", &["WALSync", "WALWrite", "WALInitSync", "WALSyncMethodAssign"])
-        || is(s, "LWLock", &["WALWrite", "WALInsert"])
-        || is(s, "IPC", &["SyncRep"])
+fn waits_for_wal(s: &SessionCount) -> bool {
+    waits_for(s, "IO", &["WALSync", "WALWrite", "WALInitSync", "WALSyncMethodAssign"])
+        || waits_for(s, "LWLock", &["WALWrite", "WALInsert"])
+        || waits_for(s, "IPC", &["SyncRep"])
 }
 
-fn waits_for_lock(s: &Sessions) -> bool {
+fn waits_for_lock(s: &SessionCount) -> bool {
     // The lock manager's own lock is an echo of the locks it manages.
-    is(s, "Lock", &[]) || is(s, "LWLock", &["LockManager"])
+    waits_for(s, "Lock", &[]) || waits_for(s, "LWLock", &["LockManager"])
 }
 
-fn waits_for_reads(s: &Sessions) -> bool {
+fn waits_for_reads(s: &SessionCount) -> bool {
     let named = |name: &str| {
         name.starts_with("DataFileRead")
             || name.starts_with("DataFilePrefetch")
@@ -50,38 +50,38 @@ fn waits_for_reads(s: &Sessions) -> bool {
         && s.wait_event.as_deref().is_some_and(|e| named(e) || e == "BufferIO" || e == "BufferIo")
 }
 
-fn on_processor(s: &Sessions) -> bool {
+fn on_processor(s: &SessionCount) -> bool {
     s.state == "active" && s.wait_type.is_none()
 }
 
-fn sum(postgres: &Postgres, which: impl Fn(&Sessions) -> bool) -> f64 {
+fn sum(postgres: &PostgresWindow, which: impl Fn(&SessionCount) -> bool) -> f64 {
     postgres.sessions.iter().filter(|s| which(s)).map(|s| s.count).sum()
 }
 
-fn asked<'a>(case: &'a Case<'_>) -> Option<&'a Postgres> {
-    case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0 && active(postgres) >= LEAST)
+fn asked<'a>(case: &'a Case<'_>) -> Option<&'a PostgresWindow> {
+    case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0 && active_sessions(postgres) >= LEAST)
 }
 
-fn share_in(window: &Window, which: fn(&Sessions) -> bool) -> f64 {
+fn share_in(window: &Window, which: fn(&SessionCount) -> bool) -> f64 {
     let Some(postgres) = &window.postgres else { return 0.0 };
-    sum(postgres, which) / active(postgres).max(LEAST)
+    sum(postgres, which) / active_sessions(postgres).max(LEAST)
 }
 
 /// A finding on a share of the busy sessions.
 fn by_share(
     case: &Case<'_>,
     cause: Cause,
-    which: fn(&Sessions) -> bool,
+    which: fn(&SessionCount) -> bool,
     what: &str,
     sentence: impl FnOnce(f64, f64) -> String,
-) -> Option<Found> {
+) -> Option<RuleFinding> {
     let postgres = asked(case)?;
-    let (busy, waiting) = (active(postgres), sum(postgres, which));
+    let (busy, waiting) = (active_sessions(postgres), sum(postgres, which));
     let share = waiting / busy;
     if share < SHARE {
         return None;
     }
-    let (_, windows) = case.bad.holds(|w| share_in(w, which) >= SHARE);
+    let (_, windows) = case.bad.share_of_windows(|w| share_in(w, which) >= SHARE);
     let events: Vec<String> = postgres
         .sessions
         .iter()
@@ -89,53 +89,55 @@ fn by_share(
         .take(3)
         .map(|s| {
             let name = |name: &Option<String>| name.clone().unwrap_or_default();
-            format!("{} {}:{}", number(s.count), name(&s.wait_type), name(&s.wait_event))
+            format!("{} {}:{}", format_number(s.count), name(&s.wait_type), name(&s.wait_event))
         })
         .collect();
     Some(
-        Found::new(cause)
-            .says(sentence(waiting, busy))
+        RuleFinding::new(cause)
+            .with_sentence(sentence(waiting, busy))
             .margin(share, SHARE, 2.0 * SHARE)
             .holding(case, |w| share_in(w, which) >= SHARE)
             .sources(2)
             .fact(format!(
                 "{} of {} busy sessions {what}: {}",
-                number(waiting),
-                number(busy),
+                format_number(waiting),
+                format_number(busy),
                 events.join(", ")
             ))
-            .seen(share, SHARE, "share", source::ACTIVITY)
+            .measured(share, SHARE, "share", source::ACTIVITY)
             .in_windows(windows)
             .well(case.when_well(|side| share_in(&side.all, which)))
-            .chain(way_in(case))
-            .chain([station(case, count(busy.round(), "session"), active)]),
+            .chain(entrance(case))
+            .chain([station(case, format_count(busy.round(), "session"), active_sessions)]),
     )
 }
 
 /// What sessions wait for, with how many do.
-fn awaited(case: &Case<'_>, name: impl Into<String>, which: fn(&Sessions) -> bool) -> Station {
-    case.station(Place::Database.named(name), |side| {
+fn wait_station(case: &Case<'_>, name: impl Into<String>, which: fn(&SessionCount) -> bool) -> Station {
+    case.station(StationKind::Database.station(name), |side| {
         let postgres = side.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
-        Some(Use { waiting: Some(sum(postgres, which)), ..Use::default() })
+        Some(StationUse { waiting: Some(sum(postgres, which)), ..StationUse::default() })
     })
 }
 
 /// The links before the sessions.
-fn way_in(case: &Case<'_>) -> Vec<Station> {
-    if case.about().is_some_and(|subject| subject.is_postgres) {
+fn entrance(case: &Case<'_>) -> Vec<Station> {
+    if case.subject().is_some_and(|subject| subject.is_postgres) {
         return vec!["requests".to_owned().into()];
     }
     let Some(workers) = case.bad.workers.as_ref().filter(|workers| workers.reading() >= 0.5) else {
-        let connections = Place::Peers.named(format!("connections of {}", case.name()));
+        let connections = StationKind::Peers.station(format!("connections of {}", case.name()));
         return vec!["requests".to_owned().into(), connections];
     };
-    let named = Place::Peers.named(format!("{} in use", count(workers.reading().round(), "connection")));
-    let connections =
-        case.station(named, |side| Some(way::used(side.workers.as_ref()?.reading(), None, &side.load)));
-    crowd::station(case).into_iter().chain([connections]).collect()
+    let named = StationKind::Peers
+        .station(format!("{} in use", format_count(workers.reading().round(), "connection")));
+    let connections = case.station(named, |side| {
+        Some(request_path::use_of(side.workers.as_ref()?.reading(), None, &side.load))
+    });
+    contention::station(case).into_iter().chain([connections]).collect()
 }
 
-pub(crate) fn wal(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn wal(case: &Case<'_>) -> Option<RuleFinding> {
     let found = by_share(
         case,
         Cause::PostgresWal,
@@ -144,8 +146,8 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<Found> {
         |waiting, busy| {
             format!(
                 "Commits wait for PostgreSQL's write-ahead log to reach the disk: {} of {} busy sessions.",
-                number(waiting),
-                number(busy)
+                format_number(waiting),
+                format_number(busy)
             )
         },
     )?;
@@ -155,36 +157,36 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<Found> {
         let each = postgres
             .wal_sync_ms
             .filter(|ms| *ms > 0.0)
-            .map(|ms| format!(", {} each", time(ms / 1e3 / syncs as f64)));
+            .map(|ms| format!(", {} each", format_time(ms / 1e3 / syncs as f64)));
         let text = format!(
             "{} flushes and {} commits a second{}",
-            number(case.bad.per_second(syncs)),
-            number(case.bad.per_second(postgres.commits)),
+            format_number(case.bad.per_second(syncs)),
+            format_number(case.bad.per_second(postgres.commits)),
             each.unwrap_or_default()
         );
-        found = found.fact(text).seen(case.bad.per_second(syncs), 0.0, "1/s", "pg_stat_wal").sources(3);
+        found = found.fact(text).measured(case.bad.per_second(syncs), 0.0, "1/s", "pg_stat_wal").sources(3);
     }
     Some(
         found
-            .gave(awaited(case, "write-ahead log", waits_for_wal))
+            .gave(wait_station(case, "write-ahead log", waits_for_wal))
             .chain(["disk".to_owned()])
-            .next("commit less often: several changes in one transaction, or commit_delay for many sessions")
-            .next("a faster disk for pg_wal; synchronous_commit=off where losing the last moments of acknowledged commits is acceptable")
+            .advise("commit less often: several changes in one transaction, or commit_delay for many sessions")
+            .advise("a faster disk for pg_wal; synchronous_commit=off where losing the last moments of acknowledged commits is acceptable")
             .unless("the same load is just as slow with synchronous_commit=off"),
     )
 }
 
-pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn locks(case: &Case<'_>) -> Option<RuleFinding> {
     let mut found =
         by_share(case, Cause::PostgresLock, waits_for_lock, "wait for a lock", |waiting, busy| {
             format!(
                 "{} of {} busy PostgreSQL sessions wait for a lock that another session holds.",
-                number(waiting),
-                number(busy)
+                format_number(waiting),
+                format_number(busy)
             )
         })?;
     for look in &case.looks {
-        let Look::Blockers { blocked } = look else { continue };
+        let CloserLook::Blockers { blocked } = look else { continue };
         let Some(first) =
             blocked.iter().max_by_key(|b| blocked.iter().filter(|o| o.by.contains(&b.pid)).count())
         else {
@@ -192,10 +194,12 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
         };
         let text =
             format!("{} sessions blocked, e.g. in {} at: {}", blocked.len(), first.event, first.statement);
-        found = found.fact(text).seen(blocked.len() as f64, 1.0, "sessions", "pg_blocking_pids").sources(3);
+        found =
+            found.fact(text).measured(blocked.len() as f64, 1.0, "sessions", "pg_blocking_pids").sources(3);
         break;
     }
-    let event = asked(case)?.sessions.iter().find(|s| is(s, "Lock", &[])).and_then(|s| s.wait_event.clone());
+    let event =
+        asked(case)?.sessions.iter().find(|s| waits_for(s, "Lock", &[])).and_then(|s| s.wait_event.clone());
     let what = match event.as_deref() {
         Some("transactionid" | "tuple") => "a row that many sessions change".to_owned(),
         Some("advisory") => "an advisory lock".to_owned(),
@@ -204,11 +208,11 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
     };
     Some(
         found
-            .chain([awaited(case, &what, waits_for_lock)])
-            .next(format!(
+            .chain([wait_station(case, &what, waits_for_lock)])
+            .advise(format!(
                 "spread it, or hold it for less time: {what} lets one transaction through at a time"
             ))
-            .next("a larger connection pool only makes the queue in the database longer")
+            .advise("a larger connection pool only makes the queue in the database longer")
             .predicts("twice the connections", None, "more sessions wait for the same lock")
             .unless(format!(
                 "fewer than {} of the busy sessions wait for locks in a run that is just as slow",
@@ -217,7 +221,7 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<Found> {
     )
 }
 
-pub(crate) fn reads(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn reads(case: &Case<'_>) -> Option<RuleFinding> {
     let found = by_share(
         case,
         Cause::PostgresReads,
@@ -226,33 +230,33 @@ pub(crate) fn reads(case: &Case<'_>) -> Option<Found> {
         |waiting, busy| {
             format!(
                 "PostgreSQL reads from disk: {} of {} busy sessions wait for pages that are not in memory.",
-                number(waiting),
-                number(busy)
+                format_number(waiting),
+                format_number(busy)
             )
         },
     )?;
     let postgres = asked(case)?;
-    let hit = |p: &Postgres| p.blocks_hit as f64 / (p.blocks_hit + p.blocks_read).max(1) as f64;
+    let hit = |p: &PostgresWindow| p.blocks_hit as f64 / (p.blocks_hit + p.blocks_read).max(1) as f64;
     let text = format!(
         "{} pages read a second, {} found in shared buffers",
-        number(case.bad.per_second(postgres.blocks_read)),
+        format_number(case.bad.per_second(postgres.blocks_read)),
         Share(hit(postgres))
     );
     Some(
         found
             .fact(text)
-            .seen(hit(postgres), 0.99, "share", "pg_stat_database")
+            .measured(hit(postgres), 0.99, "share", "pg_stat_database")
             .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, hit)))
             .sources(3)
-            .gave(awaited(case, "pages not in memory", waits_for_reads))
+            .gave(wait_station(case, "pages not in memory", waits_for_reads))
             .chain(["disk".to_owned()])
-            .next("more memory (shared_buffers and page cache), an index, or a smaller working set")
-            .next("a larger connection pool will not help")
+            .advise("more memory (shared_buffers and page cache), an index, or a smaller working set")
+            .advise("a larger connection pool will not help")
             .unless("the same load is just as slow with all its data in memory"),
     )
 }
 
-pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
     let length = case.bad.all.length();
     let local = case.watched.subjects.iter().zip(&case.bad.all.subjects).find(|(about, _)| about.is_postgres);
     let host = case.bad.all.host.as_ref();
@@ -260,10 +264,10 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
     let used = local.map(|(_, seen)| cpu_of(seen, length));
     let ready = local.map(|(_, seen)| runnable_of(seen, length));
     let sessions = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0);
-    let (busy, running) = sessions.map_or((0.0, 0.0), |p| (active(p), sum(p, on_processor)));
+    let (busy, running) = sessions.map_or((0.0, 0.0), |p| (active_sessions(p), sum(p, on_processor)));
     // Sessions on a processor prove nothing alone: what they have to use up is seen in the processes, where there are any.
     let by_processes = used.zip(ready).is_some_and(|(used, ready)| {
-        let idle = idle(&case.bad.all);
+        let idle = idle_cpus(&case.bad.all);
         let full = idle <= 0.1 * host.map_or(1.0, |h| f64::from(h.cpus)) || used >= 0.85 * cpus;
         full && used >= 0.4 * cpus && used > case.cpu_beside_postgres() && ready >= 0.5
     });
@@ -286,23 +290,23 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
         well: used
             .and(before)
             .zip(case.well.as_ref())
-            .map(|(before, well)| way::used(before, None, &well.load)),
-        degraded: used.map(|used| way::used(used, ready, &case.bad.load)),
-        ..Place::Database.named(format!("{} of the database", count(cpus, "processor")))
+            .map(|(before, well)| request_path::use_of(before, None, &well.load)),
+        degraded: used.map(|used| request_path::use_of(used, ready, &case.bad.load)),
+        ..StationKind::Database.station(format!("{} of the database", format_count(cpus, "processor")))
     };
-    let mut found = Found::new(Cause::PostgresCpu)
-        .says(match used {
+    let mut found = RuleFinding::new(Cause::PostgresCpu)
+        .with_sentence(match used {
             Some(used) => format!(
                 "PostgreSQL needs more processor time: it uses {} of {}, and {} more of its processes are \
                  ready to run.",
-                number(used),
-                number(cpus),
-                number(ready.unwrap_or(0.0))
+                format_number(used),
+                format_number(cpus),
+                format_number(ready.unwrap_or(0.0))
             ),
             None => format!(
                 "PostgreSQL needs more processor time: {} of {} busy sessions wait for nothing else.",
-                number(running),
-                number(busy)
+                format_number(running),
+                format_number(busy)
             ),
         })
         .margin(used.unwrap_or(running), 0.4 * cpus, 0.8 * cpus)
@@ -319,40 +323,43 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
         found = found
             .fact(format!(
                 "its processes use {} of {} processors, {} ready",
-                number(used),
-                number(cpus),
-                number(ready)
+                format_number(used),
+                format_number(cpus),
+                format_number(ready)
             ))
-            .seen(used, 0.4 * cpus, "processors", source::SCHEDSTAT)
+            .measured(used, 0.4 * cpus, "processors", source::SCHEDSTAT)
             .well(before);
     }
     if busy >= LEAST {
         found = found
             .fact(format!(
                 "{} of {} busy sessions wait for nothing but a processor",
-                number(running),
-                number(busy)
+                format_number(running),
+                format_number(busy)
             ))
-            .seen(running, 0.4 * busy, "sessions", source::ACTIVITY);
+            .measured(running, 0.4 * busy, "sessions", source::ACTIVITY);
     }
     if let Some(statement) = case.looks.iter().find_map(|look| match look {
-        Look::Statements { statements } => statements.first(),
+        CloserLook::Statements { statements } => statements.first(),
         _ => None,
     }) {
         let text = format!(
             "most of its time went into: {} ({} calls, {} each)",
             statement.text,
             grouped(statement.calls),
-            time(statement.total_ms / 1e3 / statement.calls.max(1) as f64)
+            format_time(statement.total_ms / 1e3 / statement.calls.max(1) as f64)
         );
-        found = found.fact(text).seen(statement.total_ms, 0.0, "ms", "pg_stat_statements");
+        found = found.fact(text).measured(statement.total_ms, 0.0, "ms", "pg_stat_statements");
     }
     Some(
         found
-            .chain(way_in(case))
-            .chain([station(case, count(busy.max(1.0).round(), "session"), active), processors])
-            .next("make the statements cheaper: an index, another plan (EXPLAIN ANALYZE), fewer rows")
-            .next("then more processors for the database; a larger pool will not help")
+            .chain(entrance(case))
+            .chain([
+                station(case, format_count(busy.max(1.0).round(), "session"), active_sessions),
+                processors,
+            ])
+            .advise("make the statements cheaper: an index, another plan (EXPLAIN ANALYZE), fewer rows")
+            .advise("then more processors for the database; a larger pool will not help")
             .predicts("twice the connections", None, "more sessions share the same processors")
             .unless("its processes are idle in a run that is just as slow"),
     )
@@ -361,7 +368,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
 /// too_many_connections (PostgreSQL's documentation, appendix A).
 const TOO_MANY: &str = "53300";
 
-pub(crate) fn connections(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn connections(case: &Case<'_>) -> Option<RuleFinding> {
     let refused = case
         .bad
         .load
@@ -379,70 +386,77 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<Found> {
     if refused == 0 && !said && !full {
         return None;
     }
-    let limit = setting("max_connections").map_or("its limit".to_owned(), number);
-    let connections = if case.about().is_some_and(|subject| subject.is_postgres) {
+    let limit = setting("max_connections").map_or("its limit".to_owned(), format_number);
+    let connections = if case.subject().is_some_and(|subject| subject.is_postgres) {
         "connections".to_owned()
     } else {
         format!("connections of {}", case.name())
     };
     let name = format!("max_connections = {limit}");
     let limited = match postgres.and(setting("max_connections")) {
-        Some(most) => way::limit(name, used, most),
+        Some(most) => request_path::limit_station(name, used, most),
         None => name.into(),
     };
     Some(
-        Found::new(Cause::PostgresConnections)
-            .says(format!("PostgreSQL takes no more connections: {} of {limit} are open.", number(used)))
+        RuleFinding::new(Cause::PostgresConnections)
+            .with_sentence(format!(
+                "PostgreSQL takes no more connections: {} of {limit} are open.",
+                format_number(used)
+            ))
             .sources(1 + u32::from(refused > 0 || said) + u32::from(full))
-            .fact(format!("{} sessions open, max_connections = {limit}", number(used)))
-            .seen(used, most.unwrap_or(0.0), "sessions", "pg_stat_database")
+            .fact(format!("{} sessions open, max_connections = {limit}", format_number(used)))
+            .measured(used, most.unwrap_or(0.0), "sessions", "pg_stat_database")
             .fact(format!("{} requests refused with \"too many clients\"", grouped(refused)))
-            .seen(refused as f64, 1.0, "requests", source::LOAD)
+            .measured(refused as f64, 1.0, "requests", source::LOAD)
             .chain(["requests".to_owned(), connections])
             .chain([limited])
-            .next("smaller pools in the applications, or a pooler (PgBouncer) in front of the database")
-            .next("raise max_connections only if the database has processors and memory for more sessions")
+            .advise("smaller pools in the applications, or a pooler (PgBouncer) in front of the database")
+            .advise("raise max_connections only if the database has processors and memory for more sessions")
             .unless("sessions stay below the limit in a run that fails the same way"),
     )
 }
 
-pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<RuleFinding> {
     let postgres = asked(case)?;
-    let idle = |p: &Postgres| sum(p, |s| s.state.starts_with("idle in transaction"));
-    let (holding, busy) = (idle(postgres), active(postgres));
+    let idle = |p: &PostgresWindow| sum(p, |s| s.state.starts_with("idle in transaction"));
+    let (holding, busy) = (idle(postgres), active_sessions(postgres));
     let share = holding / busy;
     const MOST: f64 = 0.5;
     if share < MOST || holding < LEAST {
         return None;
     }
     Some(
-        Found::new(Cause::PostgresIdleInTransaction)
-            .says(format!(
+        RuleFinding::new(Cause::PostgresIdleInTransaction)
+            .with_sentence(format!(
                 "{} of {} busy PostgreSQL sessions are idle in a transaction: the application \
                  holds them while it does something else.",
-                number(holding),
-                number(busy)
+                format_number(holding),
+                format_number(busy)
             ))
             .margin(share, MOST, 0.85)
-            .holding(case, |w| w.postgres.as_ref().is_some_and(|p| idle(p) >= MOST * active(p).max(LEAST)))
+            .holding(case, |w| {
+                w.postgres.as_ref().is_some_and(|p| idle(p) >= MOST * active_sessions(p).max(LEAST))
+            })
             .sources(2)
             .fact(format!(
                 "{} of {} sessions idle in transaction, the oldest transaction {}",
-                number(holding),
-                number(busy),
-                time(postgres.oldest_transaction_s)
+                format_number(holding),
+                format_number(busy),
+                format_time(postgres.oldest_transaction_s)
             ))
-            .seen(share, MOST, "share", source::ACTIVITY)
-            .well(
-                case.when_well(|side| {
-                    side.all.postgres.as_ref().map_or(0.0, |p| idle(p) / active(p).max(LEAST))
-                }),
-            )
-            .chain(way_in(case))
-            .gave(station(case, format!("{} idle in transaction", count(holding.round(), "session")), idle))
+            .measured(share, MOST, "share", source::ACTIVITY)
+            .well(case.when_well(|side| {
+                side.all.postgres.as_ref().map_or(0.0, |p| idle(p) / active_sessions(p).max(LEAST))
+            }))
+            .chain(entrance(case))
+            .gave(station(
+                case,
+                format!("{} idle in transaction", format_count(holding.round(), "session")),
+                idle,
+            ))
             .chain([case.name().to_owned()])
-            .next("keep transactions short: no remote calls and no computing between begin and commit")
-            .next("then the same pool serves more; a larger one only hides it")
+            .advise("keep transactions short: no remote calls and no computing between begin and commit")
+            .advise("then the same pool serves more; a larger one only hides it")
             .unless("transactions are short in a run that is just as slow"),
     )
 }

@@ -1,18 +1,19 @@
 //! A few threads that all requests pass through, and that have no rest: event loops, most of them.
 
-use crate::carriers::{Carriers, HAD, ONE_THREAD, of};
 use crate::case::Case;
-use crate::found::{Figures, Found, source};
+use crate::finding::{EvidenceExt, RuleFinding, source};
+use crate::format::{format_count, format_number};
 use crate::processors::{
-    FULL, alone, by_cost, crowding, fewer_connections, host_cpus, idle, machine_full, then_the_machine,
+    FULL, ceiling_by_cost, competing_cpus, connections_advice, host_cpus, idle_cpus, is_machine_full,
+    next_limit, separation_advice,
 };
-use crate::way;
-use crate::words::{count, number};
-use record::watch::{Group, SubjectWindow, Wait};
-use record::{Cause, Place, Station};
+use crate::request_path;
+use crate::saturated_threads::{HAD, ONE_THREAD, SaturatedThreads, threads_waiting};
+use record::watch::{ThreadGroup, ThreadWait, TreeWindow};
+use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
 
-fn same<'s>(subject: &'s SubjectWindow, name: &str) -> Option<&'s Group> {
+fn same<'s>(subject: &'s TreeWindow, name: &str) -> Option<&'s ThreadGroup> {
     subject.groups.iter().find(|group| group.name == name)
 }
 
@@ -21,40 +22,42 @@ fn busy(used: f64) -> f64 {
     (used.min(1.0) * 100.0).round() / 100.0
 }
 
-impl Carriers<'_> {
-    pub fn found(&self, case: &Case<'_>) -> Found {
+impl SaturatedThreads<'_> {
+    pub fn finding(&self, case: &Case<'_>) -> RuleFinding {
         let Self { group, threads, used, loops, .. } = self;
         let name = &group.name;
         let one = *threads < 1.5;
-        let some = count(threads.round(), if *loops { "event loop" } else { "thread" });
+        let some = format_count(threads.round(), if *loops { "event loop" } else { "thread" });
         // More of them need something to run on.
         let held = case.cpus() < threads + 0.5;
         let service = case.name();
-        let is_all = case.about().is_some_and(|subject| subject.name == *name);
+        let is_all = case.subject().is_some_and(|subject| subject.name == *name);
         // Next.js says its version behind its name, and the kernel cuts that off.
         let shown = name.split(" (").next().unwrap_or(name);
         let whose = if is_all { service.to_owned() } else { format!("{service} ({shown})") };
         let sentence = self.sentence(case, &whose, held);
         // Another one finds the processors that are idle now.
-        let idle = idle(&case.bad.all);
+        let idle = idle_cpus(&case.bad.all);
         let gain = if held { 2.0 } else { ((threads + idle) / threads).clamp(1.0, 2.0) };
-        let when_well = |of: &dyn Fn(&Group, f64) -> f64| {
-            case.when_well(|side| same(side.service(), name).map_or(0.0, |group| of(group, side.seen())))
+        let when_well = |of: &dyn Fn(&ThreadGroup, f64) -> f64| {
+            case.when_well(|side| {
+                same(side.service(), name).map_or(0.0, |group| of(group, side.observed_seconds()))
+            })
         };
         let used_when_well = when_well(&|group, seconds| group.on_cpu_ns as f64 / 1e9 / seconds);
         let station = Station {
             size: Some(threads.round()),
             well: used_when_well
                 .zip(case.well.as_ref())
-                .map(|(used, well)| way::used(used, None, &well.load)),
-            degraded: Some(way::used(used * threads, None, &case.bad.load)),
-            ..Place::Threads.named(format!("{some} ({shown})"))
+                .map(|(used, well)| request_path::use_of(used, None, &well.load)),
+            degraded: Some(request_path::use_of(used * threads, None, &case.bad.load)),
+            ..StationKind::Threads.station(format!("{some} ({shown})"))
         };
         // Who never rests lacks the rest, whoever has it.
-        let full = machine_full(&case.bad.all) || case.cpu() >= FULL * case.cpus();
+        let full = is_machine_full(&case.bad.all) || case.cpu() >= FULL * case.cpus();
         let had = if full { 1.0 } else { *used };
-        let mut found = Found::new(Cause::Cpu)
-            .says(sentence)
+        let mut found = RuleFinding::new(Cause::Cpu)
+            .with_sentence(sentence)
             .margin(had, HAD, ONE_THREAD)
             .holding(case, |window| {
                 let seconds = window.length().as_secs_f64();
@@ -63,33 +66,38 @@ impl Carriers<'_> {
             })
             .sources(2)
             .fact(format!("{shown}: {some} busy {} of the time", Share(busy(*used))))
-            .seen(*used, ONE_THREAD, "share", source::SCHEDSTAT)
+            .measured(*used, ONE_THREAD, "share", source::SCHEDSTAT)
             .well(used_when_well.map(|used| busy(used / threads)));
         let host = host_cpus(&case.bad.all);
         if idle >= 0.05 * host {
-            let text = format!("{} of {} processors are idle meanwhile", number(idle), number(host));
-            found = found.fact(text).seen(idle, 0.0, "processors", source::HOST);
+            let text =
+                format!("{} of {} processors are idle meanwhile", format_number(idle), format_number(host));
+            found = found.fact(text).measured(idle, 0.0, "processors", source::HOST);
         }
         let others = case.cpu() - used * threads;
         if others >= 0.05 * case.cpus() {
-            let text = format!("its other threads use {}", count(others, "processor"));
-            found = found.fact(text).seen(others, 0.0, "processors", source::SCHEDSTAT);
+            let text = format!("its other threads use {}", format_count(others, "processor"));
+            found = found.fact(text).measured(others, 0.0, "processors", source::SCHEDSTAT);
         }
-        let there = of(group, &Wait::Events);
-        let before = when_well(&|group, _| of(group, &Wait::Events));
+        let there = threads_waiting(group, &ThreadWait::Events);
+        let before = when_well(&|group, _| threads_waiting(group, &ThreadWait::Events));
         if *loops && before.is_some_and(|before| before >= there + 0.1 * threads) {
-            let text = format!("{} waiting for events", count(there, "thread"));
-            found = found.fact(text).seen(there, 0.0, "threads", source::SWEEP).well(before);
+            let text = format!("{} waiting for events", format_count(there, "thread"));
+            found = found.fact(text).measured(there, 0.0, "threads", source::SWEEP).well(before);
         }
         let found = found
-            .arithmetic(by_cost(
+            .arithmetic(ceiling_by_cost(
                 case,
                 *threads,
                 if one { "processor that it can use" } else { "processors that they can use" },
             ))
             .chain(["requests".to_owned()])
             .gave(station)
-            .chain([if one { "one processor".to_owned() } else { count(threads.round(), "processor") }]);
+            .chain([if one {
+                "one processor".to_owned()
+            } else {
+                format_count(threads.round(), "processor")
+            }]);
         let first = match (loops, held) {
             (true, true) => format!("add processors and processes together: {}", self.more(case)),
             (true, false) => format!("more processes, one for each processor: {}", self.more(case)),
@@ -103,12 +111,13 @@ impl Carriers<'_> {
             false => "or make a request cheaper: torment profile PID shows which code takes the time",
         };
         let [thing, things] = if *loops { ["process", "processes"] } else { ["such thread", "such threads"] };
-        let alone = crowding(case).filter(|_| *used < ONE_THREAD).map(|own| alone(case, own));
+        let alone =
+            competing_cpus(case).filter(|_| *used < ONE_THREAD).map(|own| separation_advice(case, own));
         found
             .nexts(alone)
-            .next(first)
-            .next(second)
-            .nexts(fewer_connections(case))
+            .advise(first)
+            .advise(second)
+            .nexts(connections_advice(case))
             .predicts(
                 match (held, one) {
                     (true, _) => format!("twice the processors and {things}"),
@@ -116,7 +125,7 @@ impl Carriers<'_> {
                     (false, false) => format!("twice the {things}"),
                 },
                 Some(Rate(case.bad.load.answered * gain)),
-                then_the_machine(case, if held { 2.0 * threads } else { gain * threads }),
+                next_limit(case, if held { 2.0 * threads } else { gain * threads }),
             )
             .unless("the thread is idle part of the time in a run that is just as slow")
     }
@@ -127,13 +136,14 @@ impl Carriers<'_> {
         let one = *threads < 1.5;
         let who = match (loops, one) {
             (true, true) => "one event loop".to_owned(),
-            (true, false) => count(threads.round(), "event loop"),
-            (false, _) => count(threads.round(), "thread"),
+            (true, false) => format_count(threads.round(), "event loop"),
+            (false, _) => format_count(threads.round(), "thread"),
         };
         let which = if one { "which" } else { "each of which" };
         let does = match (loops, one) {
             _ if *used < ONE_THREAD => {
-                let beside = crowding(case).map(|own| format!(", while torment uses {}", number(own)));
+                let beside =
+                    competing_cpus(case).map(|own| format!(", while torment uses {}", format_number(own)));
                 let beside = beside.unwrap_or_default();
                 format!("always wants a processor and has one {} of the time{beside}", Share(busy(*used)))
             }

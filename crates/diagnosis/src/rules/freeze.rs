@@ -1,10 +1,10 @@
 //! The target stands still now and then, and those who wait were left waiting by that.
 
 use crate::case::Case;
-use crate::found::{Figures, Found, fact, source};
-use crate::freezes::times;
-use crate::words::{count, number, three_digits};
-use record::{Cause, Place, Station, Use};
+use crate::finding::{EvidenceExt, RuleFinding, fact, source};
+use crate::format::{format_count, format_number, round_to_three_digits};
+use crate::freezes::format_times;
+use record::{Cause, Station, StationKind, StationUse};
 use units::Rate;
 
 /// Of those outstanding in a second freezes have left so large a part,
@@ -14,7 +14,7 @@ const MOST: f64 = 0.5;
 /// Where good trials freeze by such a share less often than bad ones, that is what makes these bad.
 const RARER: f64 = 0.5;
 
-pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn freezes(case: &Case<'_>) -> Option<RuleFinding> {
     // Once is a hiccup.
     let frozen = case.frozen.filter(|frozen| frozen.freezes.each.len() > 1)?;
     let (found, seconds) = (&frozen.freezes, &case.bad.seconds);
@@ -25,8 +25,9 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let rate = case.held.unwrap_or(Rate(case.bad.load.offered));
-    let leave =
-        found.leave(rate, |left| count(left as f64, "request")).unwrap_or_else(|| "requests wait".to_owned());
+    let leave = found
+        .format_left(rate, |left| format_count(left as f64, "request"))
+        .unwrap_or_else(|| "requests wait".to_owned());
     let queue = case.bad.service().listeners.iter().max_by_key(|listener| listener.queued);
     // Where they leave the limit as it is, what they fill does not set it.
     let sets = !case.freezes_leave_limit();
@@ -45,49 +46,52 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<Found> {
         Some(rarer) if sets && rarer >= RARER => {
             " It froze in every bad trial next to the limit, and in few good ones."
         }
-        _ if !sets => match case.held.and_then(|held| found.in_the_long_run(held)) {
+        _ if !sets => match case.held.and_then(|held| found.sustained_rate(held)) {
             Some(rate) => &format!(
                 " After a trial it catches up; for longer it holds about {}.",
-                Rate(three_digits(rate.0))
+                Rate(round_to_three_digits(rate.0))
             ),
             None => " This costs response time, not the limit.",
         },
         _ => "",
     };
     let name = case.name();
-    let (froze, lengths) = (times(found.each.len()), found.lengths());
+    let (froze, lengths) = (format_times(found.each.len()), found.format_lengths());
     let most = seconds.iter().map(|second| frozen.left(second)).fold(0.0, f64::max);
     let station = Station {
-        degraded: Some(Use { waiting: Some(most), ..Use::default() }),
-        ..Place::Threads.named(format!("{name} stands still"))
+        degraded: Some(StationUse { waiting: Some(most), ..StationUse::default() }),
+        ..StationKind::Threads.station(format!("{name} stands still"))
     };
     let is_explained = !matches!(found.meanwhile.code, "unseen" | "nothing");
     let often = frozen.often.and_then(|often| Some((often.bad?, often.good)));
     Some(
-        Found::new(Cause::Freeze)
-            .says(format!("{name} {froze}{lengths}: {leave}{queue}; {}.{decides}", found.meanwhile.text))
+        RuleFinding::new(Cause::Freeze)
+            .with_sentence(format!(
+                "{name} {froze}{lengths}: {leave}{queue}; {}.{decides}",
+                found.meanwhile.text
+            ))
             .margin(rarer.unwrap_or(1.0), 0.0, RARER)
             .lasting(share, count_held as u32, held.iter().position(|held| *held))
             .sources(1 + u32::from(is_explained))
             .fact(format!("frozen {} of the time under load", found.share()))
-            .seen(found.share().0, 0.0, "share", source::LOAD)
+            .measured(found.share().0, 0.0, "share", source::LOAD)
             .fact(format!(
                 "in {} of {} degraded seconds most of the waiting requests were left over from freezes",
-                number(count_held as f64),
-                number(held.len() as f64)
+                format_number(count_held as f64),
+                format_number(held.len() as f64)
             ))
-            .seen(share, MOST, "share", source::LOAD)
+            .measured(share, MOST, "share", source::LOAD)
             .evidences(often.map(|(bad, good)| {
                 fact(format!(
                     "{} freezes a minute in the bad trials next to the limit, {} in the good ones",
-                    number(bad),
-                    number(good)
+                    format_number(bad),
+                    format_number(good)
                 ))
-                .seen(bad, good / (1.0 - RARER), "freezes a minute", source::LOAD)
+                .measured(bad, good / (1.0 - RARER), "freezes a minute", source::LOAD)
             }))
             .chain(["requests".to_owned()])
             .gave(station)
-            .next(found.advice())
+            .advise(found.advice())
             .unless("as many requests wait in trials without a freeze"),
     )
 }

@@ -1,18 +1,18 @@
 //! An interpreter's lock: of the threads of one process, one computes at a time. Python's and Ruby's are so.
 
-use super::crowd::{
-    Crowd, LEAST, MOST, crowd_of, crowded, outstanding_fact, stacked, station, waiting_fact,
-    waits_for_a_thread,
+use super::contention::{
+    Contention, LEAST, MOST, contention_of, find_contention, outstanding_fact, stacks_fact, station,
+    waiting_fact, waits_for_a_thread,
 };
-use crate::carriers::{more_of, restless};
 use crate::case::Case;
-use crate::condition::cpu as cpu_of;
-use crate::found::{Figures, Found, fact, source};
-use crate::processors::by_cost;
-use crate::way::used;
-use crate::words::{count, number};
-use crate::workers::interpreted;
-use record::{Cause, Evidence, Place, Station};
+use crate::finding::{EvidenceExt, RuleFinding, fact, source};
+use crate::format::{format_count, format_number};
+use crate::part_summary::cpu as cpu_of;
+use crate::processors::ceiling_by_cost;
+use crate::request_path::use_of;
+use crate::saturated_threads::{restless, scaling_advice};
+use crate::workers::is_interpreted;
+use record::{Cause, Evidence, Station, StationKind};
 
 /// A process whose interpreter is the limit uses so much of one processor,
 const COMPUTES: f64 = 0.7;
@@ -25,18 +25,18 @@ const SEVERAL: f64 = 1.5;
 
 /// Whether its interpreters compute all the time: each of its processes uses one processor, and no more.
 pub(super) fn is_full(case: &Case<'_>) -> bool {
-    case.about().is_some_and(interpreted) && (COMPUTES..=COMPUTES_MOST).contains(&each(case))
+    case.subject().is_some_and(is_interpreted) && (COMPUTES..=COMPUTES_MOST).contains(&cpus_per_process(case))
 }
 
 /// Whether it is an interpreter's lock that these wait for. Python's is waited for by milliseconds at a time, Ruby's without a deadline.
-pub(super) fn waits_for_it(case: &Case<'_>, crowd: &Crowd) -> bool {
+pub(super) fn waits_for_it(case: &Case<'_>, crowd: &Contention) -> bool {
     crowd.workers.interpreted && (is_full(case) || crowd.within == Some(1))
 }
 
 /// What each of its interpreters uses.
 fn full_fact(case: &Case<'_>) -> Evidence {
-    fact(format!("{} of a processor used by each of its interpreters", number(each(case))))
-        .seen(each(case), COMPUTES, "processors", source::SCHEDSTAT)
+    fact(format!("{} of a processor used by each of its interpreters", format_number(cpus_per_process(case))))
+        .measured(cpus_per_process(case), COMPUTES, "processors", source::SCHEDSTAT)
         .well(case.when_well(|side| cpu_of(side.service(), side.all.length()) / processes(case)))
 }
 
@@ -51,51 +51,55 @@ fn processes(case: &Case<'_>) -> f64 {
 }
 
 /// Processors that each process uses.
-fn each(case: &Case<'_>) -> f64 {
+fn cpus_per_process(case: &Case<'_>) -> f64 {
     case.cpu() / processes(case)
 }
 
-pub(crate) fn interpreter(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn interpreter(case: &Case<'_>) -> Option<RuleFinding> {
     let workers = case.bad.workers.clone().filter(|workers| workers.interpreted)?;
     let (processes, load) = (processes(case), &case.bad.load);
-    let waiting = crowded(case, &case.bad.whole()).filter(|crowd| waits_for_it(case, crowd));
+    let waiting = find_contention(case, &case.bad.as_window()).filter(|crowd| waits_for_it(case, crowd));
     // Others than the one that computes are in a system call meanwhile, without the lock, or ready to be.
     let several = workers.running + workers.queueing() >= SEVERAL * processes
         && load.outstanding >= LEAST * processes
         // A thread that has no rest is an event loop.
-        && case.bad.service().groups.iter().all(|group| restless(group, case.bad.seen()).is_none());
+        && case.bad.service().groups.iter().all(|group| restless(group, case.bad.observed_seconds()).is_none());
     if waiting.is_none() && !(is_full(case) && several) {
         return None;
     }
     let before = case.well.as_ref().and_then(|well| well.workers.as_ref());
-    let crowd = waiting.unwrap_or_else(|| crowd_of(workers, load.outstanding, before));
+    let crowd = waiting.unwrap_or_else(|| contention_of(workers, load.outstanding, before));
     let (value, least, most) = match is_full(case) {
-        true => (each(case), COMPUTES, 0.95),
+        true => (cpus_per_process(case), COMPUTES, 0.95),
         false => (crowd.waiting, MOST * crowd.engaged, 0.9 * crowd.engaged),
     };
-    let stacks = stacked(case, &crowd.workers, waits_for_a_thread);
+    let stacks = stacks_fact(case, &crowd.workers, waits_for_a_thread);
     let whose = match processes {
         1.0 => {
-            format!("Only one of {}'s {} computes", case.name(), count(crowd.workers.all.round(), "worker"))
+            format!(
+                "Only one of {}'s {} computes",
+                case.name(),
+                format_count(crowd.workers.all.round(), "worker")
+            )
         }
         _ => format!("In each of {}'s {processes} processes only one thread computes", case.name()),
     };
-    let more = match more_of(case) {
+    let more = match scaling_advice(case) {
         Some(more) => format!(": {}", more((processes + 1.0).max(case.cpus().floor()) as u32)),
         None => String::new(),
     };
     let lock = Station {
         size: Some(processes),
-        degraded: Some(used(each(case).min(1.0) * processes, Some(crowd.waiting), load)),
-        ..Place::Threads.named(count(processes, "interpreter"))
+        degraded: Some(use_of(cpus_per_process(case).min(1.0) * processes, Some(crowd.waiting), load)),
+        ..StationKind::Threads.station(format_count(processes, "interpreter"))
     };
     Some(
-        Found::new(Cause::Lock)
-            .says(format!("{whose} at a time: the others wait for the interpreter's lock."))
+        RuleFinding::new(Cause::Lock)
+            .with_sentence(format!("{whose} at a time: the others wait for the interpreter's lock."))
             .margin(value, least, most)
             .holding(case, |window| {
                 let computes = |service| cpu_of(service, window.length()) >= COMPUTES * processes;
-                window.subjects.first().is_some_and(computes) || crowded(case, window).is_some()
+                window.subjects.first().is_some_and(computes) || find_contention(case, window).is_some()
             })
             .sources(2 + u32::from(stacks.is_some()))
             .seen_by_sweeps(case)
@@ -103,12 +107,12 @@ pub(crate) fn interpreter(case: &Case<'_>) -> Option<Found> {
             .evidence(waiting_fact(case, &crowd))
             .evidences(stacks)
             .evidence(outstanding_fact(case))
-            .arithmetic(by_cost(case, processes, "processor for each interpreter"))
+            .arithmetic(ceiling_by_cost(case, processes, "processor for each interpreter"))
             .chain(station(case))
             .gave(lock)
             .chain(["one thread of each".to_owned()])
-            .next(format!("more processes instead of threads, each with an interpreter of its own{more}"))
-            .next("more threads will not help, nor will more processors alone")
+            .advise(format!("more processes instead of threads, each with an interpreter of its own{more}"))
+            .advise("more threads will not help, nor will more processors alone")
             .doubles(
                 case,
                 "twice the processes",

@@ -1,13 +1,13 @@
 //! The Java virtual machine: collection, safepoints, code not yet compiled.
 
-use crate::carriers::starved;
 use crate::case::Case;
-use crate::condition::Moment;
-use crate::found::{Figures, Found, source};
-use crate::processors::idle;
-use crate::words::{bytes, number, time};
+use crate::finding::{EvidenceExt, RuleFinding, source};
+use crate::format::{format_bytes, format_number, format_time};
+use crate::part_summary::LoadedWindow;
+use crate::processors::idle_cpus;
+use crate::saturated_threads::is_cpu_starved;
 use record::Cause;
-use record::watch::{Jvm, SubjectWindow, Window};
+use record::watch::{Jvm, TreeWindow, Window};
 use units::Share;
 
 /// Share of the time stopped for collection, from which on it counts.
@@ -26,7 +26,7 @@ fn stopped(window: &Window) -> f64 {
     jvm(window).map_or(0.0, |jvm| jvm.pause_ns as f64 / window.length().0.max(1) as f64)
 }
 
-pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
     let jvm = case.bad.service().jvm.as_ref()?;
     let share = stopped(&case.bad.all);
     if share < STOPPED {
@@ -42,32 +42,32 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<Found> {
         String::new()
     };
     Some(
-        Found::new(Cause::Gc)
-            .says(format!(
+        RuleFinding::new(Cause::Gc)
+            .with_sentence(format!(
                 "Garbage collection stopped {} {} of the time ({} pauses of {} on average{full}).",
                 case.name(),
                 Share(share),
                 jvm.pauses,
-                time(mean)
+                format_time(mean)
             ))
             .margin(share, STOPPED, 2.0 * STOPPED)
             .holding(case, |window| stopped(window) >= STOPPED)
             .sources(if collector >= 0.2 { 3 } else { 2 })
             .fact(format!("stopped {} of the time", Share(share)))
-            .seen(share, STOPPED, "share", source::PERFDATA)
+            .measured(share, STOPPED, "share", source::PERFDATA)
             .well(case.when_well(|side| stopped(&side.all)))
-            .fact(format!("the collector's threads use {} processors", number(collector)))
-            .seen(collector, 0.2, "processors", source::SCHEDSTAT)
+            .fact(format!("the collector's threads use {} processors", format_number(collector)))
+            .measured(collector, 0.2, "processors", source::SCHEDSTAT)
             .fact(format!(
                 "heap {} of {}; the last collection was for {}",
-                bytes(jvm.heap_used_bytes),
-                bytes(jvm.heap_max_bytes),
+                format_bytes(jvm.heap_used_bytes),
+                format_bytes(jvm.heap_max_bytes),
                 jvm.cause
             ))
-            .seen(jvm.heap_used_bytes as f64, jvm.heap_max_bytes as f64, "bytes", source::PERFDATA)
+            .measured(jvm.heap_used_bytes as f64, jvm.heap_max_bytes as f64, "bytes", source::PERFDATA)
             .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
-            .next("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
-            .next("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
+            .advise("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
+            .advise("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
             .unless(format!("pauses below {} of the time in a run that is just as slow", Share(STOPPED))),
     )
 }
@@ -76,7 +76,7 @@ fn is_collector(name: &str) -> bool {
     ["GC Thread", "G1 ", "ZGC", "Shenandoah"].iter().any(|known| name.starts_with(known))
 }
 
-pub(crate) fn safepoint(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn safepoint(case: &Case<'_>) -> Option<RuleFinding> {
     let jvm = case.bad.service().jvm.as_ref()?;
     let wall = case.bad.all.length().0.max(1) as f64;
     let (sync, all) = (jvm.safepoint_sync_ns as f64, jvm.safepoint_ns as f64);
@@ -84,20 +84,20 @@ pub(crate) fn safepoint(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     Some(
-        Found::new(Cause::Safepoint)
-            .says(format!(
+        RuleFinding::new(Cause::Safepoint)
+            .with_sentence(format!(
                 "Threads of {} are slow to stop: {} of the time is spent waiting until all have.",
                 case.name(),
                 Share(sync / wall)
             ))
             .margin(sync, SYNC_TIME * wall, 3.0 * SYNC_TIME * wall)
             .sources(1)
-            .fact(format!("{} of {} spent on safepoints", time(sync / 1e9), time(all / 1e9)))
-            .seen(sync / wall, SYNC_TIME, "share", source::PERFDATA)
+            .fact(format!("{} of {} spent on safepoints", format_time(sync / 1e9), format_time(all / 1e9)))
+            .measured(sync / wall, SYNC_TIME, "share", source::PERFDATA)
             .chain(["requests".to_owned()])
             .gave("safepoint".to_owned())
             .chain(["the slowest thread to stop".to_owned()])
-            .next(
+            .advise(
                 "look for long loops without a safepoint, page faults, or a lack of processors \
                  (-Xlog:safepoint)",
             )
@@ -110,12 +110,12 @@ fn is_compiler(name: &str) -> bool {
 }
 
 /// Processors that the compilers use, or wait for.
-fn compilers(subject: &SubjectWindow, length: units::Nanos) -> f64 {
+fn compilers(subject: &TreeWindow, length: units::Nanos) -> f64 {
     let groups = subject.groups.iter().filter(|group| is_compiler(&group.name));
     groups.map(|g| (g.on_cpu_ns + g.run_delay_ns) as f64).sum::<f64>() / length.0.max(1) as f64
 }
 
-pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
     /// A compiler that wants a processor most of the time is never done.
     const BUSY: f64 = 0.5;
     /// Otherwise it has to have this share of what the service uses.
@@ -124,16 +124,16 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
     let used = compilers(case.bad.service(), case.bad.all.length());
     let needed = COMPILERS.max(0.1 * case.cpus());
     let half = case.bad.each.len() / 2;
-    let mean = |windows: &[Moment<'_>]| {
+    let mean = |windows: &[LoadedWindow<'_>]| {
         let seen = windows.iter().filter_map(|w| w.subjects.first().map(|s| compilers(s, w.length())));
         seen.sum::<f64>() / windows.len().max(1) as f64
     };
     let (early, late) = (mean(&case.bad.each[..half]), mean(&case.bad.each[half..]));
     let share = used / case.cpu().max(0.01);
     // Compiling slows nobody down for whom there is a processor left; unless it did, and no longer does.
-    let idle = idle(&case.bad.all);
+    let idle = idle_cpus(&case.bad.all);
     let short = idle <= 0.15 * case.cpus();
-    let slows = case.recovered || short && starved(case);
+    let slows = case.recovered || short && is_cpu_starved(case);
     if !slows {
         return None;
     }
@@ -142,30 +142,38 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<Found> {
     }
     let classes = case.bad.per_second(jvm.classes);
     Some(
-        Found::new(Cause::ColdJit)
-            .says(format!(
+        RuleFinding::new(Cause::ColdJit)
+            .with_sentence(format!(
                 "{} is still warming up: its compilers use or wait for {} processors, beside the \
                  {} that it uses. These figures are of a cold service.",
                 case.name(),
-                number(used),
-                number(case.cpu())
+                format_number(used),
+                format_number(case.cpu())
             ))
             .margin(used, needed, 2.0 * needed)
             .holding(case, |w| w.subjects.first().is_some_and(|s| compilers(s, w.length()) >= 0.5 * needed))
             .sources(1 + u32::from(case.recovered) + u32::from(classes >= 5.0 || jvm.compiles > 50))
-            .fact(format!("compilers: {} processors at first, {} at the end", number(early), number(late)))
-            .seen(used, needed, "processors", source::SCHEDSTAT)
+            .fact(format!(
+                "compilers: {} processors at first, {} at the end",
+                format_number(early),
+                format_number(late)
+            ))
+            .measured(used, needed, "processors", source::SCHEDSTAT)
             .well(case.when_well(|side| compilers(side.service(), side.all.length())))
-            .fact(format!("{} methods compiled, {} classes loaded a second", jvm.compiles, number(classes)))
-            .seen(jvm.compiles as f64, 50.0, "methods", source::PERFDATA)
+            .fact(format!(
+                "{} methods compiled, {} classes loaded a second",
+                jvm.compiles,
+                format_number(classes)
+            ))
+            .measured(jvm.compiles as f64, 50.0, "methods", source::PERFDATA)
             .fact(if case.recovered {
                 "later, at the same rate, it was well"
             } else {
                 "it was not seen well at this rate later"
             })
-            .seen(f64::from(u8::from(case.recovered)), 1.0, "", source::LOAD)
+            .measured(f64::from(u8::from(case.recovered)), 1.0, "", source::LOAD)
             .chain(["requests".to_owned(), "code not yet compiled".to_owned(), "compilers".to_owned()])
-            .next("warm it up first: load it for a minute below its limit, then measure")
+            .advise("warm it up first: load it for a minute below its limit, then measure")
             .unless("it is just as slow after a minute of load"),
     )
 }

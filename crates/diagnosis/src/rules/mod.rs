@@ -1,12 +1,12 @@
 //! The rules: each a pure function of a case to what it found, if it holds.
 
 mod checkpoints;
-mod crowd;
+mod contention;
 mod database;
 mod event_loop;
 mod freeze;
-mod inside;
-mod instrument;
+mod generator;
+mod hidden_pool;
 mod interpreter;
 mod java;
 mod lock;
@@ -19,13 +19,13 @@ mod refusals;
 mod sqlite;
 
 use crate::case::Case;
-use crate::found::Found;
+use crate::finding::RuleFinding;
 
 /// Every rule.
-pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
-    instrument::generator,
-    instrument::ports,
-    instrument::descriptors,
+pub(crate) const ALL: &[fn(&Case<'_>) -> Option<RuleFinding>] = &[
+    generator::generator,
+    generator::ports,
+    generator::descriptors,
     freeze::freezes,
     refusals::accept_queue,
     refusals::tasks,
@@ -43,9 +43,9 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
     outside::workers,
     outside::downstream,
     outside::disk,
-    inside::inside,
+    hidden_pool::hidden_queue,
     network::bandwidth,
-    network::tracking,
+    network::conntrack,
     network::drops,
     network::retransmissions,
     checkpoints::checkpoints,
@@ -59,7 +59,7 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<Found>] = &[
 
 /// Those that are asked of whom the service talks to, too. How many requests are there is not known: a lock (but SQLite's) and a pool are not told from threads
 /// without work, unless it has as many connections as it serves at a time, and what a machine or a user lacks is not told from what it lacks.
-pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<Found>] = &[
+pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<RuleFinding>] = &[
     refusals::accept_queue,
     refusals::descriptors,
     processors::quota,
@@ -68,5 +68,5 @@ pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<Found>] = &[
     sqlite::lock,
     outside::workers,
     outside::disk,
-    inside::pool_behind,
+    hidden_pool::pool_behind,
 ];

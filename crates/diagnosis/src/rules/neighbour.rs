@@ -1,11 +1,11 @@
 //! Somebody else on the machine uses the processors that the service lacks.
 
-use crate::carriers::{carriers, starved};
 use crate::case::Case;
-use crate::condition::{cpu as cpu_of, runnable as runnable_of};
-use crate::found::{Figures, Found, source};
-use crate::processors::{HOST_IDLE, THROTTLED, host_cpus, idle, machine_full};
-use crate::words::{count, number};
+use crate::finding::{EvidenceExt, RuleFinding, source};
+use crate::format::{format_count, format_number};
+use crate::part_summary::{cpu as cpu_of, runnable as runnable_of};
+use crate::processors::{HOST_IDLE, THROTTLED, host_cpus, idle_cpus, is_machine_full};
+use crate::saturated_threads::{find_saturated, is_cpu_starved};
 use record::Cause;
 use units::Share;
 
@@ -16,22 +16,22 @@ const SLOWER: f64 = 1.25;
 
 /// Share that others have of the processors in use, if that makes them the cause: threads of the service are
 /// ready, it does not get what it may use, nothing holds it back, and others have as much as it lacks.
-pub(super) fn others(case: &Case<'_>) -> Option<f64> {
+pub(super) fn neighbours_share(case: &Case<'_>) -> Option<f64> {
     let all = &case.bad.all;
     let host = all.host.as_ref()?;
     let taken = case.bad.per_second(host.neighbours_cpu_ns) / 1e9;
-    let busy = host_cpus(all) - idle(all);
+    let busy = host_cpus(all) - idle_cpus(all);
     let behind: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, all.length())).sum();
     let throttled = case.bad.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref());
     let held_back = throttled.is_some_and(|q| q.throttled as f64 >= THROTTLED * q.periods.max(1) as f64);
     // Where it may use all processors and some are idle, others do not take them from it.
     let all_of_them = case.cpus() >= host_cpus(all);
-    let full = machine_full(all) || !all_of_them;
+    let full = is_machine_full(all) || !all_of_them;
     // A few threads can use no more than a processor each, whatever else there is.
-    let wants = carriers(case).map_or(case.cpus(), |carriers| carriers.threads.min(case.cpus()));
+    let wants = find_saturated(case).map_or(case.cpus(), |carriers| carriers.threads.min(case.cpus()));
     let lacks = wants - case.cpu() - behind;
     let takes_it = taken >= 0.5 * lacks && lacks >= 0.25 * wants;
-    (full && !held_back && takes_it && starved(case)).then_some(taken / busy.max(0.01))
+    (full && !held_back && takes_it && is_cpu_starved(case)).then_some(taken / busy.max(0.01))
 }
 
 /// Whether answers take longer than when the service was well, as far as both are known: who only says no is not held up by anybody.
@@ -40,21 +40,21 @@ fn slower(case: &Case<'_>) -> bool {
     case.bad.load.response_p50.zip(well).is_none_or(|(now, well)| now >= SLOWER * well)
 }
 
-pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
-    let share = others(case).filter(|_| slower(case))?;
+pub(crate) fn neighbour(case: &Case<'_>) -> Option<RuleFinding> {
+    let share = neighbours_share(case).filter(|_| slower(case))?;
     let host = case.bad.all.host.as_ref()?;
     let names: Vec<String> = host
         .neighbours
         .iter()
         .take(3)
         .map(|n| {
-            let used = count(case.bad.per_second(n.cpu_ns) / 1e9, "processor");
+            let used = format_count(case.bad.per_second(n.cpu_ns) / 1e9, "processor");
             format!("{} (process {}: {used})", n.name, n.pid)
         })
         .collect();
     Some(
-        Found::new(Cause::Neighbour)
-            .says(format!(
+        RuleFinding::new(Cause::Neighbour)
+            .with_sentence(format!(
                 "Other processes use {} of the processors in use on this machine: {}.",
                 Share(share),
                 names.first().cloned().unwrap_or_default()
@@ -63,27 +63,32 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<Found> {
             .holding(case, |window| {
                 window.host.as_ref().is_some_and(|host| {
                     let taken = host.neighbours_cpu_ns as f64 / window.length().0.max(1) as f64;
-                    taken >= NEIGHBOUR * (host_cpus(window) - idle(window))
+                    taken >= NEIGHBOUR * (host_cpus(window) - idle_cpus(window))
                 })
             })
             .sources(2 + u32::from(case.runnable() >= 1.0))
             .fact(names.join(", "))
-            .seen(share, NEIGHBOUR, "share", "/proc/*/stat")
-            .fact(format!("{} ready and waiting for a processor", count(case.runnable(), "thread")))
-            .seen(case.runnable(), 0.3, "threads", source::SCHEDSTAT)
+            .measured(share, NEIGHBOUR, "share", "/proc/*/stat")
+            .fact(format!("{} ready and waiting for a processor", format_count(case.runnable(), "thread")))
+            .measured(case.runnable(), 0.3, "threads", source::SCHEDSTAT)
             .well(case.when_well(|side| runnable_of(side.service(), side.all.length())))
             .fact(format!(
                 "{} of {} processors idle",
-                number(idle(&case.bad.all)),
-                number(host_cpus(&case.bad.all))
+                format_number(idle_cpus(&case.bad.all)),
+                format_number(host_cpus(&case.bad.all))
             ))
-            .seen(idle(&case.bad.all), HOST_IDLE * host_cpus(&case.bad.all), "processors", source::HOST)
+            .measured(
+                idle_cpus(&case.bad.all),
+                HOST_IDLE * host_cpus(&case.bad.all),
+                "processors",
+                source::HOST,
+            )
             .chain([
                 "requests".to_owned(),
                 "threads ready".to_owned(),
                 "processors used by others".to_owned(),
             ])
-            .next("stop or move the neighbour, or pin it to other processors, and measure again")
+            .advise("stop or move the neighbour, or pin it to other processors, and measure again")
             .unless("the target is just as slow once the neighbour is gone"),
     )
 }

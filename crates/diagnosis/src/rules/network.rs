@@ -1,12 +1,12 @@
 //! The network, by the counters of the namespace that the service is in.
 
 use crate::case::Case;
-use crate::condition::Condition;
-use crate::found::{Figures, Found, fact, source};
-use crate::way;
-use crate::words::{bytes, number};
+use crate::finding::{EvidenceExt, RuleFinding, fact, source};
+use crate::format::{format_bytes, format_number};
+use crate::part_summary::PartSummary;
+use crate::request_path;
 use record::Cause;
-use record::watch::{Link, Network, Window};
+use record::watch::{InterfaceTraffic, Network, Window};
 use units::{Share, grouped};
 
 /// Of the segments sent this share is sent again.
@@ -25,7 +25,7 @@ const BEFORE: f64 = 0.5;
 /// The least time after which Linux sends a segment again (TCP_RTO_MIN), in seconds.
 const RETRY: f64 = 0.2;
 
-fn again(network: &Network) -> f64 {
+fn retransmitted_share(network: &Network) -> f64 {
     network.segments_retransmitted as f64 / network.segments_sent.max(1) as f64
 }
 
@@ -54,9 +54,9 @@ fn in_window(window: &Window, is: impl Fn(&Network) -> bool) -> bool {
 }
 
 /// Segments are lost on the way, and sent again.
-pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn retransmissions(case: &Case<'_>) -> Option<RuleFinding> {
     let network = case.bad.all.network.as_ref()?;
-    let (share, well) = (again(network), before(case, again));
+    let (share, well) = (retransmitted_share(network), before(case, retransmitted_share));
     let often = case.bad.per_second(network.segments_retransmitted) >= LEAST_AGAIN;
     // A connection that a full queue turned away is asked for again: that is the queue's doing.
     let turned_away = network.listen_overflows + network.listen_drops;
@@ -67,21 +67,21 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
     let shows = case.bad.load.response_p99.is_some_and(|p99| p99 >= RETRY);
     let drops = dropped(network);
     Some(
-        Found::new(Cause::Retransmissions)
-            .says(format!(
+        RuleFinding::new(Cause::Retransmissions)
+            .with_sentence(format!(
                 "Segments are lost on the way: {} of them were retransmitted, each after {} ms or more.",
                 Share(share),
-                number(RETRY * 1e3)
+                format_number(RETRY * 1e3)
             ))
             .margin(share, AGAIN, 3.0 * AGAIN)
-            .holding(case, |w| in_window(w, |network| again(network) >= AGAIN))
+            .holding(case, |w| in_window(w, |network| retransmitted_share(network) >= AGAIN))
             .sources(1 + u32::from(shows) + u32::from(drops > 0))
             .fact(format!(
                 "{} of {} segments retransmitted",
                 grouped(network.segments_retransmitted),
                 grouped(network.segments_sent)
             ))
-            .seen(share, AGAIN, "share", "/proc/PID/net/snmp RetransSegs")
+            .measured(share, AGAIN, "share", "/proc/PID/net/snmp RetransSegs")
             .well(well)
             .evidences(drops_fact(case, network))
             .chain([
@@ -89,7 +89,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<Found> {
                 "segments lost".to_owned(),
                 "retransmitted after a time-out".to_owned(),
             ])
-            .next(
+            .advise(
                 "find where they are lost: ip -s link, ethtool -S, tc -s qdisc, and the same on \
                  the way to the clients",
             )
@@ -109,11 +109,11 @@ fn drops_fact(case: &Case<'_>, network: &Network) -> Option<record::Evidence> {
     let text = format!("packets dropped: {}", by.join(", "));
     let well = case.when_well(|side| side.all.network.as_ref().map_or(0.0, |n| dropped(n) as f64));
     (!by.is_empty())
-        .then(|| fact(text).seen(dropped(network) as f64, 1.0, "packets", "/proc/PID/net").well(well))
+        .then(|| fact(text).measured(dropped(network) as f64, 1.0, "packets", "/proc/PID/net").well(well))
 }
 
 /// An interface, or the kernel behind it, drops packets.
-pub(crate) fn drops(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn drops(case: &Case<'_>) -> Option<RuleFinding> {
     let network = case.bad.all.network.as_ref()?;
     let (share, well) = (dropped_share(network), before(case, dropped_share));
     let often = case.bad.per_second(dropped(network)) >= LEAST_DROPPED;
@@ -137,23 +137,25 @@ pub(crate) fn drops(case: &Case<'_>) -> Option<Found> {
         )
     };
     Some(
-        Found::new(Cause::PacketDrops)
-            .says(format!(
+        RuleFinding::new(Cause::PacketDrops)
+            .with_sentence(format!(
                 "{} packets a second are dropped on this machine: {who}.",
-                number(case.bad.per_second(dropped(network)))
+                format_number(case.bad.per_second(dropped(network)))
             ))
             .margin(share, DROPPED, 5.0 * DROPPED)
             .holding(case, |w| in_window(w, |network| dropped_share(network) >= DROPPED))
-            .sources(1 + u32::from(again(network) >= AGAIN) + u32::from(case.bad.load.timeouts > 0))
+            .sources(
+                1 + u32::from(retransmitted_share(network) >= AGAIN) + u32::from(case.bad.load.timeouts > 0),
+            )
             .evidences(drops_fact(case, network))
             .chain(["requests".to_owned(), "packets".to_owned(), "dropped".to_owned()])
-            .next(advice)
+            .advise(advice)
             .unless("nothing is dropped in a run that is just as slow"),
     )
 }
 
 /// The firewall's table of connections is full.
-pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn conntrack(case: &Case<'_>) -> Option<RuleFinding> {
     let network = case.bad.all.network.as_ref()?;
     let table = network.tracked?;
     let full = |network: &Network| network.tracked.is_some_and(|table| table.share() >= TABLE_FULL);
@@ -161,8 +163,8 @@ pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     Some(
-        Found::new(Cause::Tracking)
-            .says(format!(
+        RuleFinding::new(Cause::Tracking)
+            .with_sentence(format!(
                 "The firewall's table of connections is full: {} of {} are taken, and packets of new ones \
                  are dropped.",
                 grouped(table.used),
@@ -171,18 +173,18 @@ pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
             .holding(case, |w| in_window(w, |network| network.tracking_drops > 0))
             .sources(2 + u32::from(case.bad.load.timeouts > 0))
             .fact(format!("{} of {} connections tracked", grouped(table.used), grouped(table.limit)))
-            .seen(table.share(), TABLE_FULL, "share", "nf_conntrack")
+            .measured(table.share(), TABLE_FULL, "share", "nf_conntrack")
             .well(before(case, |network| network.tracked.map_or(0.0, |table| table.share())))
             .fact(format!("{} packets dropped because of it", grouped(network.tracking_drops)))
-            .seen(network.tracking_drops as f64, 1.0, "packets", "/proc/PID/net/stat/nf_conntrack")
+            .measured(network.tracking_drops as f64, 1.0, "packets", "/proc/PID/net/stat/nf_conntrack")
             .well(before(case, |network| network.tracking_drops as f64))
             .chain(["connections".to_owned()])
-            .gave(way::limit(
+            .gave(request_path::limit_station(
                 format!("a table of {}", grouped(table.limit)),
                 table.used as f64,
                 table.limit as f64,
             ))
-            .next(
+            .advise(
                 "keep connections alive; net.netfilter.nf_conntrack_max; or do not track this port (NOTRACK)",
             )
             .unless("the table has room in a run that fails the same way"),
@@ -190,16 +192,19 @@ pub(crate) fn tracking(case: &Case<'_>) -> Option<Found> {
 }
 
 /// Share of a link's speed in use, the fuller way, in so many seconds.
-fn link_share(link: &Link, seconds: f64) -> f64 {
+fn link_share(link: &InterfaceTraffic, seconds: f64) -> f64 {
     let way = link.received_bytes.max(link.sent_bytes) as f64;
     way * 8.0 / (link.bits_per_second as f64 * seconds).max(1.0)
 }
 
 /// A link carries what it can.
-pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn bandwidth(case: &Case<'_>) -> Option<RuleFinding> {
     let link = case.bad.all.network.as_ref()?.link?;
-    let of = |side: &Condition<'_>| {
-        side.all.network.and_then(|network| network.link).map_or(0.0, |link| link_share(&link, side.seen()))
+    let of = |side: &PartSummary<'_>| {
+        side.all
+            .network
+            .and_then(|network| network.link)
+            .map_or(0.0, |link| link_share(&link, side.observed_seconds()))
     };
     let share = of(&case.bad);
     if share < LINK_FULL {
@@ -209,10 +214,10 @@ pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
     let a_second = case.bad.per_second(link.sent_bytes.max(link.received_bytes)) as u64;
     let speed = units::Bytes(link.bits_per_second / 8);
     Some(
-        Found::new(Cause::Bandwidth)
-            .says(format!(
+        RuleFinding::new(Cause::Bandwidth)
+            .with_sentence(format!(
                 "The network link is full: {} a second {way}, of the {speed} that it carries.",
-                bytes(a_second)
+                format_bytes(a_second)
             ))
             .margin(share, LINK_FULL, 0.97)
             .holding(case, |window| {
@@ -223,12 +228,12 @@ pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Found> {
             })
             .sources(2)
             .fact(format!("{} of its speed in use", Share(share)))
-            .seen(share, LINK_FULL, "share", "/proc/PID/net/dev, /sys/class/net/*/speed")
+            .measured(share, LINK_FULL, "share", "/proc/PID/net/dev, /sys/class/net/*/speed")
             .well(case.when_well(of))
-            .fact(format!("{} answers a second", number(case.bad.load.answered)))
-            .seen(case.bad.load.answered, 0.0, "1/s", source::LOAD)
+            .fact(format!("{} answers a second", format_number(case.bad.load.answered)))
+            .measured(case.bad.load.answered, 0.0, "1/s", source::LOAD)
             .chain(["answers".to_owned(), format!("a link of {speed} a second")])
-            .next("send less: compress, cache nearer to clients, smaller answers; or a faster link")
+            .advise("send less: compress, cache nearer to clients, smaller answers; or a faster link")
             .unless("the link has room in a run that is just as slow"),
     )
 }

@@ -1,28 +1,28 @@
 //! What workers wait for outside of the service: a peer, time, a disk; and whether there are too few of them.
 
-use super::crowd::{CALM, LEAST, MOST, named, outstanding_fact, stacked, station};
+use super::contention::{CALM, LEAST, MOST, name_peer, outstanding_fact, stacks_fact, station};
 use crate::case::Case;
-use crate::condition::Moment;
-use crate::found::{Figures, Found, fact, source};
-use crate::programs::program;
-use crate::way::used;
-use crate::words::{count, number, time};
+use crate::finding::{EvidenceExt, RuleFinding, fact, source};
+use crate::format::{format_count, format_number, format_time};
+use crate::part_summary::LoadedWindow;
+use crate::programs::find_by_subject;
+use crate::request_path::use_of;
 use crate::workers::Workers;
-use record::watch::SubjectWindow;
-use record::{Arithmetic, Cause, Place, Station};
+use record::watch::TreeWindow;
+use record::{CapacityCheck, Cause, Station, StationKind};
 use units::{Bytes, Rate, Share};
 
 /// Fewer are one.
 const TWO: f64 = 1.5;
 
 /// All workers are busy, each with something that is not itself at its limit.
-pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn workers(case: &Case<'_>) -> Option<RuleFinding> {
     let mut workers = case.bad.workers.clone()?;
     let one = workers.all < TWO;
     if one {
         workers.all = 1.0;
     }
-    let all_taken = |window: &Moment<'_>| {
+    let all_taken = |window: &LoadedWindow<'_>| {
         let subject = window.subjects.first();
         let there = subject.and_then(|subject| case.workers(subject));
         there.is_some_and(|w| {
@@ -34,7 +34,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     let more = case.bad.load.most_outstanding >= 1.1 * workers.all;
     let calm = case.cpu() < CALM * case.cpus();
     // A thread for each request is no limited number of them.
-    let all = |window: &Moment<'_>| {
+    let all = |window: &LoadedWindow<'_>| {
         let subject = window.subjects.first()?;
         case.workers(subject).map(|workers| workers.all)
     };
@@ -43,30 +43,30 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
     let half = &counts[counts.len() / 2..];
     let (least, most) = half.iter().fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(*n), b.max(*n)));
     let grows = half.len() >= 2 && least < 0.85 * most && half.last() > half.first();
-    let each = kept_for_each(case, &workers);
+    let each = worker_hold_time(case, &workers);
     if grows || !(waits && full && more && calm) || one && each.is_none() {
         return None;
     }
     let (what, short) = occupation(case, &workers);
     let median = case.well.as_ref().and_then(|well| well.load.response_p50);
     let stay = if one { each } else { median };
-    let arithmetic = stay.filter(|stay| *stay > 0.0).map(|stay| Arithmetic {
-        formula: format!("{} / {} each", count(workers.all.round(), "worker"), time(stay)),
+    let arithmetic = stay.filter(|stay| *stay > 0.0).map(|stay| CapacityCheck {
+        formula: format!("{} / {} each", format_count(workers.all.round(), "worker"), format_time(stay)),
         ceiling: Rate(workers.all / stay),
         measured: Rate(case.bad.load.answered),
     });
     Some(
-        Found::new(Cause::Workers)
-            .says(format!(
+        RuleFinding::new(Cause::Workers)
+            .with_sentence(format!(
                 "{} of {} {} taken, and {what}; {} requests are outstanding.",
                 if one {
                     "The only worker".to_owned()
                 } else {
-                    format!("All {} workers", number(workers.all.round()))
+                    format!("All {} workers", format_number(workers.all.round()))
                 },
                 case.name(),
                 if one { "is" } else { "are" },
-                number(case.bad.load.outstanding)
+                format_number(case.bad.load.outstanding)
             ))
             .margin(workers.outside(), MOST * workers.all, 0.9 * workers.all)
             .holding(case, all_taken)
@@ -75,24 +75,24 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
             .seen_by_sweeps(case)
             .fact(format!(
                 "{} of {} ({}) {} for something else: {what}",
-                number(workers.outside()),
-                count(workers.all, "worker"),
+                format_number(workers.outside()),
+                format_count(workers.all, "worker"),
                 workers.name,
                 if one { "waits" } else { "wait" }
             ))
-            .seen(workers.outside(), MOST * workers.all, "threads", source::SWEEP)
+            .measured(workers.outside(), MOST * workers.all, "threads", source::SWEEP)
             .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside)))
             .evidence(outstanding_fact(case))
-            .evidences(stacked(case, &workers, |at| at.state != "futex"))
+            .evidences(stacks_fact(case, &workers, |at| at.state != "futex"))
             .evidences(bystanders(case, &workers))
             .arithmetic(arithmetic)
             .gave(station(case)?)
             .chain([short])
-            .next("shorten what they wait for")
-            .next(more_workers(case, &workers))
+            .advise("shorten what they wait for")
+            .advise(more_workers(case, &workers))
             .doubles(
                 case,
-                format!("{} workers", number(2.0 * workers.all)),
+                format!("{} workers", format_number(2.0 * workers.all)),
                 case.bad.load.answered,
                 "what they wait for is the next limit; if the rate stays the same, it was the \
                  cause all along",
@@ -103,7 +103,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<Found> {
 
 /// For how many seconds a request keeps a worker, by Little's law; none where it is not the same at both rates, or those who are busy are
 /// no more than when it was well: then they are busy with something else.
-fn kept_for_each(case: &Case<'_>, workers: &Workers) -> Option<f64> {
+fn worker_hold_time(case: &Case<'_>, workers: &Workers) -> Option<f64> {
     const SAME: std::ops::Range<f64> = 0.75..1.33;
     const MORE: f64 = 1.15;
     let well = case.well.as_ref()?;
@@ -117,14 +117,14 @@ fn kept_for_each(case: &Case<'_>, workers: &Workers) -> Option<f64> {
 /// Who is of the same name, and no worker.
 fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
     let others = case.bystanders.in_group(&workers.name);
-    let text = format!("{} more with that name do the same at any load: not workers", number(others));
-    (others > 0.0).then(|| fact(text).seen(others, 1.0, "threads", source::SWEEP))
+    let text = format!("{} more with that name do the same at any load: not workers", format_number(others));
+    (others > 0.0).then(|| fact(text).measured(others, 1.0, "threads", source::SWEEP))
 }
 
 /// With what twice as many would take, where it is known what a thread takes here.
 fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
     let waits = if workers.all < TWO { "it only waits" } else { "they only wait" };
-    let advice = match case.about().and_then(program).and_then(|program| program.workers) {
+    let advice = match case.subject().and_then(find_by_subject).and_then(|program| program.workers) {
         Some(setting) => format!("or use more workers ({setting}): {waits}"),
         None => format!("or use more workers, virtual threads or an event loop: {waits}"),
     };
@@ -133,7 +133,7 @@ fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
             let all = Bytes((each.0 as f64 * workers.all) as u64);
             format!(
                 "{advice}; {} here: {all}, {each} each, plus what their stacks touch",
-                count(workers.all, "more thread")
+                format_count(workers.all, "more thread")
             )
         }
         None => advice,
@@ -144,11 +144,11 @@ fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
 fn occupation(case: &Case<'_>, workers: &Workers) -> (String, String) {
     let wait = |threads: f64, what: &str| match workers.all < TWO {
         true => format!("it waits for {what}"),
-        false => format!("{} wait for {what}", number(threads)),
+        false => format!("{} wait for {what}", format_number(threads)),
     };
     let (peer, readers) = workers.peers.first().cloned().unwrap_or_default();
     if readers >= workers.sleeping && readers >= workers.disk {
-        let peer = named(case, &peer);
+        let peer = name_peer(case, &peer);
         (wait(readers, &peer), peer)
     } else if workers.disk >= workers.sleeping {
         let what = workers.disk_what.clone().unwrap_or_else(|| "a disk".to_owned());
@@ -156,12 +156,12 @@ fn occupation(case: &Case<'_>, workers: &Workers) -> (String, String) {
     } else if workers.all < TWO {
         ("it sleeps".to_owned(), "time".to_owned())
     } else {
-        (format!("{} sleep", number(workers.sleeping)), "time".to_owned())
+        (format!("{} sleep", format_number(workers.sleeping)), "time".to_owned())
     }
 }
 
 /// Workers wait for something else, and there is no pool in between.
-pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn downstream(case: &Case<'_>) -> Option<RuleFinding> {
     let workers = case.bad.workers.clone()?;
     let engaged = workers.all.min(case.bad.load.outstanding);
     let (peer, readers) = workers.peers.first().cloned()?;
@@ -169,47 +169,51 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<Found> {
     if engaged < LEAST || readers < MOST * engaged || !calm {
         return None;
     }
-    let reading = |window: &Moment<'_>| {
+    let reading = |window: &LoadedWindow<'_>| {
         let there = window.subjects.first().and_then(|subject| case.workers(subject));
         there.is_some_and(|w| w.peers.iter().any(|(p, n)| *p == peer && *n >= MOST * engaged))
     };
-    let place = named(case, &peer);
+    let place = name_peer(case, &peer);
     let before = case.when_well(|side| {
         let there = side.workers.as_ref().and_then(|w| w.peers.iter().find(|(p, _)| *p == peer));
         there.map_or(0.0, |(_, n)| *n)
     });
     let there = Station {
-        well: before.zip(case.well.as_ref()).map(|(readers, well)| used(readers, None, &well.load)),
-        degraded: Some(used(readers, None, &case.bad.load)),
-        ..Place::Peers.named(&place)
+        well: before.zip(case.well.as_ref()).map(|(readers, well)| use_of(readers, None, &well.load)),
+        degraded: Some(use_of(readers, None, &case.bad.load)),
+        ..StationKind::Peers.station(&place)
     };
     Some(
-        Found::new(Cause::Downstream)
-            .says(format!(
+        RuleFinding::new(Cause::Downstream)
+            .with_sentence(format!(
                 "{} of {} workers of {} wait for {place}.",
-                number(readers),
-                number(workers.all),
+                format_number(readers),
+                format_number(workers.all),
                 case.name()
             ))
             .margin(readers, MOST * engaged, 0.9 * engaged)
             .holding(case, reading)
             .sources(2)
             .seen_by_sweeps(case)
-            .fact(format!("{} of {} workers read from {place}", number(readers), number(workers.all)))
-            .seen(readers, MOST * engaged, "threads", source::SWEEP)
+            .fact(format!(
+                "{} of {} workers read from {place}",
+                format_number(readers),
+                format_number(workers.all)
+            ))
+            .measured(readers, MOST * engaged, "threads", source::SWEEP)
             .well(before)
             .evidence(outstanding_fact(case))
             .chain(station(case))
             .chain([there])
-            .next(format!("look at {place}: watch it too (--postgres, or torment there)"))
+            .advise(format!("look at {place}: watch it too (--postgres, or torment there)"))
             .unless(format!("{place} answers as quickly as when the service was well")),
     )
 }
 
 /// Workers wait for a disk.
-pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn disk(case: &Case<'_>) -> Option<RuleFinding> {
     const SHARE: f64 = 0.3;
-    let there = |subject: &SubjectWindow| -> (f64, Option<String>) {
+    let there = |subject: &TreeWindow| -> (f64, Option<String>) {
         let workers = case.workers(subject).unwrap_or_default();
         (workers.disk, workers.disk_what)
     };
@@ -217,8 +221,9 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
     let workers = case.bad.workers.as_ref().map_or(0.0, |workers| workers.all);
     let engaged = workers.min(case.bad.load.outstanding);
     // One writes, and the others wait for the file's lock, which they do in the disk's place as well, or for a mutex.
-    let one_writes = case.bad.holds(|w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6)).0 >= 0.7;
-    let is_one = |workers: &Workers| workers.all < TWO && kept_for_each(case, workers).is_some();
+    let one_writes =
+        case.bad.share_of_windows(|w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6)).0 >= 0.7;
+    let is_one = |workers: &Workers| workers.all < TWO && worker_hold_time(case, workers).is_some();
     let few = engaged < LEAST && !case.bad.workers.as_ref().is_some_and(is_one);
     if few || (waiting < SHARE * engaged && !(one_writes && waiting >= 0.7)) {
         return None;
@@ -226,26 +231,29 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<Found> {
     let what = what.unwrap_or_else(|| "a disk".to_owned());
     let written = case.bad.service().written_bytes.unwrap_or(0);
     Some(
-        Found::new(Cause::Disk)
-            .says(format!(
+        RuleFinding::new(Cause::Disk)
+            .with_sentence(format!(
                 "{} of {} of {} {} for a disk ({what}).",
-                number(waiting),
-                count(workers, "worker"),
+                format_number(waiting),
+                format_count(workers, "worker"),
                 case.name(),
-                if number(workers) == "1" { "waits" } else { "wait" }
+                if format_number(workers) == "1" { "waits" } else { "wait" }
             ))
             .margin(waiting, SHARE * engaged, 0.6 * engaged)
             .holding(case, |w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6))
             .sources(2)
             .seen_by_sweeps(case)
-            .fact(format!("{} in uninterruptible sleep, at {what}", count(waiting, "worker")))
-            .seen(waiting, SHARE * engaged, "threads", source::SWEEP)
+            .fact(format!("{} in uninterruptible sleep, at {what}", format_count(waiting, "worker")))
+            .measured(waiting, SHARE * engaged, "threads", source::SWEEP)
             .well(case.when_well(|side| there(side.service()).0))
-            .fact(format!("{} written a second", crate::words::bytes(case.bad.per_second(written) as u64)))
-            .seen(written as f64, 0.0, "bytes", "/proc/PID/io")
+            .fact(format!(
+                "{} written a second",
+                crate::format::format_bytes(case.bad.per_second(written) as u64)
+            ))
+            .measured(written as f64, 0.0, "bytes", "/proc/PID/io")
             .chain(station(case))
             .chain([what])
-            .next("write less often, write the data of several requests at once, or use a faster disk")
+            .advise("write less often, write the data of several requests at once, or use a faster disk")
             .unless(format!(
                 "fewer than {} of the workers wait for a disk in a run that is just as slow",
                 Share(SHARE)

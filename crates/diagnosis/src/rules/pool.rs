@@ -1,31 +1,31 @@
 //! A pool of connections or permits: a crowd, and always as many who hold one.
 
-use super::crowd::{
-    Crowd, MOST, ONE, crowded, dumped, named, outstanding_fact, stacked, station, waiting_fact,
-    waits_for_a_thread, waits_in_application, well_crowd,
+use super::contention::{
+    Contention, MOST, ONE, find_contention, name_peer, outstanding_fact, stacks_fact, station,
+    thread_dump_fact, waiting_fact, waits_for_a_thread, waits_in_application, well_contention,
 };
-use super::inside;
+use super::hidden_pool;
 use super::interpreter::waits_for_it;
 use super::lock::{lock, monitor};
 use crate::case::Case;
-use crate::condition::Condition;
-use crate::found::{Figures, Found, source};
-use crate::way;
-use crate::words::{count, factor, number, time};
+use crate::finding::{EvidenceExt, RuleFinding, source};
+use crate::format::{format_count, format_factor, format_number, format_time};
+use crate::part_summary::PartSummary;
+use crate::request_path;
 use crate::workers::Workers;
-use record::{Arithmetic, Cause, Place, Station, Use};
+use record::{CapacityCheck, Cause, Station, StationKind, StationUse};
 use units::{Nanos, Rate};
 
 /// Seconds unlike the others.
 const FEW: f64 = 0.1;
 
 /// How many of something there are, and to whom they lead.
-struct Size {
+struct PoolSize {
     count: f64,
     peer: Option<String>,
 }
 
-fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
+fn size(case: &Case<'_>, crowd: &Contention) -> PoolSize {
     let peers = &case.bad.service().peers;
     if let Some((peer, readers)) = crowd.workers.peers.first()
         && *readers >= 0.5 * crowd.holding
@@ -34,26 +34,26 @@ fn size(case: &Case<'_>, crowd: &Crowd) -> Size {
         let connections = established.map_or(*readers, |p| p.established);
         // A connection that is used all the time is read from most of it.
         let count = if *readers >= 0.6 * connections { connections } else { *readers };
-        return Size { count: count.round(), peer: Some(peer.clone()) };
+        return PoolSize { count: count.round(), peer: Some(peer.clone()) };
     }
     // What a worker in an event loop of its own waits for is not seen; as many connections as there are such tell.
-    let same = |peer: &&record::watch::Peer| {
+    let same = |peer: &&record::watch::PeerConnections| {
         crowd.workers.idle >= 0.5 * crowd.holding
             && (0.6..=1.4).contains(&(crowd.holding / peer.established.max(0.1)))
     };
     match peers.iter().find(same) {
-        Some(peer) => Size { count: peer.established.round(), peer: Some(peer.address.clone()) },
+        Some(peer) => PoolSize { count: peer.established.round(), peer: Some(peer.address.clone()) },
         None => {
             let most = held_but(case, crowd, FEW).max(crowd.holding);
-            Size { count: most.round().max(2.0), peer: None }
+            PoolSize { count: most.round().max(2.0), peer: None }
         }
     }
 }
 
 /// How many workers held one in all but this share of the seconds: on its way from one worker to the next a permit is seen
 /// with neither, so that the average is less than there are; and a second in which few looks were taken may show anything.
-fn held_but(case: &Case<'_>, crowd: &Crowd, share: f64) -> f64 {
-    let seconds = case.bad.each.iter().filter_map(|moment| crowded(case, moment));
+fn held_but(case: &Case<'_>, crowd: &Contention, share: f64) -> f64 {
+    let seconds = case.bad.each.iter().filter_map(|moment| find_contention(case, moment));
     let mut held: Vec<f64> = seconds.map(|crowd| crowd.holding).collect();
     held.sort_by(f64::total_cmp);
     let place = (held.len() as f64 * (1.0 - share)) as usize;
@@ -61,7 +61,7 @@ fn held_but(case: &Case<'_>, crowd: &Crowd, share: f64) -> f64 {
 }
 
 /// How many of the pool are in use where the target is well.
-fn taken(well: &Condition<'_>, peer: Option<&str>) -> Option<f64> {
+fn taken(well: &PartSummary<'_>, peer: Option<&str>) -> Option<f64> {
     let workers = well.workers.clone()?;
     let used = match peer {
         Some(peer) if workers.reading() > 0.0 => {
@@ -74,32 +74,33 @@ fn taken(well: &Condition<'_>, peer: Option<&str>) -> Option<f64> {
 }
 
 /// How large a pool would be for twice the rate: what is in use then, and a fifth more, for requests do not come evenly.
-fn larger(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
+fn size_advice(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
     const SPARE: f64 = 1.2;
     let wanted = Rate(2.0 * measured.0);
     match hold {
         Some(hold) => format!(
             "then a larger pool: for {wanted}, say, {} ({wanted} × {} held, and a fifth more)",
-            count((wanted.0 * hold * SPARE).ceil(), thing),
-            time(hold)
+            format_count((wanted.0 * hold * SPARE).ceil(), thing),
+            format_time(hold)
         ),
-        None => format!("then a larger pool than {}", count(size, thing)),
+        None => format!("then a larger pool than {}", format_count(size, thing)),
     }
 }
 
 /// A pool of connections or permits; a lock is a pool of one.
-pub(crate) fn pool(case: &Case<'_>) -> Option<Found> {
-    let Some(crowd) = crowded(case, &case.bad.whole()).filter(|crowd| !waits_for_it(case, crowd)) else {
+pub(crate) fn pool(case: &Case<'_>) -> Option<RuleFinding> {
+    let Some(crowd) = find_contention(case, &case.bad.as_window()).filter(|crowd| !waits_for_it(case, crowd))
+    else {
         return monitor(case);
     };
     match held_but(case, &crowd, 0.5) {
-        holding if holding <= ONE => lock(case, &Crowd { holding, ..crowd }),
+        holding if holding <= ONE => lock(case, &Contention { holding, ..crowd }),
         _ => of_several(case, &crowd),
     }
 }
 
-fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
-    let Size { count: size, peer } = size(case, crowd);
+fn of_several(case: &Case<'_>, crowd: &Contention) -> Option<RuleFinding> {
+    let PoolSize { count: size, peer } = size(case, crowd);
     // Connections are there or not; permits are only seen in use, here as when the target was well.
     let used = if peer.is_some() { size } else { crowd.holding };
     let before = case.well.as_ref().and_then(|well| Some((taken(well, peer.as_deref())?, well)));
@@ -107,68 +108,72 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
     let hold = before.map(|(taken, well)| taken / well.load.answered);
     let measured = Rate(case.bad.load.answered);
     let thing = if peer.is_some() { "connection" } else { "permit" };
-    let in_use = if number(used) == number(size) {
-        count(size, thing)
+    let in_use = if format_number(used) == format_number(size) {
+        format_count(size, thing)
     } else {
-        format!("{} {thing}s in use", factor(used))
+        format!("{} {thing}s in use", format_factor(used))
     };
-    let arithmetic = hold.map(|hold| Arithmetic {
-        formula: format!("{in_use} / {} held per request", time(hold)),
+    let arithmetic = hold.map(|hold| CapacityCheck {
+        formula: format!("{in_use} / {} held per request", format_time(hold)),
         ceiling: Rate(used / hold),
         measured,
     });
     // A time that does not give the rate measured is no time to reckon with.
-    let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(Arithmetic::agrees));
-    let at = peer.as_ref().map(|peer| format!(" to {}", named(case, peer))).unwrap_or_default();
-    let stacks = stacked(case, &crowd.workers, waits_for_a_thread);
-    let mut found = Found::new(Cause::Pool)
-        .says(format!(
+    let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(CapacityCheck::agrees));
+    let at = peer.as_ref().map(|peer| format!(" to {}", name_peer(case, peer))).unwrap_or_default();
+    let stacks = stacks_fact(case, &crowd.workers, waits_for_a_thread);
+    let mut found = RuleFinding::new(Cause::Pool)
+        .with_sentence(format!(
             "{} of {}'s {} workers wait for one of {} {thing}s{at}.",
-            number(crowd.waiting),
+            format_number(crowd.waiting),
             case.name(),
-            number(crowd.workers.all),
-            number(size)
+            format_number(crowd.workers.all),
+            format_number(size)
         ))
         .margin(crowd.waiting, MOST * crowd.engaged, 0.85 * crowd.engaged)
-        .holding(case, |window| crowded(case, window).is_some_and(|crowd| crowd.holding > ONE))
+        .holding(case, |window| find_contention(case, window).is_some_and(|crowd| crowd.holding > ONE))
         .sources(2 + u32::from(stacks.is_some()))
         .seen_by_sweeps(case)
         .evidence(waiting_fact(case, crowd))
         .evidences(stacks)
         .fact(match &peer {
             Some(peer) => {
-                format!("{} read from {}, never more", number(crowd.workers.reading()), named(case, peer))
+                format!(
+                    "{} read from {}, never more",
+                    format_number(crowd.workers.reading()),
+                    name_peer(case, peer)
+                )
             }
             None => format!(
                 "{} do something meanwhile, in no second more than {}",
-                number(crowd.holding),
-                number(size)
+                format_number(crowd.holding),
+                format_number(size)
             ),
         })
-        .seen(crowd.holding, 0.7 * size, "threads", source::SWEEP)
+        .measured(crowd.holding, 0.7 * size, "threads", source::SWEEP)
         .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside)))
         .evidence(outstanding_fact(case));
-    if let Some(dump) = dumped(case, waits_in_application) {
+    if let Some(dump) = thread_dump_fact(case, waits_in_application) {
         found = found.evidence(dump).sources(3);
     }
-    let sessions = inside::sessions(case, size);
+    let sessions = hidden_pool::sessions(case, size);
     if let Some(sessions) = &sessions {
         found = found.evidence(sessions.evidence.clone()).sources(3);
     }
     let shorter = match hold {
-        Some(hold) => format!("hold each {thing} for less time: now {} per request", time(hold)),
+        Some(hold) => format!("hold each {thing} for less time: now {} per request", format_time(hold)),
         None => format!("hold each {thing} for less time"),
     };
-    let place = if peer.is_some() { Place::Peers } else { Place::Threads };
+    let place = if peer.is_some() { StationKind::Peers } else { StationKind::Threads };
     let pool = Station {
         size: Some(size),
-        well: before.map(|(taken, well)| Use {
+        well: before.map(|(taken, well)| StationUse {
             in_use: Some(taken),
             stay: hold.map(Nanos::from_secs_f64),
-            waiting: well_crowd(well).map(|crowd| crowd.waiting),
+            waiting: well_contention(well).map(|crowd| crowd.waiting),
         }),
-        degraded: Some(way::used(crowd.holding.min(size), Some(crowd.waiting), &case.bad.load)),
-        ..place.named(format!("{}{at}", count(size, thing)))
+        degraded: Some(request_path::use_of(crowd.holding.min(size), Some(crowd.waiting), &case.bad.load)),
+        ..place.station(format!("{}{at}", format_count(size, thing)))
     };
     Some(
         found
@@ -176,17 +181,17 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             .chain(station(case))
             .gave(pool)
             .chain(sessions.map(|sessions| sessions.link))
-            .next(shorter)
-            .next(larger(size, thing, hold, measured))
+            .advise(shorter)
+            .advise(size_advice(size, thing, hold, measured))
             .doubles(
                 case,
-                format!("{} instead of {}", count(2.0 * size, thing), number(size)),
+                format!("{} instead of {}", format_count(2.0 * size, thing), format_number(size)),
                 measured.0,
                 &match &peer {
                     Some(peer) => {
                         format!(
                             "if the rate stays the same, {} is the limit behind the pool",
-                            named(case, peer)
+                            name_peer(case, peer)
                         )
                     }
                     None => "if the rate stays the same, what the pool guards is the limit".to_owned(),
@@ -194,7 +199,7 @@ fn of_several(case: &Case<'_>, crowd: &Crowd) -> Option<Found> {
             )
             .unless(format!(
                 "fewer than {} are in use while workers wait, or the workers are on processors",
-                number((0.7 * size).floor())
+                format_number((0.7 * size).floor())
             )),
     )
 }

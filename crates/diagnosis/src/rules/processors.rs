@@ -1,20 +1,20 @@
 //! Processors: a quota before the processors themselves, for the threads look the same.
 
-use super::crowd::LEAST;
+use super::contention::LEAST;
 use super::interpreter;
-use super::neighbour::others;
-use crate::carriers::{Carriers, carriers, few, starved};
+use super::neighbour::neighbours_share;
 use crate::case::Case;
-use crate::condition::{Condition, Moment, cpu as cpu_of, runnable as runnable_of};
-use crate::found::{Figures, Found, fact, source};
+use crate::finding::{EvidenceExt, RuleFinding, fact, source};
+use crate::format::{format_count, format_number};
+use crate::part_summary::{LoadedWindow, PartSummary, cpu as cpu_of, runnable as runnable_of};
 use crate::processors::{
-    EXHAUSTED, FULL, HOST_IDLE, LINED_UP, NEARLY, THROTTLED, alone, by_cost, crowded_out, crowding,
-    fewer_connections, host_cpus, idle, machine_full, then_the_machine,
+    EXHAUSTED, FULL, HOST_IDLE, LINED_UP, NEARLY, THROTTLED, ceiling_by_cost, competing_cpus,
+    connections_advice, host_cpus, idle_cpus, is_crowded_out, is_machine_full, next_limit, separation_advice,
 };
-use crate::way::used as used_there;
-use crate::words::{count, number};
+use crate::request_path::use_of as used_there;
+use crate::saturated_threads::{SaturatedThreads, find_few_saturated, find_saturated, is_cpu_starved};
 use record::watch::Window;
-use record::{Cause, Place, Station};
+use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
 
 /// Context switches that take less than this share of what the service uses explain nothing.
@@ -33,62 +33,62 @@ fn service_runnable(window: &Window) -> f64 {
 
 /// Processors on the way of a request: so many of them in use, and threads that wait for one.
 fn station(case: &Case<'_>, name: String, size: f64, in_use: impl Fn(&Window) -> f64) -> Station {
-    let named = Station { size: Some(size), ..Place::Threads.named(name) };
+    let named = Station { size: Some(size), ..StationKind::Threads.station(name) };
     case.station(named, |side| {
         Some(used_there(in_use(&side.all), Some(service_runnable(&side.all)), &side.load))
     })
 }
 
-pub(crate) fn quota(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn quota(case: &Case<'_>) -> Option<RuleFinding> {
     let quota = case.bad.service().cgroup.as_ref()?.cpu.as_ref().filter(|quota| quota.cpus > 0.0)?;
     let share = quota.throttled as f64 / quota.periods.max(1) as f64;
     let used = case.cpu();
     if share < THROTTLED || used < 0.8 * quota.cpus {
         return None;
     }
-    let throttled = |window: &Moment<'_>| {
+    let throttled = |window: &LoadedWindow<'_>| {
         let quota = window.subjects.first().and_then(|s| s.cgroup.as_ref()?.cpu.clone());
         quota.is_some_and(|quota| quota.throttled as f64 >= THROTTLED * quota.periods.max(1) as f64)
     };
-    let (_, windows) = case.bad.holds(throttled);
-    let spare = idle(&case.bad.all);
+    let (_, windows) = case.bad.share_of_windows(throttled);
+    let spare = idle_cpus(&case.bad.all);
     Some(
-        Found::new(Cause::CpuQuota)
-            .says(format!(
+        RuleFinding::new(Cause::CpuQuota)
+            .with_sentence(format!(
                 "{} is limited to {} by its quota: throttled in {} of {} periods, while {} of the machine \
                  were idle.",
                 case.name(),
-                count(quota.cpus, "processor"),
+                format_count(quota.cpus, "processor"),
                 quota.throttled,
                 quota.periods,
-                count(spare, "processor")
+                format_count(spare, "processor")
             ))
             .margin(share, THROTTLED, 0.5)
             .holding(case, throttled)
             .sources(if used >= 0.9 * quota.cpus { 3 } else { 2 })
             .fact(format!("throttled in {} of the periods of {}", Share(share), quota.group))
-            .seen(share, THROTTLED, "share", "cpu.stat")
+            .measured(share, THROTTLED, "share", "cpu.stat")
             .in_windows(windows)
             .well(case.when_well(|side| {
                 let quota = side.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.clone());
                 quota.map_or(0.0, |q| q.throttled as f64 / q.periods.max(1) as f64)
             }))
-            .fact(format!("{} used of {} allowed", number(used), number(quota.cpus)))
-            .seen(used, 0.8 * quota.cpus, "processors", source::SCHEDSTAT)
-            .fact(format!("{} ready and waiting", count(case.runnable(), "thread")))
-            .seen(case.runnable(), 1.0, "threads", source::SCHEDSTAT)
-            .arithmetic(by_cost(case, quota.cpus, "processors of quota"))
-            .chain(["requests".to_owned(), format!("{} ready", count(case.runnable(), "thread"))])
+            .fact(format!("{} used of {} allowed", format_number(used), format_number(quota.cpus)))
+            .measured(used, 0.8 * quota.cpus, "processors", source::SCHEDSTAT)
+            .fact(format!("{} ready and waiting", format_count(case.runnable(), "thread")))
+            .measured(case.runnable(), 1.0, "threads", source::SCHEDSTAT)
+            .arithmetic(ceiling_by_cost(case, quota.cpus, "processors of quota"))
+            .chain(["requests".to_owned(), format!("{} ready", format_count(case.runnable(), "thread"))])
             .chain([station(
                 case,
-                format!("quota of {}", count(quota.cpus, "processor")),
+                format!("quota of {}", format_count(quota.cpus, "processor")),
                 quota.cpus,
                 service_cpu,
             )])
-            .next("raise the quota (cpu.max, CPUQuota, --cpus, resources.limits.cpu), or remove it")
-            .next("or let fewer threads compete for a processor at once: workers, collector, compilers")
+            .advise("raise the quota (cpu.max, CPUQuota, --cpus, resources.limits.cpu), or remove it")
+            .advise("or let fewer threads compete for a processor at once: workers, collector, compilers")
             .predicts(
-                format!("twice the quota ({})", number(2.0 * quota.cpus)),
+                format!("twice the quota ({})", format_number(2.0 * quota.cpus)),
                 Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
                 "processors are the next limit; if the rate does not rise, the quota was not the cause",
             )
@@ -102,74 +102,79 @@ fn gain(now: f64, most: f64) -> f64 {
 }
 
 /// Whether what the service talks to is held to the very processors that the service is held to.
-fn shares(case: &Case<'_>, subject: &record::watch::Subject) -> bool {
-    case.about()
+fn shares_processors(case: &Case<'_>, subject: &record::watch::WatchedProcesses) -> bool {
+    case.subject()
         .is_some_and(|service| !service.processors.is_empty() && service.processors == subject.processors)
 }
 
 /// Processors that those use who are held to the same ones.
-fn beside(case: &Case<'_>, window: &Window) -> f64 {
+fn shared_cpu(case: &Case<'_>, window: &Window) -> f64 {
     let all = case.watched.subjects.iter().zip(&window.subjects).skip(1);
-    all.filter(|(subject, _)| shares(case, subject)).map(|(_, seen)| cpu_of(seen, window.length())).sum()
+    all.filter(|(subject, _)| shares_processors(case, subject))
+        .map(|(_, seen)| cpu_of(seen, window.length()))
+        .sum()
 }
 
-pub(crate) fn cpu(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
     // Whom the service talks to may be busy with something else.
     let is_idle = case.front.is_some() && case.bad.load.outstanding < LEAST;
-    if is_idle || others(case).is_some() {
+    if is_idle || neighbours_share(case).is_some() {
         return None;
     }
-    let found = |carriers: Carriers<'_>| carriers.found(case);
-    few(case)
+    let found = |carriers: SaturatedThreads<'_>| carriers.finding(case);
+    find_few_saturated(case)
         .map(found)
-        .or_else(|| all_of_them(case, FULL, LINED_UP))
-        .or_else(|| carriers(case).map(found))
-        .or_else(|| all_of_them(case, EXHAUSTED, 0.0))
-        .or_else(|| all_of_them(case, NEARLY, case.cpus() - case.cpu()))
+        .or_else(|| all_in_use(case, FULL, LINED_UP))
+        .or_else(|| find_saturated(case).map(found))
+        .or_else(|| all_in_use(case, EXHAUSTED, 0.0))
+        .or_else(|| all_in_use(case, NEARLY, case.cpus() - case.cpu()))
 }
 
 /// All that it may use is in use, this share of it, while so many threads at least are ready for more.
-fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
+fn all_in_use(case: &Case<'_>, most: f64, ready: f64) -> Option<RuleFinding> {
     let (used, cpus, runnable) = (case.cpu(), case.cpus(), case.runnable());
     let lined_up = runnable >= LINED_UP;
     let downstream: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, case.bad.all.length())).sum();
     let own = case.bad.per_second(case.bad.all.own.cpu_ns) / 1e9;
     let host = host_cpus(&case.bad.all);
-    let shared = beside(case, &case.bad.all);
+    let shared = shared_cpu(case, &case.bad.all);
     // An interpreter could not use them.
-    let crowded_out = |window: &Window| crowded_out(window, cpus) && !interpreter::is_full(case);
-    let full = |window: &Moment<'_>| {
+    let crowded_out = |window: &Window| is_crowded_out(window, cpus) && !interpreter::is_full(case);
+    let full = |window: &LoadedWindow<'_>| {
         let used = service_cpu(window);
         let wants = used >= 0.25 * cpus && service_runnable(window) >= 1.0;
-        let taken = machine_full(window) || used + beside(case, window) >= FULL * cpus;
+        let taken = is_machine_full(window) || used + shared_cpu(case, window) >= FULL * cpus;
         used >= most * cpus || wants && taken || crowded_out(window)
     };
-    let lacks = used + shared >= FULL * cpus || starved(case) || crowded_out(&case.bad.all);
-    if !full(&case.bad.whole()) || runnable < ready || downstream > used || !lacks {
+    let lacks = used + shared >= FULL * cpus || is_cpu_starved(case) || crowded_out(&case.bad.all);
+    if !full(&case.bad.as_window()) || runnable < ready || downstream > used || !lacks {
         return None;
     }
-    let (_, windows) = case.bad.holds(full);
-    let mut users = vec![format!("{} {}", case.name(), number(used))];
+    let (_, windows) = case.bad.share_of_windows(full);
+    let mut users = vec![format!("{} {}", case.name(), format_number(used))];
     for (subject, seen) in case.downstreams() {
-        users.push(format!("{} {}", subject.name, number(cpu_of(seen, case.bad.all.length()))));
+        users.push(format!("{} {}", subject.name, format_number(cpu_of(seen, case.bad.all.length()))));
     }
-    users.push(format!("torment {}", number(own)));
+    users.push(format!("torment {}", format_number(own)));
     let available = (cpus - shared).min(host - own - downstream).max(0.05);
-    let sharing = crowding(case).is_some();
+    let sharing = competing_cpus(case).is_some();
     // It would use them if others did not.
     let crowded = sharing && used + shared < FULL * cpus;
-    let is = if number(runnable) == "1" { "is" } else { "are" };
-    let more_ready = format!("{} {is} ready to run", count(runnable, "more thread"));
-    let mut found = Found::new(Cause::Cpu)
-        .says(if used < FULL * cpus && shared > 0.0 {
-            let others: Vec<&str> =
-                case.downstreams().filter(|(s, _)| shares(case, s)).map(|(s, _)| s.name.as_str()).collect();
+    let is = if format_number(runnable) == "1" { "is" } else { "are" };
+    let more_ready = format!("{} {is} ready to run", format_count(runnable, "more thread"));
+    let mut found = RuleFinding::new(Cause::Cpu)
+        .with_sentence(if used < FULL * cpus && shared > 0.0 {
+            let others: Vec<&str> = case
+                .downstreams()
+                .filter(|(s, _)| shares_processors(case, s))
+                .map(|(s, _)| s.name.as_str())
+                .collect();
             format!(
                 "{} needs more processor time: it shares {} with {}; together they use {}, and {more_ready}.",
                 case.name(),
-                count(cpus, "processor"),
+                format_count(cpus, "processor"),
                 others.join(" and "),
-                number(used + shared),
+                format_number(used + shared),
             )
         } else {
             let rest = match lined_up {
@@ -179,58 +184,59 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
                 }
                 false => "queues the rest by itself, since hardly any thread is ready to run".to_owned(),
             };
-            let beside = if crowded { format!(" while torment uses {}", number(own)) } else { String::new() };
-            let (used, cpus) = (number(used), number(cpus));
+            let beside =
+                if crowded { format!(" while torment uses {}", format_number(own)) } else { String::new() };
+            let (used, cpus) = (format_number(used), format_number(cpus));
             format!(
                 "{} needs more processor time: it uses {used} of {cpus}{beside}, and {rest}.",
                 case.name()
             )
         })
-        .margin((used + shared).max(host - idle(&case.bad.all)) / cpus, FULL, 0.95)
+        .margin((used + shared).max(host - idle_cpus(&case.bad.all)) / cpus, FULL, 0.95)
         .holding(case, full)
         .sources(2 + u32::from(runnable >= cpus))
         .seen_by_sweeps(case)
         .fact(format!(
             "{} processors of {} used: {}",
-            number(host - idle(&case.bad.all)),
-            number(host),
+            format_number(host - idle_cpus(&case.bad.all)),
+            format_number(host),
             users.join(", ")
         ))
-        .seen(used, FULL * cpus, "processors", source::SCHEDSTAT)
+        .measured(used, FULL * cpus, "processors", source::SCHEDSTAT)
         .in_windows(windows)
         .well(case.when_well(|side| cpu_of(side.service(), side.all.length())));
     let waiting = lined_up.then(|| {
-        fact(format!("{} ready and waiting for a processor", count(runnable, "thread")))
-            .seen(runnable, cpus, "threads", source::SCHEDSTAT)
+        fact(format!("{} ready and waiting for a processor", format_count(runnable, "thread")))
+            .measured(runnable, cpus, "threads", source::SCHEDSTAT)
             .well(case.when_well(|side| runnable_of(side.service(), side.all.length())))
     });
     for group in waiting.into_iter().chain(by_group(&case.bad)).chain(switching(case)) {
         found = found.evidence(group);
     }
     let more = match sharing {
-        true => alone(case, own),
+        true => separation_advice(case, own),
         false => "more processors: capacity rises with them until the next limit".to_owned(),
     };
     Some(
         found
-            .arithmetic(by_cost(case, available, "processors"))
+            .arithmetic(ceiling_by_cost(case, available, "processors"))
             .chain([
                 "requests".to_owned(),
                 match lined_up {
-                    true => format!("{} ready", count(runnable, "thread")),
+                    true => format!("{} ready", format_count(runnable, "thread")),
                     false => format!("{}'s own queue", case.name()),
                 },
             ])
-            .chain([station(case, count(cpus, "processor"), cpus, |window| {
-                service_cpu(window) + beside(case, window)
+            .chain([station(case, format_count(cpus, "processor"), cpus, |window| {
+                service_cpu(window) + shared_cpu(case, window)
             })])
-            .next("make a request cheaper: torment profile PID shows which code takes the time")
-            .next(more)
-            .nexts(fewer_connections(case))
+            .advise("make a request cheaper: torment profile PID shows which code takes the time")
+            .advise(more)
+            .nexts(connections_advice(case))
             .predicts(
                 "half that time per request, or twice the processors",
                 Some(Rate(2.0 * case.bad.load.answered)),
-                match then_the_machine(case, 2.0 * cpus) {
+                match next_limit(case, 2.0 * cpus) {
                     ends if 2.0 * cpus >= host => ends,
                     _ => "a lock or a pool is the next limit; if the rate does not rise, processors were not the \
                           cause"
@@ -240,7 +246,7 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
             .unless(match crowded {
                 true => format!(
                     "the machine has more than {} of a processor to spare and the service is just as slow",
-                    number(HOST_IDLE * host)
+                    format_number(HOST_IDLE * host)
                 ),
                 false => {
                     format!("the service uses less than {} of its processors and is just as slow", Share(FULL))
@@ -250,8 +256,8 @@ fn all_of_them(case: &Case<'_>, most: f64, ready: f64) -> Option<Found> {
 }
 
 /// The groups that use most, as evidence.
-fn by_group(side: &Condition<'_>) -> Vec<record::Evidence> {
-    let seconds = side.seen().max(f64::MIN_POSITIVE) * 1e9;
+fn by_group(side: &PartSummary<'_>) -> Vec<record::Evidence> {
+    let seconds = side.observed_seconds().max(f64::MIN_POSITIVE) * 1e9;
     let mut groups: Vec<_> = side.service().groups.iter().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.on_cpu_ns));
     let used = |ns: u64| ns as f64 / seconds;
@@ -263,10 +269,10 @@ fn by_group(side: &Condition<'_>) -> Vec<record::Evidence> {
             let text = format!(
                 "threads {}: {}, {} waiting for one",
                 group.name,
-                count(used(group.on_cpu_ns), "processor"),
-                number(used(group.run_delay_ns))
+                format_count(used(group.on_cpu_ns), "processor"),
+                format_number(used(group.run_delay_ns))
             );
-            fact(text).seen(used(group.on_cpu_ns), 0.0, "processors", source::SCHEDSTAT)
+            fact(text).measured(used(group.on_cpu_ns), 0.0, "processors", source::SCHEDSTAT)
         })
         .collect()
 }
@@ -275,20 +281,20 @@ fn by_group(side: &Condition<'_>) -> Vec<record::Evidence> {
 fn switching(case: &Case<'_>) -> Option<record::Evidence> {
     let costs = case.costs?;
     let each = costs.switch?;
-    let rate = |side: &Condition<'_>| {
+    let rate = |side: &PartSummary<'_>| {
         side.per_second(side.service().groups.iter().map(|group| group.switches).sum())
     };
-    let taken = |side: &Condition<'_>| rate(side) * each.as_secs_f64();
+    let taken = |side: &PartSummary<'_>| rate(side) * each.as_secs_f64();
     let (used, least) = (taken(&case.bad), SWITCHING * case.cpu());
     if used < least {
         return None;
     }
     let text = format!(
         "{} context switches a second, at {each} each (torment probe, run {}): {} of the {} processors it uses",
-        number(rate(&case.bad)),
+        format_number(rate(&case.bad)),
         costs.run,
-        number(used),
-        number(case.cpu())
+        format_number(used),
+        format_number(case.cpu())
     );
-    Some(fact(text).seen(used, least, "processors", source::SCHEDSTAT).well(case.when_well(taken)))
+    Some(fact(text).measured(used, least, "processors", source::SCHEDSTAT).well(case.when_well(taken)))
 }

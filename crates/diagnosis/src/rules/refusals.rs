@@ -1,22 +1,22 @@
 //! Something said no: a queue, a limit of threads, of memory, of descriptors.
 
 use crate::case::Case;
-use crate::found::{Figures, Found, source};
-use crate::way;
-use crate::words::{bytes, number};
+use crate::finding::{EvidenceExt, RuleFinding, source};
+use crate::format::{format_bytes, format_number};
+use crate::request_path;
 use record::Cause;
-use record::watch::{SubjectWindow, Window};
+use record::watch::{TreeWindow, Window};
 use units::grouped;
 
-fn service(window: &Window) -> Option<&SubjectWindow> {
+fn service(window: &Window) -> Option<&TreeWindow> {
     window.subjects.first()
 }
 
 /// A backlog below this is not what anybody would choose for a service that is loaded.
 const SHORT: u32 = 64;
 
-pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
-    let full = |subject: &SubjectWindow| subject.listeners.iter().any(|l| l.queued > l.backlog);
+pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
+    let full = |subject: &TreeWindow| subject.listeners.iter().any(|l| l.queued > l.backlog);
     let there = case.bad.service();
     let listener = there.listeners.iter().max_by_key(|l| l.queued)?;
     // Of all sockets there are, and so not of whom the service talks to.
@@ -41,8 +41,8 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
         false => [accept, "raise the backlog (and net.core.somaxconn) only if connections come in bursts"],
     };
     Some(
-        Found::new(Cause::AcceptQueue)
-            .says(format!(
+        RuleFinding::new(Cause::AcceptQueue)
+            .with_sentence(format!(
                 "The queue of new connections at {} is full ({} of {}): {} does not accept as fast as they \
                  arrive.",
                 listener.address,
@@ -56,28 +56,28 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<Found> {
             })
             .sources(if overflows > 0 { 3 } else { 2 })
             .fact(queued)
-            .seen(f64::from(listener.queued), f64::from(listener.backlog), "connections", source::SOCKETS)
+            .measured(f64::from(listener.queued), f64::from(listener.backlog), "connections", source::SOCKETS)
             .well(case.when_well(|side| {
                 side.service().listeners.iter().map(|l| f64::from(l.queued)).fold(0.0, f64::max)
             }))
             .fact(format!("{} connections turned away by the kernel", grouped(overflows)))
-            .seen(overflows as f64, 1.0, "connections", "/proc/net/netstat ListenOverflows")
+            .measured(overflows as f64, 1.0, "connections", "/proc/net/netstat ListenOverflows")
             .fact(format!("{} requests timed out", grouped(load.timeouts)))
-            .seen(load.timeouts as f64, 1.0, "requests", source::LOAD)
+            .measured(load.timeouts as f64, 1.0, "requests", source::LOAD)
             .chain(["connections".to_owned()])
-            .gave(way::limit(
+            .gave(request_path::limit_station(
                 format!("accept queue of {}", listener.backlog),
                 f64::from(listener.queued),
                 f64::from(listener.backlog),
             ))
             .chain([format!("{} accepts too slowly", case.name())])
-            .next(first)
-            .next(then)
+            .advise(first)
+            .advise(then)
             .unless("the queue stays below its backlog once clients keep their connections alive"),
     )
 }
 
-pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn tasks(case: &Case<'_>) -> Option<RuleFinding> {
     let there = case.bad.service();
     let group = there.cgroup.as_ref().and_then(|cgroup| cgroup.tasks.as_ref());
     let refused = group.and_then(|tasks| tasks.refused).unwrap_or(0);
@@ -105,15 +105,15 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
         ),
         (None, None, None) => return None,
     };
-    let at_limit = |subject: &SubjectWindow| {
+    let at_limit = |subject: &TreeWindow| {
         let tasks = subject.cgroup.as_ref().and_then(|cgroup| cgroup.tasks.as_ref());
         tasks.is_some_and(|t| t.refused.unwrap_or(0) > 0 || t.used >= t.limit)
             || subject.user_tasks.is_some_and(|usage| usage.share() >= 1.0)
     };
-    let threads = |side: &crate::condition::Condition<'_>| f64::from(side.service().threads);
+    let threads = |side: &crate::part_summary::PartSummary<'_>| f64::from(side.service().threads);
     Some(
-        Found::new(Cause::TaskLimit)
-            .says(format!(
+        RuleFinding::new(Cause::TaskLimit)
+            .with_sentence(format!(
                 "{} cannot get more threads: {} of {} are taken ({what}).",
                 case.name(),
                 grouped(used),
@@ -122,14 +122,14 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
             .holding(case, |w| service(w).is_some_and(at_limit))
             .sources(if refused > 0 { 3 } else { 2 })
             .fact(format!("{} threads and processes of {} allowed", grouped(used), grouped(limit)))
-            .seen(used as f64, limit as f64, "tasks", source::CGROUP)
+            .measured(used as f64, limit as f64, "tasks", source::CGROUP)
             .well(case.when_well(threads))
             .fact(format!("{} new ones refused", grouped(refused)))
-            .seen(refused as f64, 1.0, "tasks", source::CGROUP)
+            .measured(refused as f64, 1.0, "tasks", source::CGROUP)
             .chain(["requests".to_owned(), "a thread for each".to_owned()])
-            .gave(way::limit(what, used as f64, limit as f64))
-            .next(advice)
-            .next("or bound the number of threads: a pool with a queue, or virtual threads")
+            .gave(request_path::limit_station(what, used as f64, limit as f64))
+            .advise(advice)
+            .advise("or bound the number of threads: a pool with a queue, or virtual threads")
             .unless("the number of threads stays below the limit while requests still fail"),
     )
 }
@@ -137,7 +137,7 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<Found> {
 /// Of its limit a group may use this share for what cannot be given back before it is in trouble.
 const MEMORY_FULL: f64 = 0.9;
 
-pub(crate) fn memory(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn memory(case: &Case<'_>) -> Option<RuleFinding> {
     let there = case.bad.service();
     let memory = there.cgroup.as_ref()?.memory.as_ref().filter(|memory| memory.limit_bytes > 0)?;
     let held = memory.used_bytes.saturating_sub(memory.cache_bytes);
@@ -145,40 +145,40 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<Found> {
     if memory.kills == 0 && !(full && (memory.failures > 0 || memory.high > 0)) {
         return None;
     }
-    let limit = bytes(memory.limit_bytes);
+    let limit = format_bytes(memory.limit_bytes);
     let sentence = if memory.kills > 0 {
         format!("{} was killed by its memory limit of {limit} ({}).", case.name(), memory.group)
     } else {
         format!("{} is at its memory limit of {limit} ({}).", case.name(), memory.group)
     };
-    let at_limit = |subject: &SubjectWindow| {
+    let at_limit = |subject: &TreeWindow| {
         let memory = subject.cgroup.as_ref().and_then(|cgroup| cgroup.memory.as_ref());
         memory.is_some_and(|m| m.kills > 0 || m.failures > 0 || m.high > 0) || subject.ended > 0
     };
     Some(
-        Found::new(Cause::MemoryLimit)
-            .says(sentence)
+        RuleFinding::new(Cause::MemoryLimit)
+            .with_sentence(sentence)
             .holding(case, |w| service(w).is_some_and(at_limit))
             .margin(if memory.kills > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
             .sources(if memory.kills > 0 { 3 } else { 2 })
             .fact(format!(
                 "{} of {limit} in use, {} of it cache",
-                bytes(memory.used_bytes),
-                bytes(memory.cache_bytes)
+                format_bytes(memory.used_bytes),
+                format_bytes(memory.cache_bytes)
             ))
-            .seen(held as f64, MEMORY_FULL * memory.limit_bytes as f64, "bytes", source::CGROUP)
+            .measured(held as f64, MEMORY_FULL * memory.limit_bytes as f64, "bytes", source::CGROUP)
             .fact(format!(
                 "{} times at the limit, {} processes killed",
                 grouped(memory.failures),
                 memory.kills
             ))
-            .seen((memory.failures + memory.kills) as f64, 1.0, "times", source::CGROUP)
+            .measured((memory.failures + memory.kills) as f64, 1.0, "times", source::CGROUP)
             .chain(["requests".to_owned(), "memory".to_owned(), format!("limit of {limit}")])
-            .next(
+            .advise(
                 "find out what holds the memory, and whether it grows with the requests in flight or with \
                  their total number",
             )
-            .next("count heap, stacks, buffers and page cache against the limit before raising it")
+            .advise("count heap, stacks, buffers and page cache against the limit before raising it")
             .unless("memory in use stays below the limit in a run that is just as slow"),
     )
 }
@@ -186,13 +186,13 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<Found> {
 /// Share of its descriptors from which on a process runs out.
 const DESCRIPTORS_SHARE: f64 = 0.95;
 
-pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {
     let used = case.bad.service().descriptors.filter(|usage| usage.share() >= DESCRIPTORS_SHARE)?;
     let near =
-        |subject: &SubjectWindow| subject.descriptors.is_some_and(|usage| usage.share() >= DESCRIPTORS_SHARE);
+        |subject: &TreeWindow| subject.descriptors.is_some_and(|usage| usage.share() >= DESCRIPTORS_SHARE);
     Some(
-        Found::new(Cause::Descriptors)
-            .says(format!(
+        RuleFinding::new(Cause::Descriptors)
+            .with_sentence(format!(
                 "{} has no descriptors left: {} of {} are open.",
                 case.name(),
                 grouped(used.used),
@@ -202,18 +202,18 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<Found> {
             .holding(case, |w| service(w).is_some_and(near))
             .sources(2)
             .fact(format!("{} of {} descriptors open", grouped(used.used), grouped(used.limit)))
-            .seen(used.share(), DESCRIPTORS_SHARE, "share", source::PROCESS)
+            .measured(used.share(), DESCRIPTORS_SHARE, "share", source::PROCESS)
             .well(case.when_well(|side| side.service().descriptors.map_or(0.0, |usage| usage.share())))
             .chain(["connections and files".to_owned()])
-            .gave(way::limit(
+            .gave(request_path::limit_station(
                 format!("limit of {} descriptors", grouped(used.limit)),
                 used.used as f64,
                 used.limit as f64,
             ))
-            .next("raise its limit (ulimit -n, LimitNOFILE), or find what is opened and not closed")
+            .advise("raise its limit (ulimit -n, LimitNOFILE), or find what is opened and not closed")
             .unless(format!(
                 "fewer than {} stay open in a run that fails the same way",
-                number(0.95 * used.limit as f64)
+                format_number(0.95 * used.limit as f64)
             )),
     )
 }

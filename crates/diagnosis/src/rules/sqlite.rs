@@ -1,33 +1,33 @@
 //! SQLite's lock: one transaction at a time writes, and whoever comes meanwhile sleeps and asks again.
 
-use super::crowd::{CALM, MOST, outstanding_fact, stacked, stacks, station};
-use super::lock::held;
+use super::contention::{CALM, MOST, outstanding_fact, stacks, stacks_fact, station};
+use super::lock::lock_limit;
 use crate::case::Case;
-use crate::condition::{Condition, Moment};
-use crate::found::{Figures, Found, source};
-use crate::words::{count, number};
+use crate::finding::{EvidenceExt, RuleFinding, source};
+use crate::format::{format_count, format_number};
+use crate::part_summary::{LoadedWindow, PartSummary};
 use crate::workers::Workers;
 use record::Cause;
-use record::watch::ThreadsAt;
+use record::watch::StackGroup;
 
 /// Where a thread sleeps.
-fn sleeps(at: &ThreadsAt) -> bool {
+fn sleeps(at: &StackGroup) -> bool {
     matches!(at.state.as_str(), "clock_nanosleep" | "nanosleep")
 }
 
 /// Where SQLite lets one.
-fn is_there(at: &ThreadsAt) -> bool {
+fn is_in_sqlite(at: &StackGroup) -> bool {
     sleeps(at) && (at.frame.to_lowercase().contains("sqlite") || at.frame == "unixSleep")
 }
 
 /// Workers that sleep there, all but the one that writes.
-pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
+pub(crate) fn lock(case: &Case<'_>) -> Option<RuleFinding> {
     let workers = case.bad.workers.as_ref()?;
-    let evidence = stacked(case, workers, is_there)?;
-    let stand = |is: fn(&ThreadsAt) -> bool| -> u32 {
+    let evidence = stacks_fact(case, workers, is_in_sqlite)?;
+    let stand = |is: fn(&StackGroup) -> bool| -> u32 {
         stacks(case, workers).filter(|at| is(at)).map(|at| at.threads).sum()
     };
-    if 2 * stand(is_there) < stand(sleeps) {
+    if 2 * stand(is_in_sqlite) < stand(sleeps) {
         return None;
     }
     let others = workers.all.min(case.bad.load.outstanding) - 1.0;
@@ -35,19 +35,19 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
     if others < 0.5 || sleeping < MOST * others || case.cpu() >= CALM * case.cpus() {
         return None;
     }
-    let there = |side: &Condition<'_>| side.workers.as_ref().map(|workers| workers.sleeping);
-    let many_sleep = |window: &Moment<'_>| {
+    let there = |side: &PartSummary<'_>| side.workers.as_ref().map(|workers| workers.sleeping);
+    let many_sleep = |window: &LoadedWindow<'_>| {
         let subject = window.subjects.first();
         let workers: Option<Workers> = subject.and_then(|subject| case.workers(subject));
         workers.is_some_and(|workers| workers.sleeping >= MOST * others)
     };
-    let (arithmetic, write) = held(case, "SQLite's write lock", workers.all - sleeping, there);
+    let (arithmetic, write) = lock_limit(case, "SQLite's write lock", workers.all - sleeping, there);
     Some(
-        Found::new(Cause::Lock)
-            .says(format!(
+        RuleFinding::new(Cause::Lock)
+            .with_sentence(format!(
                 "{} of {} of {} sleep until SQLite lets them go on: one transaction at a time writes.",
-                number(sleeping),
-                count(workers.all, "worker"),
+                format_number(sleeping),
+                format_count(workers.all, "worker"),
                 case.name()
             ))
             .margin(sleeping, MOST * others, 0.9 * others)
@@ -56,11 +56,11 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
             .seen_by_sweeps(case)
             .fact(format!(
                     "{} of {} ({}) sleep",
-                    number(sleeping),
-                    count(workers.all, "worker"),
+                    format_number(sleeping),
+                    format_count(workers.all, "worker"),
                     workers.name
                 ))
-                .seen(sleeping, MOST * others, "threads", source::SWEEP)
+                .measured(sleeping, MOST * others, "threads", source::SWEEP)
                 .well(case.when_well(there).flatten())
             .evidence(evidence)
             .evidence(outstanding_fact(case))
@@ -68,8 +68,8 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<Found> {
             .chain(station(case))
             .gave(write)
             .chain(["the transaction that writes".to_owned()])
-            .next("write less in a transaction, or what several requests write in one; its write-ahead log (PRAGMA journal_mode=WAL) makes each shorter")
-            .next("more workers will not help; a database with a lock for each row will")
+            .advise("write less in a transaction, or what several requests write in one; its write-ahead log (PRAGMA journal_mode=WAL) makes each shorter")
+            .advise("more workers will not help; a database with a lock for each row will")
             .doubles(
                 case,
                 "half the time in a transaction that writes",

@@ -1,6 +1,6 @@
 //! Rules, and what they make of recordings.
 
+mod builders;
 mod caveats;
-mod hand;
 mod places;
 mod rules;

@@ -1,25 +1,31 @@
 //! Several machines are watched: each is judged by itself, and what gave first is said with where.
 
-use crate::hand::*;
-use record::watch::{Level, Missing, Subject, Wait, Watched, WatcherLost, Window};
+use crate::builders::*;
+use record::watch::{
+    AccessLevel, MissingMeasure, ThreadWait, WatchCoverage, WatchedProcesses, WatcherLost, Window,
+};
 use record::{Cause, NoFinding};
 use torment_diagnosis::diagnose;
 use units::Nanos;
 
 fn burning() -> Window {
-    second(vec![workers(1.85, 95.0, &[(Wait::Running, 97.0), (futex(None), 34.0), (futex(Some(60)), 69.0)])])
+    second(vec![workers(
+        1.85,
+        95.0,
+        &[(ThreadWait::Running, 97.0), (futex(None), 34.0), (futex(Some(60)), 69.0)],
+    )])
 }
 
 fn idle() -> Window {
-    second(vec![workers(0.45, 0.2, &[(Wait::Running, 0.6), (futex(Some(60)), 199.4)])])
+    second(vec![workers(0.45, 0.2, &[(ThreadWait::Running, 0.6), (futex(Some(60)), 199.4)])])
 }
 
 fn loads() -> Vec<Load> {
     vec![load(100.0, 100.0, 1.0, 10, idle()), load(600.0, 412.0, 400.0, 900, idle())]
 }
 
-fn seen(place: &'static str, windows: [Window; 2]) -> Seen {
-    Seen { place, watched: watched(), windows: windows.into() }
+fn seen(place: &'static str, windows: [Window; 2]) -> PlaceWindows {
+    PlaceWindows { place, watched: watched(), windows: windows.into() }
 }
 
 #[test]
@@ -68,10 +74,11 @@ fn what_happens_on_one_machine_explains_another() {
 #[test]
 fn what_nobody_saw_any_more_is_said() {
     let lost = WatcherLost { trial: 1, at: Some(Nanos::from_secs(3)), why: "the link broke".to_owned() };
-    let blind = Watched { lost: Some(lost), ..watched() };
-    let missing = vec![Missing::new("waits of threads", "run as root")];
-    let web = Seen { watched: Watched { missing, ..watched() }, ..seen("web", [idle(), burning()]) };
-    let db = Seen { watched: blind.clone(), ..seen("db", [idle(), idle()]) };
+    let blind = WatchCoverage { lost: Some(lost), ..watched() };
+    let missing = vec![MissingMeasure::new("waits of threads", "run as root")];
+    let web =
+        PlaceWindows { watched: WatchCoverage { missing, ..watched() }, ..seen("web", [idle(), burning()]) };
+    let db = PlaceWindows { watched: blind.clone(), ..seen("db", [idle(), idle()]) };
     let diagnosis = diagnose(&recorded_at(None, vec![web, db], loads()));
     expect(&diagnosis, Cause::Cpu);
     let since = "What happened on db is not known since 3 s into trial 1: the link broke.";
@@ -79,8 +86,10 @@ fn what_nobody_saw_any_more_is_said() {
     assert!(diagnosis.unseen.iter().any(|said| said == since), "{:?}", diagnosis.unseen);
     assert!(diagnosis.unseen.iter().any(|said| said.starts_with("on web, waits of threads: ")));
     // Nobody else looked.
-    let nobody = Watched { level: Level::Outside, subjects: vec![Subject::default()], ..blind };
-    let db = Seen { place: "db", watched: nobody, windows: vec![Window::default(), Window::default()] };
+    let nobody =
+        WatchCoverage { level: AccessLevel::Outside, subjects: vec![WatchedProcesses::default()], ..blind };
+    let db =
+        PlaceWindows { place: "db", watched: nobody, windows: vec![Window::default(), Window::default()] };
     let diagnosis = diagnose(&recorded_at(None, vec![db], loads()));
     assert_eq!(diagnosis.none, Some(NoFinding::NotObservable), "{diagnosis:#?}");
     assert!(diagnosis.sentences.iter().any(|said| said == since), "{:?}", diagnosis.sentences);

@@ -1,13 +1,13 @@
 //! What each fact means for torment. Pure.
 
+mod limits;
 mod rights;
-mod room;
-mod sight;
-mod time;
+mod timing;
+mod visibility;
 
-use crate::facts::Facts;
-use crate::seen::{Seen, Unread};
-use record::{Allowance, Area, Bearing, Remedy};
+use crate::facts::MachineFacts;
+use crate::files::{FileRead, ReadError};
+use record::{Area, Prerequisite, Remedy, Severity};
 use std::collections::BTreeMap;
 
 /// Where a setting of the kernel is kept for good.
@@ -16,40 +16,40 @@ const SYSCTLS: &str = "/etc/sysctl.d/90-torment.conf";
 const LIMITS: &str = "/etc/security/limits.d/90-torment.conf";
 
 /// All of them, area by area.
-pub(crate) fn judge(facts: &Facts) -> Vec<Allowance> {
+pub(crate) fn judge(facts: &MachineFacts) -> Vec<Prerequisite> {
     let areas = [
-        (Area::Sight, sight::rows(facts)),
+        (Area::Sight, visibility::rows(facts)),
         (Area::Rights, rights::rows(facts)),
-        (Area::Room, room::rows(facts)),
-        (Area::Time, time::rows(facts)),
+        (Area::Room, limits::rows(facts)),
+        (Area::Time, timing::rows(facts)),
     ];
-    let judged = |(area, rows): (Area, Rows<'_>)| -> Vec<Allowance> {
+    let judged = |(area, rows): (Area, Rows<'_>)| -> Vec<Prerequisite> {
         rows.into_iter().map(|(name, found)| allowance(area.clone(), name, found)).collect()
     };
     areas.into_iter().flat_map(judged).collect()
 }
 
-fn allowance(area: Area, name: &str, found: Seen<Found>) -> Allowance {
-    let unread = |file: Unread| Found { bearing: Bearing::Unknown, ..Found::of(file.why) };
-    let Found { bearing, found, figures, advice } = found.unwrap_or_else(unread);
+fn allowance(area: Area, name: &str, found: FileRead<Assessment>) -> Prerequisite {
+    let unread = |file: ReadError| Assessment { bearing: Severity::Unknown, ..Assessment::of(file.why) };
+    let Assessment { bearing, found, figures, advice } = found.unwrap_or_else(unread);
     let (means, remedy) = advice.unzip();
-    Allowance { name: name.to_owned(), area, bearing, found, figures, means, remedy }
+    Prerequisite { name: name.to_owned(), area, bearing, found, figures, means, remedy }
 }
 
 /// The rows of an area: of each its name, and what was found unless a file could not be read.
-type Rows<'a> = Vec<(&'a str, Seen<Found>)>;
+type Rows<'a> = Vec<(&'a str, FileRead<Assessment>)>;
 
-struct Found {
+struct Assessment {
     found: String,
     figures: BTreeMap<String, u64>,
-    bearing: Bearing,
+    bearing: Severity,
     /// What it means, and what changes it.
     advice: Option<(String, Remedy)>,
 }
 
-impl Found {
+impl Assessment {
     fn of(found: impl Into<String>) -> Self {
-        Self { found: found.into(), figures: BTreeMap::new(), bearing: Bearing::Fine, advice: None }
+        Self { found: found.into(), figures: BTreeMap::new(), bearing: Severity::Fine, advice: None }
     }
 
     fn figure(mut self, name: &str, value: u64) -> Self {
@@ -57,18 +57,18 @@ impl Found {
         self
     }
 
-    fn fine(self) -> Seen<Self> {
+    fn fine(self) -> FileRead<Self> {
         Ok(self)
     }
 
     /// Something is not seen, or not to be had.
-    fn less(self, means: impl Into<String>, remedy: Remedy) -> Seen<Self> {
-        Ok(Self { bearing: Bearing::Less, advice: Some((means.into(), remedy)), ..self })
+    fn less(self, means: impl Into<String>, remedy: Remedy) -> FileRead<Self> {
+        Ok(Self { bearing: Severity::Less, advice: Some((means.into(), remedy)), ..self })
     }
 
     /// Loads or figures suffer.
-    fn hinders(self, means: impl Into<String>, remedy: Remedy) -> Seen<Self> {
-        Ok(Self { bearing: Bearing::Hinders, advice: Some((means.into(), remedy)), ..self })
+    fn hinders(self, means: impl Into<String>, remedy: Remedy) -> FileRead<Self> {
+        Ok(Self { bearing: Severity::Hinders, advice: Some((means.into(), remedy)), ..self })
     }
 }
 

@@ -1,9 +1,9 @@
 //! What torment may do.
 
-use super::{Found, Rows, capabilities, only_for_good, remedy};
-use crate::facts::Facts;
-use crate::seen::Seen;
-use procfs::groups::{GroupPaths, Line};
+use super::{Assessment, Rows, capabilities, only_for_good, remedy};
+use crate::facts::MachineFacts;
+use crate::files::FileRead;
+use procfs::cgroups::{ControllerGroups, GroupPaths};
 use record::Remedy;
 
 /// CAP_SYS_NICE.
@@ -11,7 +11,7 @@ const NICE: u32 = 23;
 /// What the loops ask for, and the RLIMIT_NICE that gives it (20 less that).
 const WEIGHT: u64 = 30;
 
-pub(super) fn rows(facts: &Facts) -> Rows<'_> {
+pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {
     vec![
         ("control groups", groups(facts)),
         ("limits of services", delegation(facts)),
@@ -19,10 +19,10 @@ pub(super) fn rows(facts: &Facts) -> Rows<'_> {
     ]
 }
 
-fn groups(facts: &Facts) -> Seen<Found> {
+fn groups(facts: &MachineFacts) -> FileRead<Assessment> {
     let GroupPaths { cpu, memory, pids, unified } = facts.groups.as_ref()?;
     let all = [("cpu", cpu), ("memory", memory), ("pids", pids)];
-    let names = |kept: &dyn Fn(&Line) -> bool| {
+    let names = |kept: &dyn Fn(&ControllerGroups) -> bool| {
         let kept = all.iter().filter(|(_, line)| kept(line)).map(|(name, _)| *name);
         kept.collect::<Vec<_>>().join(", ")
     };
@@ -35,26 +35,26 @@ fn groups(facts: &Facts) -> Seen<Found> {
         (true, true) => "none is mounted".to_owned(),
     };
     if !hidden.is_empty() {
-        return Found::of(format!("{found}; not seen: {hidden}")).less(
+        return Assessment::of(format!("{found}; not seen: {hidden}")).less(
             format!("limits by {hidden} are not seen: a service that is throttled or killed by them looks slow or gone for no reason"),
             remedy("mount -t cgroup2 cgroup2 /sys/fs/cgroup", "of a container: docker run --cgroupns host -v /sys/fs/cgroup:/sys/fs/cgroup:ro …"),
         );
     }
     if !first.is_empty() && unified.groups.is_empty() {
-        return Found::of(found).less(
+        return Assessment::of(found).less(
             "version 1 does not count how long the service's own group waits for processors, memory and disks: the whole machine's waits are shown",
             only_for_good("the kernel's option systemd.unified_cgroup_hierarchy=1, then start the machine again"),
         );
     }
-    Found::of(found).fine()
+    Assessment::of(found).fine()
 }
 
-fn delegation(facts: &Facts) -> Seen<Found> {
+fn delegation(facts: &MachineFacts) -> FileRead<Assessment> {
     match &facts.delegated {
-        Ok(()) => Found::of("a plan may set them: control groups can be made").fine(),
+        Ok(()) => Assessment::of("a plan may set them: control groups can be made").fine(),
         Err(why) => {
             let why = why.split("; ").next().unwrap_or_default();
-            Found::of(why).less(
+            Assessment::of(why).less(
                 "a plan whose services have `cpus`, `memory` or `pids` is refused",
                 remedy(
                     "systemd-run --user --scope -p Delegate=yes torment …, or run torment as root",
@@ -65,13 +65,13 @@ fn delegation(facts: &Facts) -> Seen<Found> {
     }
 }
 
-fn priority(facts: &Facts) -> Seen<Found> {
-    if facts.may(NICE) && !facts.nested {
-        return Found::of("the load goes before others of its group (nice -10)").fine();
+fn priority(facts: &MachineFacts) -> FileRead<Assessment> {
+    if facts.has_capability(NICE) && !facts.nested {
+        return Assessment::of("the load goes before others of its group (nice -10)").fine();
     }
     match facts.nice.as_ref()?.soft {
         Some(limit) if limit < WEIGHT => {
-            Found::of("that of any other program: nice -10 is refused").figure("rlimit_nice", limit).less(
+            Assessment::of("that of any other program: nice -10 is refused").figure("rlimit_nice", limit).less(
                 "beside a service that uses all processors the load leaves late, and such trials do not count",
                 Remedy {
                     now: Some("prlimit --pid $$ --nice=30, as root; or run torment as root".to_owned()),
@@ -79,6 +79,6 @@ fn priority(facts: &Facts) -> Seen<Found> {
                 },
             )
         }
-        _ => Found::of("the load goes before others of its group (nice -10, by RLIMIT_NICE)").fine(),
+        _ => Assessment::of("the load goes before others of its group (nice -10, by RLIMIT_NICE)").fine(),
     }
 }

@@ -3,11 +3,11 @@ use proptest::prelude::*;
 
 const NOW_S: u64 = 1_700_000_000;
 
-fn at(path: &str) -> Visit<'_> {
-    Visit { host: "www.example.com", path: path.as_bytes(), tls: true, now_s: NOW_S }
+fn at(path: &str) -> CookieContext<'_> {
+    CookieContext { host: "www.example.com", path: path.as_bytes(), tls: true, now_s: NOW_S }
 }
 
-fn sent(jar: &Jar, visit: &Visit<'_>) -> String {
+fn sent(jar: &CookieJar, visit: &CookieContext<'_>) -> String {
     let mut out = Vec::new();
     jar.header(visit, &mut out);
     String::from_utf8_lossy(&out).into_owned()
@@ -15,7 +15,7 @@ fn sent(jar: &Jar, visit: &Visit<'_>) -> String {
 
 /// What is sent to `/` after these headers came from there.
 fn after(headers: &[&str]) -> String {
-    let mut jar = Jar::default();
+    let mut jar = CookieJar::default();
     headers.iter().for_each(|header| jar.set(header.as_bytes(), &at("/")));
     sent(&jar, &at("/"))
 }
@@ -23,7 +23,7 @@ fn after(headers: &[&str]) -> String {
 /// The dialogues of RFC 6265, section 3.1.
 #[test]
 fn the_examples_of_the_standard() {
-    let mut jar = Jar::default();
+    let mut jar = CookieJar::default();
     jar.set(b"SID=31d4d96e407aad42", &at("/"));
     assert_eq!(sent(&jar, &at("/")), "SID=31d4d96e407aad42");
     jar.set(b"SID=31d4d96e407aad42; Path=/; Domain=example.com", &at("/"));
@@ -86,7 +86,7 @@ fn one_name_and_path_is_one_cookie() {
     assert_eq!(after(&["a=1", "b=2", "a=3"]), "a=3; b=2");
     assert_eq!(after(&["a=1", "b=2", "a=; Max-Age=0"]), "b=2");
     assert_eq!(after(&["a=1", "A=2"]), "a=1; A=2");
-    let mut jar = Jar::default();
+    let mut jar = CookieJar::default();
     for (header, path) in [("a=1", "/"), ("a=2; Path=/x", "/"), ("b=3", "/x/y"), ("c=4", "/x/y/z")] {
         jar.set(header.as_bytes(), &at(path));
     }
@@ -125,13 +125,13 @@ fn paths_match_whole_folders() {
 
 #[test]
 fn cookies_end_in_time_and_stay_within_tls() {
-    let mut jar = Jar::default();
-    let clear = Visit { tls: false, ..at("/") };
+    let mut jar = CookieJar::default();
+    let clear = CookieContext { tls: false, ..at("/") };
     jar.set(b"a=1; Max-Age=10", &at("/"));
     jar.set(b"b=2; Secure", &clear);
     jar.set(b"c=3", &clear);
-    assert_eq!(sent(&jar, &Visit { now_s: NOW_S + 9, ..at("/") }), "a=1; c=3");
-    assert_eq!(sent(&jar, &Visit { now_s: NOW_S + 10, ..at("/") }), "c=3");
+    assert_eq!(sent(&jar, &CookieContext { now_s: NOW_S + 9, ..at("/") }), "a=1; c=3");
+    assert_eq!(sent(&jar, &CookieContext { now_s: NOW_S + 10, ..at("/") }), "c=3");
 }
 
 #[test]
@@ -150,14 +150,14 @@ fn an_address_has_no_parent_domain() {
 
 #[test]
 fn a_jar_has_its_limits() {
-    let mut jar = Jar::default();
-    let set = |jar: &mut Jar, text: String| jar.set(text.as_bytes(), &at("/"));
+    let mut jar = CookieJar::default();
+    let set = |jar: &mut CookieJar, text: String| jar.set(text.as_bytes(), &at("/"));
     set(&mut jar, "oldest=1; Path=/x".to_owned());
     set(&mut jar, "short=1; Max-Age=1".to_owned());
     for n in 2..COOKIES_LIMIT {
         set(&mut jar, format!("c{n}=1"));
     }
-    jar.set(b"next=1", &Visit { now_s: NOW_S + 1, ..at("/") });
+    jar.set(b"next=1", &CookieContext { now_s: NOW_S + 1, ..at("/") });
     assert_eq!(jar.cookies.len(), COOKIES_LIMIT, "the one that was over has gone");
     assert!(sent(&jar, &at("/x")).starts_with("oldest=1; c2=1"));
     set(&mut jar, "last=1".to_owned());
@@ -174,7 +174,7 @@ proptest! {
     #[test]
     fn what_was_set_comes_back(cookies in proptest::collection::vec(("[a-e!#$]{1,2}", "[!-:<-~]{0,8}"), 0..30)) {
         let mut expected: Vec<(&str, &str)> = Vec::new();
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         for (name, value) in &cookies {
             jar.set(format!("{name}={value}; Path=/").as_bytes(), &at("/any/where"));
             match expected.iter_mut().find(|(known, _)| known == name) {
@@ -194,8 +194,8 @@ proptest! {
         tls in any::<bool>(),
         now_s in any::<u64>(),
     ) {
-        let visit = Visit { host: &host, path: &path, tls, now_s };
-        let mut jar = Jar::default();
+        let visit = CookieContext { host: &host, path: &path, tls, now_s };
+        let mut jar = CookieJar::default();
         headers.iter().for_each(|header| jar.set(header, &visit));
         let mut out = Vec::new();
         jar.header(&visit, &mut out);
@@ -207,7 +207,7 @@ proptest! {
         name in "(?i)path|domain|max-age|expires|secure",
         value in ".{0,30}",
     ) {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         jar.set(format!("a=b; {name}={value}").as_bytes(), &at("/x/y"));
         prop_assert!(jar.cookies.len() <= 1);
     }

@@ -1,10 +1,10 @@
 //! A PostgreSQL server of which only the words are there.
 
-use crate::protocol::{News, Protocol};
-use crate::script::Script;
-use crate::stream::{Inbox, Stream};
-use crate::{Endpoint, Job};
-use plan::{Database, Payload, Statement, Target, Template, Who};
+use crate::prepared_flows::PreparedFlows;
+use crate::protocol::{Protocol, Readiness};
+use crate::stream::{ReadBuffer, Stream};
+use crate::{EngineConfig, ResolvedTarget};
+use plan::{DatabaseAddress, Payload, RenderContext, Statement, Target, Template};
 use std::io::Write;
 use std::os::unix::net::UnixListener;
 use units::Nanos;
@@ -12,12 +12,12 @@ use units::Nanos;
 const PORT: u16 = 5432;
 
 /// Where connections lead; the other end is played by the bytes.
-pub(super) struct Server {
+pub(super) struct FuzzServer {
     listener: UnixListener,
-    job: Job,
+    job: EngineConfig,
 }
 
-impl Server {
+impl FuzzServer {
     /// In a folder of its own, which goes with it.
     pub fn new() -> Self {
         let thread = format!("{:?}", std::thread::current().id());
@@ -28,7 +28,7 @@ impl Server {
         std::fs::create_dir_all(&folder).expect("there is a temporary folder");
         let listener =
             UnixListener::bind(folder.join(format!(".s.PGSQL.{PORT}"))).expect("the folder is ours");
-        let database = Database {
+        let database = DatabaseAddress {
             host: folder.to_str().expect("a temporary folder is UTF-8").to_owned(),
             port: PORT,
             user: "me".to_owned(),
@@ -37,8 +37,8 @@ impl Server {
             tls: false,
             insecure: false,
         };
-        let endpoint = Endpoint::of(&Target::Sql(database)).expect("a folder needs no look-up");
-        let mut job = Job::plain(endpoint, "/", Nanos::from_secs(1));
+        let endpoint = ResolvedTarget::resolve(&Target::Sql(database)).expect("a folder needs no look-up");
+        let mut job = EngineConfig::plain(endpoint, "/", Nanos::from_secs(1));
         let statement = Statement { text: "select 1".to_owned(), parameters: Vec::new() };
         job.flows[0].steps[0].ask = Payload::Sql(statement);
         Self { listener, job }
@@ -46,22 +46,22 @@ impl Server {
 
     /// One connection to its end: these bytes come, and statements go as soon as they may. How many
     /// were answered, rightly or not.
-    pub fn says(&self, before: &[u8], said: &[u8], size: usize) -> usize {
-        let mut script = Script::new(&self.job).expect("the statement is ours");
+    pub fn replay(&self, before: &[u8], said: &[u8], size: usize) -> usize {
+        let mut script = PreparedFlows::new(&self.job).expect("the statement is ours");
         let session = script.session.clone();
         let words = &mut script.flows[0].steps[0].words;
-        let who = Who { number: 0, seed: 0, taken: &[] };
+        let who = RenderContext { number: 0, seed: 0, taken: &[] };
         let endpoint = &self.job.endpoint;
         let mut stream = Stream::connect(endpoint, 0).expect("it listens");
         let (mut peer, _) = self.listener.accept().expect("somebody has just connected");
-        let (mut protocol, mut inbox, mut told) = (Protocol::Undecided, Inbox::new(), Vec::new());
+        let (mut protocol, mut inbox, mut told) = (Protocol::Undecided, ReadBuffer::new(), Vec::new());
         let mut ready = false;
         for piece in before.chunks(size).chain(said.chunks(size)) {
             if peer.write_all(piece).is_err() {
                 break;
             }
             let heard = if ready {
-                protocol.receive(&mut stream, &mut inbox, News::Bytes, &mut told).is_ok()
+                protocol.receive(&mut stream, &mut inbox, Readiness::Bytes, &mut told).is_ok()
             } else {
                 let made = protocol.establish(endpoint, session.as_ref(), &mut stream, &mut inbox);
                 ready = matches!(made, Ok(true));
@@ -76,7 +76,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for FuzzServer {
     fn drop(&mut self) {
         let Target::Sql(database) = &self.job.endpoint.target else { return };
         let _ = std::fs::remove_dir_all(&database.host);

@@ -1,18 +1,18 @@
 //! HTTP/1.1 on one connection: one request at a time.
 
-use super::answer::{AnswerReader, Progress};
-use super::request::RequestWriter;
-use super::{Answer, Completion, News, Touch, pump};
-use crate::outbox::Outbox;
-use crate::stream::{Inbox, Stream};
-use plan::Who;
+use super::http1_answer::{AnswerProgress, AnswerReader};
+use super::http1_request::RequestWriter;
+use super::{Answer, Completion, Readiness, ServerHandling, read_available};
+use crate::stream::{ReadBuffer, Stream};
+use crate::write_buffer::WriteBuffer;
+use plan::RenderContext;
 use record::Failure;
 use std::io;
 use units::Nanos;
 
 pub(crate) struct Http1 {
     reader: AnswerReader,
-    outbox: Outbox,
+    outbox: WriteBuffer,
     /// The exchange that waits for its answer.
     waiting: Option<u32>,
     /// Whether a byte has come since that was sent.
@@ -29,7 +29,7 @@ impl Http1 {
     pub fn new() -> Self {
         Self {
             reader: AnswerReader::default(),
-            outbox: Outbox::default(),
+            outbox: WriteBuffer::default(),
             waiting: None,
             heard: false,
             keep: true,
@@ -46,33 +46,33 @@ impl Http1 {
         &mut self,
         stream: &mut Stream,
         request: &mut RequestWriter,
-        who: &Who<'_>,
+        who: &RenderContext<'_>,
         cookies: &[u8],
         exchange: u32,
         content: bool,
     ) -> io::Result<()> {
         (self.waiting, self.heard) = (Some(exchange), false);
         self.reader.begin(request.is_head(), content);
-        self.outbox.send(stream, request.bytes(who, cookies))
+        self.outbox.send(stream, request.encode(who, cookies))
     }
 
     pub fn receive(
         &mut self,
         stream: &mut Stream,
-        inbox: &mut Inbox,
-        news: News,
+        inbox: &mut ReadBuffer,
+        news: Readiness,
         told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         // Who takes no more of the request may have answered already, and that is still to be read.
         let refused = self.outbox.flush(stream).is_err();
-        pump(stream, inbox, news, refused, |_, bytes, received_ns| {
+        read_available(stream, inbox, news, refused, |_, bytes, received_ns| {
             // Where the peer's end is near, no further event would tell of it.
-            self.hear(bytes, received_ns, news != News::End, told)
+            self.handle_bytes(bytes, received_ns, news != Readiness::End, told)
         })
     }
 
     /// Takes in the next piece. `stays`: whether the connection does, for all that the kernel says.
-    fn hear(
+    fn handle_bytes(
         &mut self,
         bytes: &[u8],
         received_ns: u64,
@@ -83,7 +83,7 @@ impl Http1 {
             if let Some(answer) = self.reader.closed() {
                 // An answer without a length says itself that the connection ends with it.
                 self.closes = true;
-                self.tell(answer.status, received_ns, told);
+                self.complete(answer.status, received_ns, told);
             }
             return Ok(());
         }
@@ -92,17 +92,17 @@ impl Http1 {
             return Err(Failure::Closed);
         }
         self.heard = true;
-        if let Progress::Done(answer) = self.reader.feed(bytes).map_err(Failure::Protocol)? {
+        if let AnswerProgress::Done(answer) = self.reader.feed(bytes).map_err(Failure::Protocol)? {
             self.idle_s = answer.idle_s;
             self.closes = !answer.keep;
             self.keep = answer.keep && self.outbox.is_empty() && stays;
-            self.tell(answer.status, received_ns, told);
+            self.complete(answer.status, received_ns, told);
         }
         if self.keep { Ok(()) } else { Err(Failure::Closed) }
     }
 
     /// Whether something waits until the socket has room.
-    pub fn waits_for_room(&self) -> bool {
+    pub fn wants_write(&self) -> bool {
         !self.outbox.is_empty()
     }
 
@@ -114,16 +114,21 @@ impl Http1 {
         (self.idle_s > 0).then(|| Nanos::from_secs(self.idle_s.into()))
     }
 
-    pub fn each_open(&self, each: &mut dyn FnMut(u32, Touch)) {
-        let touch = if self.heard { Touch::Answered } else { Touch::Unknown };
+    pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
+        let touch = if self.heard { ServerHandling::Answered } else { ServerHandling::Unknown };
         self.waiting.into_iter().for_each(|exchange| each(exchange, touch));
     }
 
-    fn tell(&mut self, status: u16, received_ns: u64, told: &mut Vec<Completion>) {
+    fn complete(&mut self, status: u16, received_ns: u64, told: &mut Vec<Completion>) {
         if let Some(exchange) = self.waiting.take() {
             let content = self.reader.take_content();
             let answer = Answer { status: Some(status), failure: None, content };
-            told.push(Completion { exchange, result: Ok(answer), received_ns, touch: Touch::Answered });
+            told.push(Completion {
+                exchange,
+                result: Ok(answer),
+                received_ns,
+                touch: ServerHandling::Answered,
+            });
         }
     }
 }

@@ -6,32 +6,32 @@
 
 mod answers;
 mod control;
+mod encoder_table;
 mod fields;
 mod frame;
 mod grpc;
-#[cfg(any(test, feature = "fuzzing"))]
-mod heard;
 mod hpack;
 mod huffman;
-mod memory;
-mod open;
+mod open_streams;
+mod primitives;
+#[cfg(any(test, feature = "fuzzing"))]
+mod replay;
 mod request;
-mod text;
 mod upload;
 
-use super::pieces::Pieces;
-use super::{Completion, News, Touch, pump};
-use crate::outbox::Outbox;
-use crate::stream::{Inbox, Stream};
-use control::Teller;
-use frame::{Broken, Code, MOST, kind, setting};
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use heard::Http2Heard;
+use super::framer::Framer;
+use super::{Completion, Readiness, ServerHandling, read_available};
+use crate::stream::{ReadBuffer, Stream};
+use crate::write_buffer::WriteBuffer;
+use control::CompletionSink;
+use encoder_table::EncoderTable;
+use frame::{ConnectionError, ErrorCode, MOST, kind, setting};
 use hpack::Decoder;
-use memory::Memory;
-use open::{Open, OpenStreams};
-use plan::Who;
+use open_streams::{OpenStream, OpenStreams};
+use plan::RenderContext;
 use record::Failure;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use replay::Http2Replay;
 pub(crate) use request::RequestWriter;
 use std::collections::VecDeque;
 use std::io;
@@ -46,9 +46,9 @@ const REPLIES_LIMIT: usize = 10_000;
 
 /// One connection.
 pub(crate) struct Http2 {
-    pieces: Pieces,
+    pieces: Framer,
     decoder: Decoder,
-    memory: Memory,
+    memory: EncoderTable,
     peer: Peer,
     open: OpenStreams,
     /// Most streams that the plan wants at once.
@@ -64,7 +64,7 @@ pub(crate) struct Http2 {
     window: i64,
     /// Streams with more of their body to send, each once.
     uploads: VecDeque<u32>,
-    out: Outbox,
+    out: WriteBuffer,
     /// Whether the socket did not take all that was written.
     blocked: bool,
     /// Whether something is in `out`, or may be now, that no request follows.
@@ -81,7 +81,7 @@ enum Phase {
     Greeted,
     Talking,
     /// The server takes no more streams, and says why.
-    Leaving(Code),
+    Leaving(ErrorCode),
 }
 
 /// What the server has said of itself, or what holds until it does.
@@ -102,9 +102,9 @@ impl Http2 {
     /// A connection that is to carry at most so many requests at once.
     pub fn new(streams: u32) -> Self {
         Self {
-            pieces: Pieces::default(),
+            pieces: Framer::default(),
             decoder: Decoder::new(),
-            memory: Memory::new(),
+            memory: EncoderTable::new(),
             peer: Peer { streams: u32::MAX, window: FIRST_WINDOW, payload: frame::PAYLOAD },
             open: OpenStreams::default(),
             streams,
@@ -114,7 +114,7 @@ impl Http2 {
             taken: 0,
             window: i64::from(FIRST_WINDOW),
             uploads: VecDeque::new(),
-            out: Outbox::default(),
+            out: WriteBuffer::default(),
             blocked: false,
             urgent: false,
             replies: 0,
@@ -124,7 +124,7 @@ impl Http2 {
 
     /// Says what we allow, and hears what the server does; true once requests may go. Waiting for
     /// that keeps us from asking for more streams than there are.
-    pub fn greet(&mut self, stream: &mut Stream, inbox: &mut Inbox) -> io::Result<bool> {
+    pub fn continue_handshake(&mut self, stream: &mut Stream, inbox: &mut ReadBuffer) -> io::Result<bool> {
         if self.phase == Phase::New {
             self.phase = Phase::Greeted;
             let settings = [(setting::ENABLE_PUSH, 0), (setting::INITIAL_WINDOW_SIZE, WINDOW)];
@@ -137,7 +137,7 @@ impl Http2 {
             frame::put_number(kind::WINDOW_UPDATE, 0, WINDOW - FIRST_WINDOW, &mut self.out.bytes);
             self.flush(stream)?;
         }
-        let result = self.receive(stream, inbox, News::End, &mut Vec::new());
+        let result = self.receive(stream, inbox, Readiness::End, &mut Vec::new());
         match (result, self.phase) {
             (_, Phase::Leaving(code)) => {
                 Err(io::Error::other(format!("the server takes no requests: GOAWAY {code}")))
@@ -163,7 +163,7 @@ impl Http2 {
     pub fn send(
         &mut self,
         request: &mut RequestWriter,
-        who: &Who<'_>,
+        who: &RenderContext<'_>,
         cookies: &[u8],
         exchange: u32,
         content: bool,
@@ -172,9 +172,9 @@ impl Http2 {
         self.next += 2;
         if self.next > MOST {
             // There are no more numbers; the connection ends with what it carries.
-            self.phase = Phase::Leaving(Code::NO_ERROR);
+            self.phase = Phase::Leaving(ErrorCode::NO_ERROR);
         }
-        let mut open = Open::new(exchange, request.is_head(), content, i64::from(self.peer.window));
+        let mut open = OpenStream::new(exchange, request.is_head(), content, i64::from(self.peer.window));
         let body = request.body(who);
         let ends = body.is_empty();
         if !ends {
@@ -184,7 +184,7 @@ impl Http2 {
         }
         let start = self.out.bytes.len();
         self.out.bytes.extend_from_slice(&[0; frame::HEAD]);
-        request.block(who, cookies, &mut self.memory, &mut self.out.bytes);
+        request.write_header_block(who, cookies, &mut self.memory, &mut self.out.bytes);
         frame::finish_headers(&mut self.out.bytes, start, stream, ends, self.peer.payload);
         self.open.insert(stream, open);
     }
@@ -209,15 +209,15 @@ impl Http2 {
     pub fn receive(
         &mut self,
         stream: &mut Stream,
-        inbox: &mut Inbox,
-        news: News,
+        inbox: &mut ReadBuffer,
+        news: Readiness,
         told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         // A server that takes no more may have said why, and what it has not looked at.
         let refused = self.blocked && self.flush(stream).is_err();
-        let heard = pump(stream, inbox, news, refused, |stream, bytes, received_ns| {
-            let teller = Teller { told: &mut *told, received_ns };
-            self.hear(bytes, teller).map_err(|broken| self.broken(broken, bytes, stream))
+        let heard = read_available(stream, inbox, news, refused, |stream, bytes, received_ns| {
+            let teller = CompletionSink { told: &mut *told, received_ns };
+            self.handle_bytes(bytes, teller).map_err(|broken| self.fail_connection(broken, bytes, stream))
         });
         match heard {
             Ok(()) if self.urgent && self.flush(stream).is_err() => Err(self.closed()),
@@ -228,7 +228,7 @@ impl Http2 {
     }
 
     /// Whether something waits until the socket has room.
-    pub fn waits_for_room(&self) -> bool {
+    pub fn wants_write(&self) -> bool {
         self.blocked
     }
 
@@ -236,7 +236,7 @@ impl Http2 {
     /// False: that was the last of a connection that takes no more.
     pub fn cancel(&mut self, exchange: u32) -> bool {
         if let Some(stream) = self.open.find(exchange) {
-            self.reset(stream, Code::CANCEL);
+            self.reset(stream, ErrorCode::CANCEL);
         }
         !self.is_left()
     }
@@ -251,14 +251,14 @@ impl Http2 {
     }
 
     /// Calls `each` with every exchange that is not told yet, and what the server is known to have done about it.
-    pub fn each_open(&self, each: &mut dyn FnMut(u32, Touch)) {
+    pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
         for open in self.open.iter() {
-            each(open.exchange, if open.heard { Touch::Answered } else { Touch::Unknown });
+            each(open.exchange, if open.heard { ServerHandling::Answered } else { ServerHandling::Unknown });
         }
     }
 
     /// Ends a stream from our side.
-    fn reset(&mut self, stream: u32, code: Code) -> Option<Open> {
+    fn reset(&mut self, stream: u32, code: ErrorCode) -> Option<OpenStream> {
         frame::put_number(kind::RST_STREAM, stream, code.0, &mut self.out.bytes);
         self.open.remove(stream)
     }
@@ -266,12 +266,12 @@ impl Http2 {
     /// How a connection that the server has closed ended.
     fn closed(&self) -> Failure {
         match self.phase {
-            Phase::Leaving(code) if code != Code::NO_ERROR => Failure::Reset(format!("GOAWAY {code}")),
+            Phase::Leaving(code) if code != ErrorCode::NO_ERROR => Failure::Reset(format!("GOAWAY {code}")),
             _ => Failure::Closed,
         }
     }
 
-    fn broken(&mut self, broken: Broken, bytes: &[u8], stream: &mut Stream) -> Failure {
+    fn fail_connection(&mut self, broken: ConnectionError, bytes: &[u8], stream: &mut Stream) -> Failure {
         let new = self.phase == Phase::Greeted;
         frame::put_head(8, kind::GOAWAY, 0, 0, &mut self.out.bytes);
         self.out.bytes.extend_from_slice(&0_u32.to_be_bytes());

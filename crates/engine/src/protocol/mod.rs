@@ -3,28 +3,28 @@
 //! A protocol never waits and knows no clock: it is given bytes when there are some, and says which
 //! exchanges they end. Exchanges are numbered by whoever sends them.
 
-mod answer;
+mod error_text;
+mod framer;
 mod http1;
+mod http1_answer;
+mod http1_request;
 mod http2;
-mod pieces;
-mod prepared;
-mod request;
+mod prepared_request;
 mod sql;
-mod words;
 
 use crate::content::Content;
-use crate::endpoint::Endpoint;
-use crate::stream::{Inbox, Stream};
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use answer::{AnswerReader, Progress};
+use crate::resolved_target::ResolvedTarget;
+use crate::stream::{ReadBuffer, Stream};
 use http1::Http1;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use http1_answer::{AnswerProgress, AnswerReader};
 use http2::Http2;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use http2::Http2Heard;
-use plan::{HttpVersion, Target, Who};
-pub(crate) use prepared::Words;
+pub(crate) use http2::Http2Replay;
+use plan::{HttpVersion, RenderContext, Target};
+pub(crate) use prepared_request::PreparedRequest;
 use record::Failure;
-pub(crate) use sql::Session;
+pub(crate) use sql::SessionSetup;
 use sql::Sql;
 use std::io;
 use std::sync::Arc;
@@ -49,12 +49,12 @@ pub(crate) struct Completion {
     /// When the kernel received its last byte, on the monotonic clock; zero if that is not known.
     pub received_ns: u64,
     /// What the server is known to have done about it.
-    pub touch: Touch,
+    pub touch: ServerHandling,
 }
 
 /// What the server is known to have done about a request, by which it may be sent once more or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Touch {
+pub(crate) enum ServerHandling {
     /// It has answered, well or not, if only in part.
     Answered,
     /// Its connection ended before a byte of the answer: nobody knows.
@@ -76,7 +76,7 @@ pub(crate) enum Protocol {
 
 /// What the kernel said before a connection is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum Readiness {
     /// Bytes came. More of them, or the end, will have news of their own.
     Bytes,
     /// The peer's end of the connection is near: no further news comes of it.
@@ -88,10 +88,10 @@ pub(crate) enum News {
 /// Reads what is there, and has `hear` take each piece, with when its last byte came; an empty one is the peer's end.
 ///
 /// `refused`: the peer takes no more of what is said to it, and all that it still says comes without news.
-fn pump(
+fn read_available(
     stream: &mut Stream,
-    inbox: &mut Inbox,
-    news: News,
+    inbox: &mut ReadBuffer,
+    news: Readiness,
     refused: bool,
     mut hear: impl FnMut(&mut Stream, &[u8], u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -105,7 +105,7 @@ fn pump(
         if count == 0 {
             return Err(Failure::Closed);
         }
-        if stream.is_emptied(count, inbox) && news == News::Bytes && !refused {
+        if stream.is_emptied(count, inbox) && news == Readiness::Bytes && !refused {
             return Ok(());
         }
     }
@@ -116,13 +116,13 @@ impl Protocol {
     /// An error is final.
     pub fn establish(
         &mut self,
-        endpoint: &Endpoint,
-        session: Option<&Arc<Session>>,
+        endpoint: &ResolvedTarget,
+        session: Option<&Arc<SessionSetup>>,
         stream: &mut Stream,
-        inbox: &mut Inbox,
+        inbox: &mut ReadBuffer,
     ) -> io::Result<bool> {
         if matches!(self, Self::Undecided) {
-            if !stream.established()? {
+            if !stream.continue_connecting()? {
                 return Ok(false);
             }
             *self = Self::begin(endpoint, session, stream);
@@ -130,13 +130,13 @@ impl Protocol {
         match self {
             Self::Undecided => Ok(false),
             Self::Http1(_) => Ok(true),
-            Self::Http2(talk) => talk.greet(stream, inbox),
-            Self::Sql(talk) => talk.greet(endpoint.tls.as_ref(), stream, inbox),
+            Self::Http2(talk) => talk.continue_handshake(stream, inbox),
+            Self::Sql(talk) => talk.continue_login(endpoint.tls.as_ref(), stream, inbox),
         }
     }
 
     /// The language of a connection that is made: with TLS the server has had its say.
-    fn begin(endpoint: &Endpoint, session: Option<&Arc<Session>>, stream: &Stream) -> Self {
+    fn begin(endpoint: &ResolvedTarget, session: Option<&Arc<SessionSetup>>, stream: &Stream) -> Self {
         if let Some(session) = session {
             return Self::Sql(Box::new(Sql::new(Arc::clone(session))));
         }
@@ -180,20 +180,20 @@ impl Protocol {
     pub fn send(
         &mut self,
         stream: &mut Stream,
-        words: &mut Words,
-        who: &Who<'_>,
+        words: &mut PreparedRequest,
+        who: &RenderContext<'_>,
         cookies: &[u8],
         exchange: u32,
     ) -> io::Result<()> {
         match (self, words) {
-            (Self::Http1(talk), Words::Http(words)) => {
+            (Self::Http1(talk), PreparedRequest::Http(words)) => {
                 talk.send(stream, &mut words.one, who, cookies, exchange, words.content)
             }
-            (Self::Http2(talk), Words::Http(words)) => {
+            (Self::Http2(talk), PreparedRequest::Http(words)) => {
                 talk.send(&mut words.two, who, cookies, exchange, words.content);
                 Ok(())
             }
-            (Self::Sql(talk), Words::Sql { statement, content }) => {
+            (Self::Sql(talk), PreparedRequest::Sql { statement, content }) => {
                 talk.send(stream, statement, who, exchange, *content)
             }
             _ => unreachable!("a connection that is not made has no room, and a plan speaks one language"),
@@ -221,8 +221,8 @@ impl Protocol {
     pub fn receive(
         &mut self,
         stream: &mut Stream,
-        inbox: &mut Inbox,
-        news: News,
+        inbox: &mut ReadBuffer,
+        news: Readiness,
         told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         match self {
@@ -234,12 +234,12 @@ impl Protocol {
     }
 
     /// Whether something that was sent waits until the socket has room.
-    pub fn waits_for_room(&self, stream: &Stream) -> bool {
+    pub fn wants_write(&self, stream: &Stream) -> bool {
         let waits = match self {
             Self::Undecided => false,
-            Self::Http1(talk) => talk.waits_for_room(),
-            Self::Http2(talk) => talk.waits_for_room(),
-            Self::Sql(talk) => talk.waits_for_room(),
+            Self::Http1(talk) => talk.wants_write(),
+            Self::Http2(talk) => talk.wants_write(),
+            Self::Sql(talk) => talk.wants_write(),
         };
         waits || stream.holds_back()
     }
@@ -273,7 +273,7 @@ impl Protocol {
 
     /// Calls `each` with every exchange that is not told yet, and what the server is known to have done about it should
     /// the connection end now.
-    pub fn each_open(&self, each: &mut dyn FnMut(u32, Touch)) {
+    pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
         match self {
             Self::Undecided => {}
             Self::Http1(talk) => talk.each_open(each),

@@ -4,32 +4,34 @@ mod ends;
 mod front;
 mod server;
 
-pub use front::Front;
+pub use front::TlsFront;
 use plan::{Generator, HttpVersion, Origin, Payload, Target, Template};
 use record::Slice;
 use server::BYTES;
 use std::net::SocketAddr;
-use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish, exchanges_once};
+use torment_engine::{
+    Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget, exchanges_once,
+};
 use units::Nanos;
 
 /// Far longer than any of this takes: what stands still shows as a time-out.
 const TIMEOUT: Nanos = Nanos::from_secs(20);
 /// Around what rustls takes at once (64 KiB), what a socket takes (some MiB), and beyond.
 const SIZES: [usize; 6] = [60 << 10, 64 << 10, 65 << 10, 100_000, 1_300_000, 16 << 20];
-const FRONTS: [(&str, Front); 3] =
-    [("no TLS", Front::None), ("rustls", Front::Rustls), ("OpenSSL", Front::OpenSsl)];
+const FRONTS: [(&str, TlsFront); 3] =
+    [("no TLS", TlsFront::None), ("rustls", TlsFront::Rustls), ("OpenSSL", TlsFront::OpenSsl)];
 
 /// Posts so much to this path.
-fn job(address: SocketAddr, tls: bool, http: HttpVersion, path: &str, size: usize) -> Job {
+fn job(address: SocketAddr, tls: bool, http: HttpVersion, path: &str, size: usize) -> EngineConfig {
     let origin = Origin {
         insecure: true,
         http,
         streams: 2,
         ..Origin::new(tls, address.ip().to_string(), address.port())
     };
-    let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address needs no look-up");
+    let endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address needs no look-up");
     let generator = Generator { cores: vec![0], ..Generator::default() };
-    let mut job = Job { generator, ..Job::plain(endpoint, path, TIMEOUT) };
+    let mut job = EngineConfig { generator, ..EngineConfig::plain(endpoint, path, TIMEOUT) };
     if let Payload::Http(request) = &mut job.flows[0].steps[0].ask
         && size > 0
     {
@@ -39,16 +41,17 @@ fn job(address: SocketAddr, tls: bool, http: HttpVersion, path: &str, size: usiz
     job
 }
 
-fn run(job: &Job, requests: u64) -> Slice {
+fn run(job: &EngineConfig, requests: u64) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
-    let offer = Offer::Closed { connections: 1, requests: Some(requests), duration: None };
-    let total = engine.trial(&offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let offer = OfferedLoad::Closed { connections: 1, requests: Some(requests), duration: None };
+    let total =
+        engine.run_trial(&offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
     assert_eq!((total.due, total.outcomes.total()), (requests, requests), "{total:?}");
     total
 }
 
 /// All of it, by one request alone and by a load.
-fn arrives(name: &str, job: &Job, requests: u64) -> Slice {
+fn arrives(name: &str, job: &EngineConfig, requests: u64) -> Slice {
     let once = exchanges_once(job, true).unwrap_or_else(|why| panic!("{name}: {why}"));
     assert_eq!((once[0].status, &once[0].verdict), (Some(200), &Ok(())), "{name}");
     let total = run(job, requests);

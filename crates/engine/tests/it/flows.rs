@@ -7,19 +7,20 @@ mod resent;
 pub mod server;
 mod users;
 
-use plan::{Command, Draft, Plan};
-use record::{Part, Slice};
+use plan::{Draft, Plan, PlanCommand};
+use record::{Slice, StepSlice};
 use schedule::Schedule;
-use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish};
+use torment_engine::{Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget};
 use units::{Nanos, Rate};
 
 const MS: Nanos = Nanos::from_millis(1);
 
 /// A plan for a server on this port; every file that it names holds four users.
-fn job(port: u16, plan: &str) -> Job {
+fn job(port: u16, plan: &str) -> EngineConfig {
     let text = format!("target.url = 'http://127.0.0.1:{port}/'\n{plan}");
     let checked = || {
-        let mut plan = Draft::from_toml("plan.toml", &text)?.check(Command::Find, &mut |_| Ok(Vec::new()))?;
+        let mut plan =
+            Draft::from_toml("plan.toml", &text)?.check(PlanCommand::Find, &mut |_| Ok(Vec::new()))?;
         plan.bind(
             |_| Ok("name,password\nu0,p0\nu1,p1\nu2,p2\nu3,p3\n".to_owned()),
             |name| Err(name.to_owned()),
@@ -27,9 +28,9 @@ fn job(port: u16, plan: &str) -> Job {
         Ok::<Plan, plan::Error>(plan)
     };
     let plan = checked().unwrap_or_else(|e| panic!("{plan}\n{e}"));
-    Job {
-        secrets: plan.secrets(),
-        endpoint: Endpoint::of(&plan.target).expect("an address"),
+    EngineConfig {
+        secrets: plan.redactor(),
+        endpoint: ResolvedTarget::resolve(&plan.target).expect("an address"),
         arrivals_limit: plan.arrivals_limit(),
         flows: plan.flows,
         generator: plan.generator,
@@ -39,7 +40,7 @@ fn job(port: u16, plan: &str) -> Job {
 }
 
 /// Offers `count` arrivals at 400 a second and waits for what they lead to.
-fn offer(job: &Job, count: u64) -> Slice {
+fn offer(job: &EngineConfig, count: u64) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
     run(&mut engine, count, Nanos::from_secs(10))
 }
@@ -50,14 +51,14 @@ fn run(engine: &mut Engine, count: u64, drain: Nanos) -> Slice {
 
 /// The same; what goes on once it is `enough` is cut short.
 fn run_until(engine: &mut Engine, count: u64, drain: Nanos, enough: impl Fn() -> bool) -> Slice {
-    let load = Offer::Open(Schedule::constant(Rate(400.0), MS * count * 5 / 2));
-    let mut summed: Vec<Part> = Vec::new();
+    let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * count * 5 / 2));
+    let mut summed: Vec<StepSlice> = Vec::new();
     let mut each = |slice: &Slice| {
-        summed.resize_with(slice.parts.len().max(summed.len()), Part::default);
+        summed.resize_with(slice.parts.len().max(summed.len()), StepSlice::default);
         summed.iter_mut().zip(&slice.parts).for_each(|(sum, part)| sum.merge(part));
     };
-    let mut wish = |_: &Slice, _| if enough() { Wish::Stop } else { Wish::GoOn };
-    let total = engine.trial(&load, drain, &mut |_| {}, &mut each, &mut wish).total;
+    let mut wish = |_: &Slice, _| if enough() { LoadCommand::Stop } else { LoadCommand::GoOn };
+    let total = engine.run_trial(&load, drain, &mut |_| {}, &mut each, &mut wish).total;
     engine.settle(Nanos::from_secs(10), &|| false).expect("everything is answered");
     assert_eq!((total.due, total.outcomes.total()), (count, count), "every arrival has one outcome");
     assert_eq!(total.parts, summed, "the seconds add up to the trial");

@@ -7,21 +7,24 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use torment_engine::{Carrier, Endpoint, Engine, HeldConnections, Holder, Job, Offer, Wish};
+use torment_engine::{
+    ConnectionHolder, Engine, EngineConfig, HeldConnections, LoadCommand, LoadGenerator, OfferedLoad,
+    ResolvedTarget,
+};
 use units::{Nanos, Rate};
 
 /// Requests on each connection, in the order they were accepted; and how many are open.
 #[derive(Default)]
-struct Seen {
+struct ServerConnections {
     requests: Mutex<Vec<u64>>,
     open: AtomicUsize,
 }
 
 /// Answers on each connection; those beyond `room` are closed at once, and after `few` answers each says that it closes.
-fn serve(room: usize, few: u64) -> (u16, Arc<Seen>) {
+fn serve(room: usize, few: u64) -> (u16, Arc<ServerConnections>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(ServerConnections::default());
     let mine = Arc::clone(&seen);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
@@ -58,13 +61,14 @@ fn serve(room: usize, few: u64) -> (u16, Arc<Seen>) {
 
 fn engine(port: u16) -> Engine {
     let origin = Origin::new(false, "127.0.0.1".to_owned(), port);
-    let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address");
-    Engine::start(&Job::plain(endpoint, "/", Nanos::from_secs(2))).expect("starts")
+    let endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address");
+    Engine::start(&EngineConfig::plain(endpoint, "/", Nanos::from_secs(2))).expect("starts")
 }
 
 fn offer(engine: &mut Engine, rate: f64, time: Nanos) -> record::Slice {
-    let load = Offer::Open(Schedule::constant(Rate(rate), time));
-    let counted = engine.trial(&load, Nanos::from_secs(2), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let load = OfferedLoad::Open(Schedule::constant(Rate(rate), time));
+    let counted =
+        engine.run_trial(&load, Nanos::from_secs(2), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     engine.settle(Nanos::from_secs(2), &|| false).expect("everything is answered");
     counted.total
 }
@@ -179,9 +183,9 @@ fn serve_two() -> u16 {
 #[test]
 fn those_that_are_done_give_way_to_those_that_wait() {
     let mut engine = engine(serve_two());
-    let load = Offer::Open(Schedule::constant(Rate(2_000.0), Nanos::from_millis(4)));
+    let load = OfferedLoad::Open(Schedule::constant(Rate(2_000.0), Nanos::from_millis(4)));
     let drain = Nanos::from_millis(10);
-    let total = engine.trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total = engine.run_trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
     assert_eq!((total.due, total.outcomes.unfinished), (8, 8));
     let took = engine.settle(Nanos::from_secs(5), &|| false).expect("all are served, two by two");
     assert!(took > Nanos::from_secs(1), "{took}: before that they might have ended by themselves");
@@ -195,9 +199,9 @@ fn who_waits_for_a_place_has_it_while_the_load_lasts() {
     let mut engine = engine(serve_two());
     let stage =
         |millis, rate| Stage { duration: Nanos::from_millis(millis), from: Rate(rate), to: Rate(rate) };
-    let load = Offer::Open(Schedule::new(&[stage(20, 400.0), stage(2_000, 10.0)], Arrivals::Even, 1));
+    let load = OfferedLoad::Open(Schedule::new(&[stage(20, 400.0), stage(2_000, 10.0)], Arrivals::Even, 1));
     let drain = Nanos::from_millis(10);
-    let counted = engine.trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted = engine.run_trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     let total = counted.total;
     assert_eq!((total.due, total.outcomes.ok), (28, 28), "{:?}", total.outcomes);
     assert_eq!(counted.members[0].places, Some(2));
@@ -225,9 +229,9 @@ fn who_accepts_late_has_places_for_all() {
     let mut engine = engine(port);
     let stage =
         |millis, rate| Stage { duration: Nanos::from_millis(millis), from: Rate(rate), to: Rate(rate) };
-    let load = Offer::Open(Schedule::new(&[stage(20, 400.0), stage(1_000, 50.0)], Arrivals::Even, 1));
+    let load = OfferedLoad::Open(Schedule::new(&[stage(20, 400.0), stage(1_000, 50.0)], Arrivals::Even, 1));
     let drain = Nanos::from_millis(100);
-    let counted = engine.trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted = engine.run_trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     assert_eq!((counted.total.due, counted.total.outcomes.ok), (58, 58), "{:?}", counted.total.outcomes);
     assert_eq!(counted.members[0].places, None);
     assert_eq!(ended.load(Ordering::SeqCst), 0, "nobody gave way");

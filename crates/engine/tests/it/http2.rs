@@ -11,13 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use testbed::Nginx;
-use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish, exchanges_once};
+use torment_engine::{
+    Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget, exchanges_once,
+};
 use units::{Nanos, Rate};
 
 const TIMEOUT: Nanos = Nanos::from_secs(5);
 
 /// Requests of this path, at most `streams` at once on a connection.
-fn job(url: &str, http: HttpVersion, streams: u32, path: &str, timeout: Nanos) -> Job {
+fn job(url: &str, http: HttpVersion, streams: u32, path: &str, timeout: Nanos) -> EngineConfig {
     let (scheme, rest) = url.split_once("://").expect("a URL");
     let (host, port) = rest.trim_end_matches('/').rsplit_once(':').expect("an address with a port");
     let origin = Origin {
@@ -26,24 +28,25 @@ fn job(url: &str, http: HttpVersion, streams: u32, path: &str, timeout: Nanos) -
         streams,
         ..Origin::new(scheme == "https", host, port.parse().expect("a number"))
     };
-    let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address needs no look-up");
+    let endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address needs no look-up");
     let generator = Generator { cores: vec![0], ..Generator::default() };
-    Job { generator, ..Job::plain(endpoint, path, timeout) }
+    EngineConfig { generator, ..EngineConfig::plain(endpoint, path, timeout) }
 }
 
-fn trial(job: &Job, offer: &Offer) -> Slice {
+fn trial(job: &EngineConfig, offer: &OfferedLoad) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
-    let total = engine.trial(offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total =
+        engine.run_trial(offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
     assert_eq!(total.outcomes.total(), total.due, "every arrival has an outcome");
     total
 }
 
-fn closed(connections: u32, requests: u64) -> Offer {
-    Offer::Closed { connections, requests: Some(requests), duration: None }
+fn closed(connections: u32, requests: u64) -> OfferedLoad {
+    OfferedLoad::Closed { connections, requests: Some(requests), duration: None }
 }
 
-fn open(rate: f64, ms: u64) -> Offer {
-    Offer::Open(Schedule::constant(Rate(rate), Nanos::from_millis(ms)))
+fn open(rate: f64, ms: u64) -> OfferedLoad {
+    OfferedLoad::Open(Schedule::constant(Rate(rate), Nanos::from_millis(ms)))
 }
 
 #[test]
@@ -81,7 +84,7 @@ fn nginx_counts_what_we_count() {
 
 /// What a server does, by path: `/0` to `/9`.
 #[derive(Clone, Copy, PartialEq)]
-enum Manner {
+enum ServerBehaviour {
     Answer,
     /// One in ten is refused,
     Refuse,
@@ -96,7 +99,7 @@ enum Manner {
 }
 
 /// A server with the h2 library; connections and requests that it has seen.
-fn server(manner: Manner, streams: u32) -> (SocketAddr, Arc<[AtomicU64; 2]>) {
+fn server(manner: ServerBehaviour, streams: u32) -> (SocketAddr, Arc<[AtomicU64; 2]>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     listener.set_nonblocking(true).expect("it is ours");
@@ -116,7 +119,12 @@ fn server(manner: Manner, streams: u32) -> (SocketAddr, Arc<[AtomicU64; 2]>) {
     (address, counts)
 }
 
-async fn converse(stream: tokio::net::TcpStream, manner: Manner, streams: u32, seen: Arc<[AtomicU64; 2]>) {
+async fn converse(
+    stream: tokio::net::TcpStream,
+    manner: ServerBehaviour,
+    streams: u32,
+    seen: Arc<[AtomicU64; 2]>,
+) {
     let mut builder = h2::server::Builder::new();
     let Ok(mut connection) = builder.max_concurrent_streams(streams).handshake::<_, Bytes>(stream).await
     else {
@@ -127,12 +135,12 @@ async fn converse(stream: tokio::net::TcpStream, manner: Manner, streams: u32, s
         let number = seen[1].fetch_add(1, Ordering::SeqCst) + 1;
         let odd = request.uri().path() == "/7";
         match manner {
-            Manner::Refuse if odd => respond.send_reset(Reason::REFUSED_STREAM),
-            Manner::Forget if odd => forgotten.push(respond),
-            Manner::Call => drop(call(&mut respond, odd)),
-            Manner::Vanish if number.is_multiple_of(100) => return,
+            ServerBehaviour::Refuse if odd => respond.send_reset(Reason::REFUSED_STREAM),
+            ServerBehaviour::Forget if odd => forgotten.push(respond),
+            ServerBehaviour::Call => drop(call(&mut respond, odd)),
+            ServerBehaviour::Vanish if number.is_multiple_of(100) => return,
             _ => {
-                if manner == Manner::Leave && number.is_multiple_of(100) {
+                if manner == ServerBehaviour::Leave && number.is_multiple_of(100) {
                     connection.graceful_shutdown();
                 }
                 // Whether the client still wants it is its own affair.
@@ -157,7 +165,7 @@ fn call(respond: &mut h2::server::SendResponse<Bytes>, unknown: bool) -> Result<
 }
 
 /// What came of so many requests, with the connections and requests that the server saw.
-fn against(manner: Manner, streams: u32, offer: &Offer, timeout: Nanos) -> (Slice, u64, u64) {
+fn against(manner: ServerBehaviour, streams: u32, offer: &OfferedLoad, timeout: Nanos) -> (Slice, u64, u64) {
     let (address, seen) = server(manner, streams);
     let job = job(&format!("http://{address}/"), HttpVersion::Two, 16, "/{0..9}", timeout);
     let total = trial(&job, offer);
@@ -167,7 +175,8 @@ fn against(manner: Manner, streams: u32, offer: &Offer, timeout: Nanos) -> (Slic
 #[test]
 fn the_server_sets_how_many_streams_there_are() {
     for streams in [1, 5, 1000] {
-        let (total, connections, requests) = against(Manner::Answer, streams, &closed(2, 3000), TIMEOUT);
+        let (total, connections, requests) =
+            against(ServerBehaviour::Answer, streams, &closed(2, 3000), TIMEOUT);
         assert_eq!((total.outcomes.ok, requests), (3000, 3000), "{:?}", total.failures);
         // 32 at once are wanted of two connections with room for 16 each.
         let needed = 32 / u64::from(streams.min(16));
@@ -179,7 +188,7 @@ fn the_server_sets_how_many_streams_there_are() {
 /// What a server has refused it has not looked at: it is asked once more, and has then refused it.
 #[test]
 fn a_refused_stream_is_one_failure() {
-    let (total, connections, requests) = against(Manner::Refuse, 100, &closed(1, 3000), TIMEOUT);
+    let (total, connections, requests) = against(ServerBehaviour::Refuse, 100, &closed(1, 3000), TIMEOUT);
     assert_eq!((total.outcomes.ok, total.outcomes.failed), (2700, 300));
     assert_eq!((total.resent, requests), (300, 3300));
     let refused = Failure::Reset("REFUSED_STREAM".to_owned());
@@ -190,7 +199,7 @@ fn a_refused_stream_is_one_failure() {
 /// Calls that failed were counted as answered: their HTTP status is 200.
 #[test]
 fn a_call_is_answered_only_if_it_says_so() {
-    let (total, _, requests) = against(Manner::Call, 100, &closed(1, 1000), TIMEOUT);
+    let (total, _, requests) = against(ServerBehaviour::Call, 100, &closed(1, 1000), TIMEOUT);
     assert_eq!(
         (total.outcomes.ok, total.outcomes.failed, requests),
         (900, 100, 1000),
@@ -204,7 +213,7 @@ fn a_call_is_answered_only_if_it_says_so() {
 #[test]
 fn a_stream_that_times_out_does_not_end_the_others() {
     let (total, connections, requests) =
-        against(Manner::Forget, 100, &open(100.0, 1000), Nanos::from_millis(300));
+        against(ServerBehaviour::Forget, 100, &open(100.0, 1000), Nanos::from_millis(300));
     assert_eq!((total.outcomes.ok, total.outcomes.timeout, requests), (90, 10, 100), "{total:?}");
     assert_eq!(connections, 1);
     assert!(total.response.max() >= Some(Nanos::from_millis(300)));
@@ -212,7 +221,7 @@ fn a_stream_that_times_out_does_not_end_the_others() {
 
 #[test]
 fn connections_that_break_take_with_them_what_they_carry() {
-    let (address, seen) = server(Manner::Vanish, 100);
+    let (address, seen) = server(ServerBehaviour::Vanish, 100);
     let mut job = job(&format!("http://{address}/"), HttpVersion::Two, 16, "/{0..9}", TIMEOUT);
     job.generator.resend = false;
     let total = trial(&job, &closed(1, 3000));
@@ -226,7 +235,7 @@ fn connections_that_break_take_with_them_what_they_carry() {
 /// By one stream at a time, so that none is cut off twice, nor on a connection that has not answered.
 #[test]
 fn what_a_broken_connection_carried_is_sent_again() {
-    let (address, seen) = server(Manner::Vanish, 1);
+    let (address, seen) = server(ServerBehaviour::Vanish, 1);
     let url = format!("http://{address}/");
     let mut job = job(&url, HttpVersion::Two, 1, "/{0..9}", TIMEOUT);
     let total = trial(&job, &closed(1, 988));
@@ -285,10 +294,12 @@ fn what_a_leaving_server_has_not_looked_at_is_sent_again() {
     let mut job = job(&format!("http://{address}/"), HttpVersion::Two, 3, "/", patience);
     let plan::Payload::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
     request.method = "POST".to_owned();
-    let load = Offer::Closed { connections: 1, requests: None, duration: Some(Nanos::from_millis(500)) };
+    let load =
+        OfferedLoad::Closed { connections: 1, requests: None, duration: Some(Nanos::from_millis(500)) };
     let mut engine = Engine::start(&job).expect("starts");
-    let total =
-        engine.trial(&load, Nanos::from_millis(300), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total = engine
+        .run_trial(&load, Nanos::from_millis(300), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+        .total;
     assert_eq!((total.outcomes.failed, total.outcomes.timeout), (0, 0), "{:?}", total.failures);
     let [answers, connections] = [0, 1].map(|at| seen[at].load(Ordering::SeqCst));
     assert!(total.outcomes.ok >= 20 && total.outcomes.ok == answers, "{} of {answers}", total.outcomes.ok);
@@ -306,7 +317,7 @@ fn what_a_leaving_server_has_not_looked_at_is_sent_again() {
 /// The library says first that it will leave, and only then what it has not looked at, which is nothing.
 #[test]
 fn a_server_may_leave_without_losing_a_request() {
-    let (total, connections, requests) = against(Manner::Leave, 100, &closed(1, 3000), TIMEOUT);
+    let (total, connections, requests) = against(ServerBehaviour::Leave, 100, &closed(1, 3000), TIMEOUT);
     assert_eq!((total.outcomes.ok, requests), (3000, 3000), "{:?}", total.failures);
     assert_eq!((total.sent, total.lateness.count()), (3000, 3000));
     assert!(connections >= 30, "{connections}");

@@ -3,16 +3,16 @@
 use plan::{Arrivals, Generator};
 use record::Slice;
 use schedule::Schedule;
-use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish};
+use torment_engine::{Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget};
 use units::{Nanos, Rate};
 
-fn job(cores: Vec<u32>) -> Job {
+fn job(cores: Vec<u32>) -> EngineConfig {
     let generator = Generator { cores, ..Generator::default() };
-    Job { generator, ..Job::plain(Endpoint::null(), "/", Nanos::from_secs(5)) }
+    EngineConfig { generator, ..EngineConfig::plain(ResolvedTarget::null(), "/", Nanos::from_secs(5)) }
 }
 
-fn open(rate: f64, ms: u64) -> Offer {
-    Offer::Open(Schedule::constant(Rate(rate), Nanos::from_millis(ms)))
+fn open(rate: f64, ms: u64) -> OfferedLoad {
+    OfferedLoad::Open(Schedule::constant(Rate(rate), Nanos::from_millis(ms)))
 }
 
 #[test]
@@ -21,12 +21,12 @@ fn every_arrival_is_accounted_for_by_any_number_of_loops() {
         let mut engine = Engine::start(&job(cores.clone())).expect("starts");
         for trial in 0..2 {
             let mut slices: Vec<Slice> = Vec::new();
-            let counted = engine.trial(
+            let counted = engine.run_trial(
                 &open(2000.0, 1500),
                 Nanos::from_millis(100),
                 &mut |_| {},
                 &mut |slice| slices.push(slice.clone()),
-                &mut |_, _| Wish::GoOn,
+                &mut |_, _| LoadCommand::GoOn,
             );
             engine.settle(Nanos::from_secs(1), &|| false).expect("nothing is open");
             let total = counted.total;
@@ -48,7 +48,9 @@ fn poisson_arrivals_are_all_sent() {
     let expected = schedule.arrivals(0, 1).count() as u64;
     let mut engine = Engine::start(&job(vec![])).expect("starts");
     let counted =
-        engine.trial(&Offer::Open(schedule), Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+        engine.run_trial(&OfferedLoad::Open(schedule), Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| {
+            LoadCommand::GoOn
+        });
     assert_eq!(counted.total.outcomes.ok, expected);
 }
 
@@ -56,10 +58,11 @@ fn poisson_arrivals_are_all_sent() {
 fn a_load_can_be_stopped_early() {
     let mut engine = Engine::start(&job(vec![])).expect("starts");
     let mut asked = 0;
-    let counted = engine.trial(&open(1000.0, 60_000), Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| {
-        asked += 1;
-        if asked > 10 { Wish::Stop } else { Wish::GoOn }
-    });
+    let counted =
+        engine.run_trial(&open(1000.0, 60_000), Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| {
+            asked += 1;
+            if asked > 10 { LoadCommand::Stop } else { LoadCommand::GoOn }
+        });
     assert!(counted.loaded < Nanos::from_secs(30), "{}", counted.loaded);
     assert!(counted.total.due > 0 && counted.total.due == counted.total.outcomes.total());
 }
@@ -67,12 +70,14 @@ fn a_load_can_be_stopped_early() {
 #[test]
 fn a_closed_loop_makes_the_count_asked_for() {
     let mut engine = Engine::start(&job(vec![0, 0])).expect("starts");
-    let offer = Offer::Closed { connections: 5, requests: Some(10_001), duration: None };
-    let counted = engine.trial(&offer, Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
-    assert_eq!((counted.total.due, counted.total.outcomes.ok), (10_001, 10_001));
-    let offer = Offer::Closed { connections: 3, requests: None, duration: Some(Nanos::from_millis(300)) };
+    let offer = OfferedLoad::Closed { connections: 5, requests: Some(10_001), duration: None };
     let counted =
-        engine.trial(&offer, Nanos::from_millis(100), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+        engine.run_trial(&offer, Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    assert_eq!((counted.total.due, counted.total.outcomes.ok), (10_001, 10_001));
+    let offer =
+        OfferedLoad::Closed { connections: 3, requests: None, duration: Some(Nanos::from_millis(300)) };
+    let counted = engine
+        .run_trial(&offer, Nanos::from_millis(100), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     assert_eq!(counted.loaded, Nanos::from_millis(300));
     assert!(counted.total.outcomes.ok > 3 && counted.total.due == counted.total.outcomes.ok);
 }

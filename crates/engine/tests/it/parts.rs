@@ -6,7 +6,9 @@ use record::Slice;
 use schedule::Schedule;
 use std::cell::Cell;
 use std::sync::Barrier;
-use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, TrialPart, Wish};
+use torment_engine::{
+    Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget, TrialPart,
+};
 use units::{Nanos, Rate};
 
 const MS: Nanos = Nanos::from_millis(1);
@@ -16,18 +18,18 @@ fn ahead() -> u64 {
     sys::monotonic_ns() + 300_000_000
 }
 
-fn poisson() -> Offer {
+fn poisson() -> OfferedLoad {
     let stage = plan::Stage { duration: MS * 600, from: Rate(300.0), to: Rate(700.0) };
-    Offer::Open(Schedule::new(&[stage], Arrivals::Poisson, 7))
+    OfferedLoad::Open(Schedule::new(&[stage], Arrivals::Poisson, 7))
 }
 
 #[test]
 fn together_they_send_what_one_would_have_sent() {
     let server = Server::start(|_| Reply::ok(&[], "here"));
     let origin = Origin::new(false, "127.0.0.1", server.address.port());
-    let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address");
-    let job = Job::plain(endpoint, "/{counter}", Nanos::from_secs(5));
-    let Offer::Open(schedule) = poisson() else { unreachable!("it is open") };
+    let endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address");
+    let job = EngineConfig::plain(endpoint, "/{counter}", Nanos::from_secs(5));
+    let OfferedLoad::Open(schedule) = poisson() else { unreachable!("it is open") };
     // As a fleet deals them: every engine's first loop, then every engine's second.
     let (dealt, ready): (_, Barrier) = ([[0, 2], [1, 3]], Barrier::new(2));
     let mut counts = Vec::new();
@@ -46,13 +48,13 @@ fn together_they_send_what_one_would_have_sent() {
                     of: 4,
                     stop_at: &Cell::new(Nanos::ZERO),
                 };
-                engine.part(&poisson(), &part, MS * 5000, &mut |_| {}, &mut |_, _| Wish::GoOn)
+                engine.run_part(&poisson(), &part, MS * 5000, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
             })
         });
         counts.extend(made.map(|made| made.join().expect("both are made").total.due));
     });
     let mut heard: Vec<u64> =
-        server.heard().iter().map(|heard| heard.path[1..].parse().expect("a number")).collect();
+        server.requests().iter().map(|heard| heard.path[1..].parse().expect("a number")).collect();
     heard.sort_unstable();
     let due: Vec<u64> = schedule.arrivals(0, 1).map(|arrival| 1000 + arrival.number).collect();
     assert_eq!(heard, due, "each number once, and no other");
@@ -62,32 +64,35 @@ fn together_they_send_what_one_would_have_sent() {
 
 #[test]
 fn what_is_not_wanted_before_it_begins_does_not_begin() {
-    let mut engine = Engine::start(&Job::plain(Endpoint::null(), "/", MS * 5000)).expect("starts");
+    let mut engine =
+        Engine::start(&EngineConfig::plain(ResolvedTarget::null(), "/", MS * 5000)).expect("starts");
     let (asked, stop_at) = (Cell::new(0), Cell::new(Nanos::ZERO));
     let part = TrialPart { start_ns: ahead(), first_number: 0, loops: &[0], of: 1, stop_at: &stop_at };
     let mut wish = |_: &Slice, _| {
         asked.set(asked.get() + 1);
-        if asked.get() > 2 { Wish::Stop } else { Wish::GoOn }
+        if asked.get() > 2 { LoadCommand::Stop } else { LoadCommand::GoOn }
     };
-    let counted = engine.part(&poisson(), &part, MS * 100, &mut |_| {}, &mut wish);
+    let counted = engine.run_part(&poisson(), &part, MS * 100, &mut |_| {}, &mut wish);
     assert_eq!((counted.total, counted.members.len()), (Slice::default(), 0));
     // And nothing of it is left: the next is made as ever.
     assert!(engine.settle(MS * 1000, &|| false).is_some());
-    let counted = engine.trial(&poisson(), MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted =
+        engine.run_trial(&poisson(), MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     assert!(counted.total.due > 100 && counted.total.due == counted.total.outcomes.ok);
 }
 
 #[test]
 fn all_end_at_the_moment_that_was_said() {
-    let mut engine = Engine::start(&Job::plain(Endpoint::null(), "/", MS * 5000)).expect("starts");
+    let mut engine =
+        Engine::start(&EngineConfig::plain(ResolvedTarget::null(), "/", MS * 5000)).expect("starts");
     let stop_at = Cell::new(MS * 400);
-    let offer = Offer::Open(Schedule::constant(Rate(1000.0), MS * 60_000));
+    let offer = OfferedLoad::Open(Schedule::constant(Rate(1000.0), MS * 60_000));
     let part = TrialPart { start_ns: ahead(), first_number: 0, loops: &[1], of: 2, stop_at: &stop_at };
     let mut wish = |so_far: &Slice, at: Nanos| {
         assert!(so_far.due < 1000);
-        if at > MS * 100 { Wish::Stop } else { Wish::GoOn }
+        if at > MS * 100 { LoadCommand::Stop } else { LoadCommand::GoOn }
     };
-    let counted = engine.part(&offer, &part, MS * 100, &mut |_| {}, &mut wish);
+    let counted = engine.run_part(&offer, &part, MS * 100, &mut |_| {}, &mut wish);
     // On a machine that stood still all of that while it is as soon as it can be.
     assert!(counted.loaded >= MS * 400, "{}", counted.loaded);
     assert_eq!(counted.total.due, counted.total.outcomes.total());

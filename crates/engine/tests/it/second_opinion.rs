@@ -12,7 +12,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish};
+use torment_engine::{Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget};
 use units::Nanos;
 
 /// Requests of each client.
@@ -26,7 +26,7 @@ const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\
 
 /// What the server does when it is asked.
 #[derive(Clone, Copy)]
-enum Act {
+enum ServerAction {
     /// Answers, and waits for the next request.
     Say(&'static str),
     /// Answers, and closes the connection.
@@ -38,21 +38,21 @@ enum Act {
     /// Answers in two pieces, cut one byte further on with each request.
     Cut(&'static str),
 }
-use Act::{Cut, Drip, Say, SayAndClose, SayAndShut};
+use ServerAction::{Cut, Drip, Say, SayAndClose, SayAndShut};
 
 /// What a client counted: complete answers by status, and failures.
-type Count = (BTreeMap<u16, u64>, u64);
+type ClientCounts = (BTreeMap<u16, u64>, u64);
 
-fn answered(status: u16, count: u64) -> Count {
+fn answered(status: u16, count: u64) -> ClientCounts {
     (BTreeMap::from([(status, count)]), 0)
 }
 
-fn failed(count: u64) -> Count {
+fn failed(count: u64) -> ClientCounts {
     (BTreeMap::new(), count)
 }
 
 /// What both must count: by method, the act, and the status of a complete answer.
-const SAME: &[(&str, &str, Act, Option<u16>)] = &[
+const SAME: &[(&str, &str, ServerAction, Option<u16>)] = &[
     ("length", "GET", Say(WHOLE), Some(200)),
     ("no-body", "GET", Say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), Some(200)),
     (
@@ -146,16 +146,16 @@ const SAME: &[(&str, &str, Act, Option<u16>)] = &[
 
 /// The whole answer and the end of the connection in one packet: nobody may ask there again, though the
 /// answer does not say `Connection: close` (RFC 9112 section 9.5).
-const ENDS_WITH_ANSWER: &[(&str, &str, Act, Option<u16>)] = &[
+const ENDS_WITH_ANSWER: &[(&str, &str, ServerAction, Option<u16>)] = &[
     ("shuts-after-answer", "GET", SayAndShut(WHOLE), Some(200)),
     ("shuts-after-chunks", "GET", SayAndShut(CHUNKED), Some(200)),
 ];
 
 /// Name, act, section of RFC 9112, what torment and what hyper make of it.
-type Choice = (&'static str, Act, &'static str, Option<u16>, Option<u16>);
+type DifferingCase = (&'static str, ServerAction, &'static str, Option<u16>, Option<u16>);
 
 /// Where the standard leaves the choice.
-const DIFFERENT: &[Choice] = &[
+const DIFFERENT: &[DifferingCase] = &[
     // "a user agent MAY discard the remaining data or attempt to determine if that data belongs as
     // part of the prior message body, which might be the case if the prior message's Content-Length
     // value is incorrect". A service that miscounts is not well, so a load test says so.
@@ -175,7 +175,7 @@ struct Server {
 
 impl Server {
     /// Does this to each request, on a free port, until it is dropped.
-    fn start(act: Act) -> Self {
+    fn start(act: ServerAction) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a bound address");
         let over = Arc::new(AtomicBool::new(false));
@@ -202,7 +202,7 @@ impl Drop for Server {
     }
 }
 
-fn converse(stream: &TcpStream, act: Act, turn: &AtomicUsize) -> std::io::Result<()> {
+fn converse(stream: &TcpStream, act: ServerAction, turn: &AtomicUsize) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut out, mut lines) = (stream, BufReader::new(stream));
     while hears_request(&mut lines)? {
@@ -247,32 +247,33 @@ fn hears_request(lines: &mut impl BufRead) -> std::io::Result<bool> {
 }
 
 /// Each cut of a text is to be seen by each client.
-fn requests(act: Act) -> u64 {
+fn requests(act: ServerAction) -> u64 {
     match act {
         Cut(text) => text.len() as u64 - 1,
         _ => REQUESTS,
     }
 }
 
-fn torment(method: &str, act: Act) -> Count {
+fn torment(method: &str, act: ServerAction) -> ClientCounts {
     let (server, requests) = (Server::start(act), requests(act));
     let origin = Origin::new(false, server.address.ip().to_string(), server.address.port());
-    let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address needs no look-up");
+    let endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address needs no look-up");
     let generator = Generator { cores: vec![0], ..Generator::default() };
-    let mut job = Job { generator, ..Job::plain(endpoint, "/", TIMEOUT.into()) };
+    let mut job = EngineConfig { generator, ..EngineConfig::plain(endpoint, "/", TIMEOUT.into()) };
     if let Payload::Http(request) = &mut job.flows[0].steps[0].ask {
         request.method = method.to_owned();
     }
     let mut engine = Engine::start(&job).expect("starts");
-    let offer = Offer::Closed { connections: 2, requests: Some(requests), duration: None };
-    let total =
-        engine.trial(&offer, Nanos::from_secs(6), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let offer = OfferedLoad::Closed { connections: 2, requests: Some(requests), duration: None };
+    let total = engine
+        .run_trial(&offer, Nanos::from_secs(6), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+        .total;
     assert_eq!((total.due, total.outcomes.total()), (requests, requests), "{total:?}");
     let complete: u64 = total.statuses.values().sum();
     (total.statuses.iter().map(|(status, count)| (*status, *count)).collect(), requests - complete)
 }
 
-fn hyper(method: &str, act: Act) -> Count {
+fn hyper(method: &str, act: ServerAction) -> ClientCounts {
     let server = Server::start(act);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("starts");
     let (mut statuses, mut failures) = (BTreeMap::new(), 0);
@@ -301,7 +302,7 @@ async fn hyper_once(method: &str, address: SocketAddr) -> hyper::Result<u16> {
 }
 
 /// What is off in these cases.
-fn off(cases: &[(&str, &str, Act, Option<u16>)]) -> Vec<String> {
+fn off(cases: &[(&str, &str, ServerAction, Option<u16>)]) -> Vec<String> {
     let mut off = Vec::new();
     for (name, method, act, status) in cases {
         let truth = status.map_or(failed(requests(*act)), |status| answered(status, requests(*act)));

@@ -1,33 +1,37 @@
 //! The engine against a PostgreSQL server, which counts what it has done.
 
-use plan::{Command, Draft, Plan};
+use plan::{Draft, Plan, PlanCommand};
 use postgres::{Client, NoTls};
 use record::Slice;
 use schedule::Schedule;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use testbed::Postgres;
-use torment_engine::{Carrier, Endpoint, Engine, Exchange, Job, Offer, Wish, connect_once, exchanges_once};
+use testbed::TestPostgres;
+use torment_engine::{
+    Engine, EngineConfig, Exchange, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget, connect_once,
+    exchanges_once,
+};
 use units::{Nanos, Rate};
 
 const MS: Nanos = Nanos::from_millis(1);
 
 /// A job for the server of this URL. Each statement has a request of its own, all equally often.
-fn job(url: &str, statements: &[&str]) -> Job {
+fn job(url: &str, statements: &[&str]) -> EngineConfig {
     let mut text = format!("target.url = '{url}'\ngenerator.pool = 8\n");
     for (number, statement) in statements.iter().enumerate() {
         text += &format!("[[request]]\nname = 's{number}'\nsql = '''{statement}'''\ntimeout = '20s'\n");
     }
     let checked = || {
-        let mut plan = Draft::from_toml("plan.toml", &text)?.check(Command::Find, &mut |_| Ok(Vec::new()))?;
+        let mut plan =
+            Draft::from_toml("plan.toml", &text)?.check(PlanCommand::Find, &mut |_| Ok(Vec::new()))?;
         plan.bind(|name| Err(name.to_owned()), |name| Err(name.to_owned()))?;
         Ok::<Plan, plan::Error>(plan)
     };
     let plan = checked().unwrap_or_else(|e| panic!("{text}\n{e}"));
-    Job {
-        secrets: plan.secrets(),
-        endpoint: Endpoint::of(&plan.target).expect("an address"),
+    EngineConfig {
+        secrets: plan.redactor(),
+        endpoint: ResolvedTarget::resolve(&plan.target).expect("an address"),
         arrivals_limit: plan.arrivals_limit(),
         flows: plan.flows,
         generator: plan.generator,
@@ -37,12 +41,12 @@ fn job(url: &str, statements: &[&str]) -> Job {
 }
 
 /// Offers so many arrivals a second for so long and waits for what they lead to.
-fn offer(job: &Job, rate: f64, time: Nanos, meanwhile: impl FnOnce() + Send) -> Slice {
+fn offer(job: &EngineConfig, rate: f64, time: Nanos, meanwhile: impl FnOnce() + Send) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
-    let load = Offer::Open(Schedule::constant(Rate(rate), time));
+    let load = OfferedLoad::Open(Schedule::constant(Rate(rate), time));
     let counted = std::thread::scope(|scope| {
         scope.spawn(meanwhile);
-        engine.trial(&load, Nanos::from_secs(20), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn)
+        engine.run_trial(&load, Nanos::from_secs(20), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
     });
     engine.settle(Nanos::from_secs(20), &|| false).expect("everything is answered");
     assert_eq!(counted.total.outcomes.total(), counted.total.due, "every arrival has one outcome");
@@ -50,7 +54,7 @@ fn offer(job: &Job, rate: f64, time: Nanos, meanwhile: impl FnOnce() + Send) -> 
 }
 
 /// A hundred arrivals: how many were answered, and why the others were not.
-fn hundred(job: &Job) -> (u64, Vec<(String, u64)>) {
+fn hundred(job: &EngineConfig) -> (u64, Vec<(String, u64)>) {
     let total = offer(job, 400.0, MS * 250, || {});
     assert_eq!(total.due, 100);
     (total.outcomes.ok, failures(&total))
@@ -61,7 +65,7 @@ fn failures(total: &Slice) -> Vec<(String, u64)> {
 }
 
 /// What the first statement says when it is sent once.
-fn once(job: &Job) -> Exchange {
+fn once(job: &EngineConfig) -> Exchange {
     exchanges_once(job, true).expect("an answer").pop().expect("one")
 }
 
@@ -71,7 +75,7 @@ fn refused(url: &str, statement: &str) -> String {
 }
 
 /// Somebody else's session at the server.
-fn client(server: &Postgres) -> Client {
+fn client(server: &TestPostgres) -> Client {
     Client::connect(&server.url(), NoTls).expect("the server answers")
 }
 
@@ -80,7 +84,7 @@ fn setting(client: &mut Client, name: &str) -> String {
 }
 
 /// The server's URL for another user.
-fn login(server: &Postgres, user: &str) -> String {
+fn login(server: &TestPostgres, user: &str) -> String {
     server.url().replace("postgres@", &format!("{user}@"))
 }
 
@@ -105,7 +109,7 @@ fn turn_tls_on(other: &mut Client) {
 
 #[test]
 fn whoever_may_gets_in() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = TestPostgres::start() else { return };
     let mut other = client(&server);
     other
         .batch_execute(
@@ -161,7 +165,7 @@ fn whoever_may_gets_in() {
 
 #[test]
 fn what_is_wrong_with_a_statement_is_said_before_any_load() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = TestPostgres::start() else { return };
     for (statement, expected) in [
         (
             "select * from nowhere",
@@ -188,7 +192,7 @@ fn what_is_wrong_with_a_statement_is_said_before_any_load() {
 
 #[test]
 fn what_the_server_did_is_what_was_counted() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = TestPostgres::start() else { return };
     let mut other = client(&server);
     other
         .batch_execute(
@@ -261,7 +265,7 @@ fn what_the_server_did_is_what_was_counted() {
 /// never came, the one at the login and the other with every request.
 #[test]
 fn large_statements_arrive_whole_through_tls() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = TestPostgres::start() else { return };
     turn_tls_on(&mut client(&server));
     let url = format!("{}?sslmode=require", server.url());
     for size in [60 << 10, 64 << 10, 65 << 10, 100_000, 1_300_000] {
@@ -276,7 +280,7 @@ fn large_statements_arrive_whole_through_tls() {
 
 #[test]
 fn no_arrival_is_lost_with_a_session_or_with_the_server() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = TestPostgres::start() else { return };
     let mut other = client(&server);
     let pause = || std::thread::sleep(Duration::from_millis(700));
     let job = job(&server.url(), &["select pg_sleep(0.001), {counter}"]);
@@ -331,7 +335,7 @@ fn no_arrival_is_lost_with_a_session_or_with_the_server() {
 /// would be a load that nobody asked for.
 #[test]
 fn a_pool_does_not_grow_with_its_time_outs() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = TestPostgres::start() else { return };
     let mut job = job(&server.url(), &["select pg_sleep(0.1)"]);
     job.flows[0].steps[0].timeout = MS * 250;
     // Eight can serve 80 a second.

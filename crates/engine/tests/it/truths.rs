@@ -3,42 +3,49 @@
 use crate::once_quiet;
 use plan::{Origin, Target};
 use record::{Outcomes, Silence, Slice};
-use reference::{Config, Listen, Model, Service};
+use reference::{BuiltinService, ConcurrencyModel, ListenAddress, ServiceConfig};
 use schedule::Schedule;
 use std::net::TcpListener;
-use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish, exchanges_once};
+use torment_engine::{
+    Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget, exchanges_once,
+};
 use units::{Nanos, Rate};
 
 const MS: Nanos = Nanos::from_millis(1);
 
-fn serve(model: Model) -> Service {
-    Service::start(Config { model, ..Config::default() }).expect("the reference service starts")
+fn serve(model: ConcurrencyModel) -> BuiltinService {
+    BuiltinService::start(ServiceConfig { model, ..ServiceConfig::default() })
+        .expect("the reference service starts")
 }
 
-fn job(service: &Service, path: &str) -> Job {
+fn job(service: &BuiltinService, path: &str) -> EngineConfig {
     let (host, port, unix_socket) = match service.address() {
-        Listen::Tcp(address) => (address.ip().to_string(), address.port(), None),
-        Listen::Unix(path) => ("localhost".to_owned(), 80, Some(path.clone())),
+        ListenAddress::Tcp(address) => (address.ip().to_string(), address.port(), None),
+        ListenAddress::Unix(path) => ("localhost".to_owned(), 80, Some(path.clone())),
     };
     let origin = Origin { unix_socket, ..Origin::new(false, host, port) };
-    Job::plain(Endpoint::of(&Target::Http(origin)).expect("an address"), path, Nanos::from_secs(5))
+    EngineConfig::plain(
+        ResolvedTarget::resolve(&Target::Http(origin)).expect("an address"),
+        path,
+        Nanos::from_secs(5),
+    )
 }
 
-fn offer(job: &Job, rate: f64, time: Nanos) -> Slice {
+fn offer(job: &EngineConfig, rate: f64, time: Nanos) -> Slice {
     offered(job, rate, time).0
 }
 
 /// With the silences that were heard.
-fn offered(job: &Job, rate: f64, time: Nanos) -> (Slice, Vec<Silence>) {
+fn offered(job: &EngineConfig, rate: f64, time: Nanos) -> (Slice, Vec<Silence>) {
     let mut silences = Vec::new();
     let mut engine = Engine::start(job).expect("starts");
-    let load = Offer::Open(Schedule::constant(Rate(rate), time));
-    let counted = engine.trial(
+    let load = OfferedLoad::Open(Schedule::constant(Rate(rate), time));
+    let counted = engine.run_trial(
         &load,
         Nanos::from_secs(6),
         &mut |_| {},
         &mut |slice| silences.extend(&slice.silences),
-        &mut |_, _| Wish::GoOn,
+        &mut |_, _| LoadCommand::GoOn,
     );
     assert_eq!(counted.total.outcomes.total(), counted.total.due, "every arrival has one outcome");
     engine.settle(Nanos::from_secs(6), &|| false).expect("everything is answered");
@@ -60,11 +67,12 @@ fn arrivals_are_taken_up_before_connections_are_made() {
         let nobody_answers = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let port = nobody_answers.local_addr().expect("it is bound").port();
         let origin = Origin::new(false, "127.0.0.1".to_owned(), port);
-        let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address");
-        let job = Job::plain(endpoint, "/", Nanos::from_secs(1));
+        let endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address");
+        let job = EngineConfig::plain(endpoint, "/", Nanos::from_secs(1));
         let mut engine = Engine::start(&job).expect("starts");
-        let load = Offer::Open(Schedule::constant(Rate(100_000.0), MS * 3));
-        let total = engine.trial(&load, MS, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+        let load = OfferedLoad::Open(Schedule::constant(Rate(100_000.0), MS * 3));
+        let total =
+            engine.run_trial(&load, MS, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
         assert_eq!(total.due, 300);
         let late = total.pacing.quantile(0.5).ok_or("nothing was due")?;
         if late < MS / 4 { Ok(()) } else { Err(format!("{late} late, {} connections", total.connections)) }
@@ -76,7 +84,7 @@ fn arrivals_are_taken_up_before_connections_are_made() {
 #[test]
 fn a_frozen_server_is_not_flattered() {
     once_quiet(|| {
-        let service = serve(Model::ASYNC);
+        let service = serve(ConcurrencyModel::ASYNC);
         let (total, silences) = offered(&job(&service, "/stall"), 500.0, Nanos::from_secs(20));
         assert_eq!((total.due, total.outcomes.ok), (10_000, 10_000));
         // Who comes meanwhile may have to wait for a connection, too.
@@ -102,7 +110,7 @@ fn is_silent(silence: &Silence, rate: f64, long: Nanos) -> Result<(), String> {
 #[test]
 fn loops_hear_a_silence_together() {
     once_quiet(|| {
-        let service = serve(Model::ASYNC);
+        let service = serve(ConcurrencyModel::ASYNC);
         let with_two = |path: &str| {
             let mut job = job(&service, path);
             job.generator.cores = vec![0, 1];
@@ -125,13 +133,15 @@ fn loops_hear_a_silence_together() {
 #[test]
 fn a_silence_at_the_end_is_waited_for() {
     let silent = |path: &str, load: Nanos| {
-        let service = serve(Model::ASYNC);
+        let service = serve(ConcurrencyModel::ASYNC);
         let mut engine = Engine::start(&job(&service, path)).expect("starts");
-        let load = Offer::Open(Schedule::constant(Rate(200.0), load));
+        let load = OfferedLoad::Open(Schedule::constant(Rate(200.0), load));
         let mut silences: Vec<Silence> = Vec::new();
         let on_slice = &mut |slice: &Slice| silences.extend(&slice.silences);
-        let outcomes =
-            engine.trial(&load, MS * 100, &mut |_| {}, on_slice, &mut |_, _| Wish::GoOn).total.outcomes;
+        let outcomes = engine
+            .run_trial(&load, MS * 100, &mut |_| {}, on_slice, &mut |_, _| LoadCommand::GoOn)
+            .total
+            .outcomes;
         engine.settle(Nanos::from_secs(9), &|| false).expect("everything is answered");
         (outcomes, silences.last().copied())
     };
@@ -158,7 +168,7 @@ fn a_silence_at_the_end_is_waited_for() {
 /// One server of 2 ms offered 600/s for 3 s: 1,500 are answered in time, the queue grows by 100/s.
 #[test]
 fn an_overloaded_queue_grows_as_it_must() {
-    for model in [Model::ASYNC, Model::Threads, Model::POOL] {
+    for model in [ConcurrencyModel::ASYNC, ConcurrencyModel::Threads, ConcurrencyModel::POOL] {
         once_quiet(|| {
             let service = serve(model);
             let total = offer(&job(&service, "/queue?us=2000"), 600.0, Nanos::from_secs(3));
@@ -175,7 +185,7 @@ fn an_overloaded_queue_grows_as_it_must() {
 /// Bodies by length, by chunks and until close; interim answers; redirects and errors as they come.
 #[test]
 fn every_kind_of_answer_is_counted() {
-    let service = serve(Model::ASYNC);
+    let service = serve(ConcurrencyModel::ASYNC);
     for path in [
         "/bytes?n=100000",
         "/bytes?n=100000&chunked=1",
@@ -196,7 +206,7 @@ fn every_kind_of_answer_is_counted() {
 #[test]
 fn what_the_target_logged_is_what_was_sent() {
     once_quiet(|| {
-        let service = serve(Model::ASYNC);
+        let service = serve(ConcurrencyModel::ASYNC);
         let total = offer(&job(&service, "/delay?ms=20"), 250.0, Nanos::from_secs(2));
         assert_eq!(total.outcomes.ok, 500);
         assert_eq!(service.truth()["patterns"]["/delay"]["received"], 500);
@@ -209,9 +219,13 @@ fn what_the_target_logged_is_what_was_sent() {
 #[test]
 fn a_unix_socket_carries_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
-    let listen = Listen::Unix(folder.path().join("torment.sock"));
-    let service =
-        Service::start(Config { listen, model: Model::ASYNC, ..Config::default() }).expect("starts");
+    let listen = ListenAddress::Unix(folder.path().join("torment.sock"));
+    let service = BuiltinService::start(ServiceConfig {
+        listen,
+        model: ConcurrencyModel::ASYNC,
+        ..ServiceConfig::default()
+    })
+    .expect("starts");
     let total = offer(&job(&service, "/delay?ms=5"), 100.0, Nanos::from_secs(1));
     assert_eq!(total.outcomes.ok, 100);
 }
@@ -219,12 +233,13 @@ fn a_unix_socket_carries_the_same() {
 #[test]
 fn time_outs_are_counted_and_waited_for() {
     once_quiet(|| {
-        let service = serve(Model::ASYNC);
+        let service = serve(ConcurrencyModel::ASYNC);
         let mut job = job(&service, "/delay?ms=2000");
         job.flows[0].steps[0].timeout = MS * 300;
         let mut engine = Engine::start(&job).expect("starts");
-        let load = Offer::Open(Schedule::constant(Rate(50.0), Nanos::from_secs(1)));
-        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+        let load = OfferedLoad::Open(Schedule::constant(Rate(50.0), Nanos::from_secs(1)));
+        let counted =
+            engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
         assert_eq!((counted.total.due, counted.total.outcomes.timeout), (50, 50));
         near(counted.total.response.quantile(0.5), MS * 300, MS * 10)
     });
@@ -232,21 +247,21 @@ fn time_outs_are_counted_and_waited_for() {
 
 #[test]
 fn what_is_open_at_the_end_is_unfinished() {
-    let service = serve(Model::ASYNC);
+    let service = serve(ConcurrencyModel::ASYNC);
     let job = job(&service, "/delay?ms=1500");
     let mut engine = Engine::start(&job).expect("starts");
-    let load = Offer::Open(Schedule::constant(Rate(100.0), Nanos::from_secs(1)));
-    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let load = OfferedLoad::Open(Schedule::constant(Rate(100.0), Nanos::from_secs(1)));
+    let counted = engine.run_trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     assert_eq!((counted.total.due, counted.total.outcomes.unfinished), (100, 100));
     engine.settle(Nanos::from_secs(5), &|| false).expect("all is answered in the end");
     // The connections are still good.
-    let counted = engine.trial(&load, MS * 2000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let counted = engine.run_trial(&load, MS * 2000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     assert_eq!((counted.total.outcomes.ok, counted.total.connects), (100, 0));
 }
 
 #[test]
 fn over_the_cap_arrivals_are_refused() {
-    let service = serve(Model::ASYNC);
+    let service = serve(ConcurrencyModel::ASYNC);
     let mut job = job(&service, "/delay?ms=1000");
     job.generator.outstanding = 20;
     let total = offer(&job, 100.0, Nanos::from_millis(500));
@@ -256,17 +271,17 @@ fn over_the_cap_arrivals_are_refused() {
 #[test]
 fn a_target_that_goes_away_is_data() {
     // Nobody else listens at this address: the port that it leaves stays free.
-    let listen = Listen::Tcp(([127, 0, 7, 2], 0).into());
-    let config = Config { model: Model::ASYNC, listen, ..Config::default() };
-    let service = Service::start(config).expect("the reference service starts");
+    let listen = ListenAddress::Tcp(([127, 0, 7, 2], 0).into());
+    let config = ServiceConfig { model: ConcurrencyModel::ASYNC, listen, ..ServiceConfig::default() };
+    let service = BuiltinService::start(config).expect("the reference service starts");
     let job = job(&service, "/delay?ms=1");
     assert!(exchanges_once(&job, true).expect("answers")[0].verdict.is_ok());
     service.stop();
     let error = exchanges_once(&job, true).expect_err("nothing listens").to_string();
     assert!(error.contains("refuses connections"), "{error}");
     let mut engine = Engine::start(&job).expect("starts");
-    let load = Offer::Open(Schedule::constant(Rate(200.0), Nanos::from_millis(500)));
-    let counted = engine.trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let load = OfferedLoad::Open(Schedule::constant(Rate(200.0), Nanos::from_millis(500)));
+    let counted = engine.run_trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     assert_eq!((counted.total.due, counted.total.outcomes.failed), (100, 100), "{:?}", counted.total);
 }
 
@@ -282,10 +297,10 @@ fn connections_that_are_never_made_are_given_up() {
     rustix::net::listen(&listener, 0).expect("listens");
     let address =
         std::net::SocketAddr::try_from(rustix::net::getsockname(&listener).expect("a name")).expect("TCP");
-    let service = serve(Model::ASYNC);
+    let service = serve(ConcurrencyModel::ASYNC);
     let mut job = job(&service, "/");
     let origin = Origin::new(false, address.ip().to_string(), address.port());
-    job.endpoint = Endpoint::of(&Target::Http(origin)).expect("an address");
+    job.endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address");
     job.flows[0].steps[0].timeout = MS * 400;
     let total = offer(&job, 200.0, Nanos::from_secs(2));
     assert_eq!((total.due, total.outcomes.ok), (400, 0));
@@ -296,14 +311,16 @@ fn connections_that_are_never_made_are_given_up() {
 /// What an overload left open the target would close by itself, all at once, in the middle of the next trial.
 #[test]
 fn a_trial_inherits_the_connections_that_it_needs() {
-    let service = serve(Model::ASYNC);
+    let service = serve(ConcurrencyModel::ASYNC);
     let after = |path: &str, rates: &[f64]| {
         let mut engine = Engine::start(&job(&service, path)).expect("starts");
         let mut trial = |rate: &f64| {
-            let load = Offer::Open(Schedule::constant(Rate(*rate), Nanos::from_secs(2)));
+            let load = OfferedLoad::Open(Schedule::constant(Rate(*rate), Nanos::from_secs(2)));
             let mut most = 0;
             let on_slice = &mut |slice: &Slice| most = most.max(slice.connections);
-            let total = engine.trial(&load, MS * 1000, &mut |_| {}, on_slice, &mut |_, _| Wish::GoOn).total;
+            let total = engine
+                .run_trial(&load, MS * 1000, &mut |_| {}, on_slice, &mut |_, _| LoadCommand::GoOn)
+                .total;
             engine.settle(Nanos::from_secs(20), &|| false).expect("everything is answered");
             (total.outcomes.bad() > 0, most, total.connects)
         };

@@ -5,7 +5,7 @@
 #[allow(dead_code, reason = "shared with the tests")]
 mod scenario;
 
-use record::Answer;
+use record::HypothesisAnswer;
 use scenario::{Outcome, rows};
 use std::io::Write;
 use torment_experiment::Experiment;
@@ -29,7 +29,8 @@ fn main() -> std::io::Result<()> {
         let share = |of: &dyn Fn(&Outcome) -> bool| {
             format!("{:.1} %", 100.0 * made.iter().filter(|made| of(made)).count() as f64 / seeds as f64)
         };
-        let different = |answer: &Answer| matches!(answer, Answer::Better | Answer::Worse);
+        let different =
+            |answer: &HypothesisAnswer| matches!(answer, HypothesisAnswer::Better | HypothesisAnswer::Worse);
         let blocks = made.iter().map(|made| f64::from(made.blocks)).sum::<f64>() / seeds as f64;
         let mut widths: Vec<f64> = made.iter().map(|made| made.width).collect();
         widths.sort_unstable_by(f64::total_cmp);
@@ -41,9 +42,9 @@ fn main() -> std::io::Result<()> {
             row.trouble.words(),
             row.most,
             share(&|made| made.answers.iter().any(different)),
-            share(&|made| made.answers[0] == Answer::Better),
-            share(&|made| made.answers[0] == Answer::NoDifference),
-            share(&|made| made.answers[0] == Answer::Undecided),
+            share(&|made| made.answers[0] == HypothesisAnswer::Better),
+            share(&|made| made.answers[0] == HypothesisAnswer::NoDifference),
+            share(&|made| made.answers[0] == HypothesisAnswer::Undecided),
             share(&|made| made.covered),
             share(&|made| made.some_effect),
             share(&|made| made.placebo_differs),

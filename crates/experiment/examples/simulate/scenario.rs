@@ -1,10 +1,13 @@
 //! Experiments whose truth is known: what a start gives is drawn, and the experiment is told it like any other.
 
-use plan::{At, Hypothesis, Measure};
+use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
-use record::{Answer, ArmOf, Design, ProbeOf, Standing, Taken, Visit, Visiting};
-use torment_experiment::{Experiment, Step};
+use record::{
+    ArmStart, Design, DesignArm, DesignMeasurement, ExperimentState, HypothesisAnswer, MeasurementResult,
+    OngoingStart,
+};
+use torment_experiment::{Experiment, ExperimentStep};
 use units::{Nanos, Share};
 
 /// The smallest effect worth having in all of them.
@@ -12,7 +15,7 @@ pub const EFFECT: f64 = 0.1;
 
 /// What disturbs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Trouble {
+pub enum Disturbance {
     None,
     /// A line of −20 % over all planned blocks, and a tenth up and down from block to block.
     Drift,
@@ -34,18 +37,18 @@ pub struct Scenario {
     pub name: &'static str,
     /// Standard deviation of the logarithm between starts.
     pub noise: f64,
-    pub trouble: Trouble,
+    pub trouble: Disturbance,
     /// The true ratio of each variant to the baseline.
     pub ratios: Vec<f64>,
     /// The variants are two factors crossed (a, b, both), and what is asked are two main effects and an interaction.
     pub crossed: bool,
     pub most: u32,
-    pub asks: Asks,
+    pub asks: Requirement,
 }
 
 /// What the row is asked to reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Asks {
+pub enum Requirement {
     /// At most 5 % say better or worse of anything.
     NothingFound,
     /// In 90 % the first hypothesis is better.
@@ -57,7 +60,7 @@ pub enum Asks {
 /// What became of one experiment.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    pub answers: Vec<Answer>,
+    pub answers: Vec<HypothesisAnswer>,
     /// The intervals of all hypotheses hold the truth.
     pub covered: bool,
     /// Some interval excludes 1.
@@ -84,13 +87,19 @@ impl Scenario {
             name: format!("{contrast:?}"),
             contrast,
             probe: 0,
-            measure: Measure::Capacity,
+            measure: ArmMeasure::Capacity,
             effect: Share(EFFECT),
             relieves: Vec::new(),
         };
         Design {
-            arms: (0..arms).map(|arm| ArmOf { name: format!("arm {arm}"), changes: Vec::new() }).collect(),
-            probes: vec![ProbeOf { workload: "all".to_owned(), at: At::Limit, arms: (0..arms).collect() }],
+            arms: (0..arms)
+                .map(|arm| DesignArm { name: format!("arm {arm}"), changes: Vec::new() })
+                .collect(),
+            probes: vec![DesignMeasurement {
+                workload: "all".to_owned(),
+                at: LoadLevel::Limit,
+                arms: (0..arms).collect(),
+            }],
             hypotheses: contrasts.into_iter().map(asked).collect(),
             pilot: 3,
             least: 4,
@@ -118,21 +127,21 @@ impl Scenario {
         self.standing(prepared, seed).noise[0].visible
     }
 
-    fn standing(&self, prepared: &Experiment, seed: u64) -> Standing {
+    fn standing(&self, prepared: &Experiment, seed: u64) -> ExperimentState {
         let mut experiment = prepared.reseeded(seed);
-        let mut nature = Nature::new(self, seed);
-        while let Step::Visit { start: Visiting { number, block, arm, placebo, .. }, .. } =
+        let mut nature = StartSimulator::new(self, seed);
+        while let ExperimentStep::Visit { start: OngoingStart { number, block, arm, placebo, .. }, .. } =
             experiment.next(Nanos(0))
         {
             experiment.take(&nature.visit(number, block, arm, placebo));
         }
-        experiment.standing()
+        experiment.state()
     }
 
-    fn outcome(&self, standing: &Standing) -> Outcome {
+    fn outcome(&self, standing: &ExperimentState) -> Outcome {
         let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
         let truths = self.truths(&self.design());
-        let holds = |(judged, truth): (&record::Judged, &f64)| {
+        let holds = |(judged, truth): (&record::HypothesisResult, &f64)| {
             judged.ratio.is_none_or(|ratio| ratio.low.ln() <= *truth && *truth <= ratio.high.ln())
         };
         Outcome {
@@ -153,14 +162,14 @@ impl Scenario {
 }
 
 /// What starts give.
-struct Nature<'a> {
+struct StartSimulator<'a> {
     scenario: &'a Scenario,
     random: ChaCha8Rng,
     /// Of the blocks so far.
     shifts: Vec<f64>,
 }
 
-impl<'a> Nature<'a> {
+impl<'a> StartSimulator<'a> {
     fn new(scenario: &'a Scenario, seed: u64) -> Self {
         let mut key = [9; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -180,7 +189,7 @@ impl<'a> Nature<'a> {
     /// Of variance 1.
     fn noise(&mut self) -> f64 {
         let normal = self.normal();
-        if !matches!(self.scenario.trouble, Trouble::Tails | Trouble::All) {
+        if !matches!(self.scenario.trouble, Disturbance::Tails | Disturbance::All) {
             return normal;
         }
         let square: f64 = (0..5).map(|_| self.normal().powi(2)).sum::<f64>() / 5.0;
@@ -188,7 +197,7 @@ impl<'a> Nature<'a> {
     }
 
     fn shift(&mut self, block: u32) -> f64 {
-        if !matches!(self.scenario.trouble, Trouble::Drift | Trouble::All) {
+        if !matches!(self.scenario.trouble, Disturbance::Drift | Disturbance::All) {
             return 0.0;
         }
         while self.shifts.len() <= block as usize {
@@ -199,28 +208,28 @@ impl<'a> Nature<'a> {
         self.shifts[block as usize]
     }
 
-    fn visit(&mut self, number: u32, block: u32, arm: usize, placebo: bool) -> Visit {
+    fn visit(&mut self, number: u32, block: u32, arm: usize, placebo: bool) -> ArmStart {
         let scenario = self.scenario;
         let effect = if arm == 0 { 0.0 } else { scenario.ratios[arm - 1].ln() };
         let noisier = match scenario.trouble {
-            Trouble::Noisier => arm == 1,
-            Trouble::Baseline => arm == 0,
+            Disturbance::Noisier => arm == 1,
+            Disturbance::Baseline => arm == 0,
             _ => false,
         };
         let deviation = scenario.noise * if noisier { 2.0 } else { 1.0 };
         let y = 1000.0_f64.ln() + self.shift(block) + effect + deviation * self.noise();
-        let void = matches!(scenario.trouble, Trouble::Voids | Trouble::All) && self.even() < 0.05;
-        let taken = Taken {
+        let void = matches!(scenario.trouble, Disturbance::Voids | Disturbance::All) && self.even() < 0.05;
+        let taken = MeasurementResult {
             probe: 0,
             run: record::RunId(String::new()),
             rate: None,
-            figures: vec![(Measure::Capacity, y.exp())],
+            figures: vec![(ArmMeasure::Capacity, y.exp())],
             at_least: false,
             cause: None,
             says: String::new(),
             caveats: Vec::new(),
         };
-        Visit {
+        ArmStart {
             number,
             block,
             arm,
@@ -228,7 +237,7 @@ impl<'a> Nature<'a> {
             at_unix_ms: 0,
             took: Nanos(1),
             started_in: Nanos(0),
-            spent: record::Spent::default(),
+            spent: record::StartTimes::default(),
             taken: vec![taken],
             void: void.then(|| "a neighbour woke up".to_owned()),
         }
@@ -245,42 +254,49 @@ pub fn rows() -> Vec<Scenario> {
     // Blocks at most, by noise: what a true effect of twice the smallest needs.
     let sized = [(0.03, 8), (0.07, 20), (0.15, 90)];
     for (noise, most) in sized {
-        row("A/A", noise, Trouble::None, &[1.0], most, Asks::NothingFound);
-        row("twice the smallest effect", noise, Trouble::None, &[twice], most, Asks::Found);
+        row("A/A", noise, Disturbance::None, &[1.0], most, Requirement::NothingFound);
+        row("twice the smallest effect", noise, Disturbance::None, &[twice], most, Requirement::Found);
     }
-    row("exactly the smallest effect", 0.07, Trouble::None, &[1.0 + EFFECT], 20, Asks::Covered);
-    row("five times the smallest effect", 0.07, Trouble::None, &[1.0 + 5.0 * EFFECT], 20, Asks::Found);
+    row("exactly the smallest effect", 0.07, Disturbance::None, &[1.0 + EFFECT], 20, Requirement::Covered);
+    row(
+        "five times the smallest effect",
+        0.07,
+        Disturbance::None,
+        &[1.0 + 5.0 * EFFECT],
+        20,
+        Requirement::Found,
+    );
     for (trouble, most) in [
-        (Trouble::Drift, 20),
-        (Trouble::Tails, 20),
-        (Trouble::Voids, 20),
-        (Trouble::All, 20),
-        (Trouble::Noisier, 60),
-        (Trouble::Baseline, 60),
+        (Disturbance::Drift, 20),
+        (Disturbance::Tails, 20),
+        (Disturbance::Voids, 20),
+        (Disturbance::All, 20),
+        (Disturbance::Noisier, 60),
+        (Disturbance::Baseline, 60),
     ] {
-        row("A/A", 0.07, trouble, &[1.0], most, Asks::NothingFound);
-        row("twice the smallest effect", 0.07, trouble, &[twice], most, Asks::Found);
+        row("A/A", 0.07, trouble, &[1.0], most, Requirement::NothingFound);
+        row("twice the smallest effect", 0.07, trouble, &[twice], most, Requirement::Found);
     }
-    row("exactly the smallest effect", 0.07, Trouble::Noisier, &[1.0 + EFFECT], 60, Asks::Covered);
-    row("two, one of twice", 0.07, Trouble::None, &[twice, 1.0], 22, Asks::Found);
-    row("two, one of twice", 0.07, Trouble::Noisier, &[twice, 1.0], 60, Asks::Found);
-    row("four A/A", 0.07, Trouble::None, &[1.0; 4], 24, Asks::NothingFound);
-    row("four, one of twice", 0.07, Trouble::None, &[twice, 1.0, 1.0, 1.0], 24, Asks::Found);
-    row("four, one of twice", 0.07, Trouble::All, &[twice, 1.0, 1.0, 1.0], 24, Asks::Found);
-    row("four, one of twice", 0.07, Trouble::Noisier, &[twice, 1.0, 1.0, 1.0], 60, Asks::Found);
-    row("four, of all sizes", 0.07, Trouble::None, &[0.8, 1.0, 1.1, 1.5], 24, Asks::Covered);
+    row("exactly the smallest effect", 0.07, Disturbance::Noisier, &[1.0 + EFFECT], 60, Requirement::Covered);
+    row("two, one of twice", 0.07, Disturbance::None, &[twice, 1.0], 22, Requirement::Found);
+    row("two, one of twice", 0.07, Disturbance::Noisier, &[twice, 1.0], 60, Requirement::Found);
+    row("four A/A", 0.07, Disturbance::None, &[1.0; 4], 24, Requirement::NothingFound);
+    row("four, one of twice", 0.07, Disturbance::None, &[twice, 1.0, 1.0, 1.0], 24, Requirement::Found);
+    row("four, one of twice", 0.07, Disturbance::All, &[twice, 1.0, 1.0, 1.0], 24, Requirement::Found);
+    row("four, one of twice", 0.07, Disturbance::Noisier, &[twice, 1.0, 1.0, 1.0], 60, Requirement::Found);
+    row("four, of all sizes", 0.07, Disturbance::None, &[0.8, 1.0, 1.1, 1.5], 24, Requirement::Covered);
     for (name, ratios, asks) in [
-        ("two factors, no effect", [1.0, 1.0, 1.0], Asks::NothingFound),
-        ("two factors, one of twice", [twice, 1.0, twice], Asks::Found),
-        ("two factors that need each other", [1.0, 1.0, 1.5], Asks::Covered),
+        ("two factors, no effect", [1.0, 1.0, 1.0], Requirement::NothingFound),
+        ("two factors, one of twice", [twice, 1.0, twice], Requirement::Found),
+        ("two factors that need each other", [1.0, 1.0, 1.5], Requirement::Covered),
     ] {
-        let (noise, trouble, ratios) = (0.07, Trouble::None, ratios.to_vec());
+        let (noise, trouble, ratios) = (0.07, Disturbance::None, ratios.to_vec());
         rows.push(Scenario { name, noise, trouble, ratios, crossed: true, most: 40, asks });
     }
     rows
 }
 
-impl Trouble {
+impl Disturbance {
     /// In the table.
     pub fn words(self) -> &'static str {
         match self {

@@ -1,13 +1,13 @@
 //! What is started when, and when it ends.
 
-use crate::told::{Asked, Told, conduct, design, told, visit, wobble};
+use crate::fixtures::{StartRequest, StartResult, conduct, design, start_result, visit, wobble};
 #[allow(dead_code, reason = "shared with the tests of verdicts")]
-use record::{Answer, Doubt, ExperimentEnd, Visiting};
-use torment_experiment::{Experiment, Step, least_time};
+use record::{CaveatKind, ExperimentEnd, HypothesisAnswer, OngoingStart};
+use torment_experiment::{Experiment, ExperimentStep, least_time};
 use units::Nanos;
 
-fn noisy(asked: Asked) -> Told {
-    told(1000.0 * wobble(asked, 0.15).exp())
+fn noisy(asked: StartRequest) -> StartResult {
+    start_result(1000.0 * wobble(asked, 0.15).exp())
 }
 
 fn begin(design: &record::Design) -> Experiment {
@@ -38,14 +38,14 @@ fn the_pilot_comes_first_and_every_block_has_each_arm_and_the_placebo() {
     assert_eq!(made, conduct(&mut begin(&design(3)), noisy), "the same seed, the same order");
     let other = record::Design { seed: 8, ..design(3) };
     assert_ne!(made, conduct(&mut begin(&other), noisy));
-    assert_eq!(experiment.standing().over, Some(ExperimentEnd::BlocksMade));
+    assert_eq!(experiment.state().over, Some(ExperimentEnd::BlocksMade));
     assert_eq!(made, conduct(&mut begin(&other).reseeded(7), noisy));
 }
 
 #[test]
 fn told_the_visits_that_were_kept_it_goes_on_as_without_the_interruption() {
     // With a void visit now and then, and an arm that is given up.
-    let gives = |asked: Asked| Told {
+    let gives = |asked: StartRequest| StartResult {
         void: match (asked.arm, asked.block, asked.number % 7) {
             (3, 3.., _) => Some("no answer"),
             (_, _, 0) => Some("a neighbour"),
@@ -55,7 +55,7 @@ fn told_the_visits_that_were_kept_it_goes_on_as_without_the_interruption() {
     };
     let mut whole = begin(&design(3));
     let made = conduct(&mut whole, gives);
-    assert!(whole.standing().caveats.iter().any(|caveat| caveat.doubt == Doubt::ArmDropped));
+    assert!(whole.state().caveats.iter().any(|caveat| caveat.doubt == CaveatKind::ArmDropped));
     for cut in 0..made.len() {
         let mut again = begin(&design(3));
         for asked in &made[..cut] {
@@ -63,7 +63,7 @@ fn told_the_visits_that_were_kept_it_goes_on_as_without_the_interruption() {
         }
         let rest = conduct(&mut again, gives);
         assert_eq!(made[cut..], rest, "cut after {cut}");
-        assert_eq!(whole.standing(), again.standing());
+        assert_eq!(whole.state(), again.state());
     }
 }
 
@@ -75,7 +75,7 @@ fn a_block_that_would_not_fit_the_budget_is_not_begun() {
         let mut experiment = begin(&record::Design { budget: seconds(budget), ..design(2) });
         let made = conduct(&mut experiment, noisy);
         assert_eq!(
-            (made.len(), experiment.standing().over),
+            (made.len(), experiment.state().over),
             (visits, Some(ExperimentEnd::BudgetSpent)),
             "{budget}"
         );
@@ -86,20 +86,22 @@ fn a_block_that_would_not_fit_the_budget_is_not_begun() {
 #[test]
 fn a_step_says_what_to_measure_and_how_long_it_should_take() {
     let mut asked = design(2);
-    asked.probes.push(record::ProbeOf { arms: vec![2], ..asked.probes[0].clone() });
+    asked.probes.push(record::DesignMeasurement { arms: vec![2], ..asked.probes[0].clone() });
     let mut experiment = begin(&asked);
-    let Step::Visit { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
+    let ExperimentStep::Visit { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
     assert_eq!((probes, start.expected), (vec![0], None));
-    experiment.take(&visit(Asked { number: 1, block: 0, arm: 0, placebo: false }, told(1000.0)));
-    experiment.take(&visit(Asked { number: 2, block: 0, arm: 0, placebo: false }, told(1100.0)));
+    experiment
+        .take(&visit(StartRequest { number: 1, block: 0, arm: 0, placebo: false }, start_result(1000.0)));
+    experiment
+        .take(&visit(StartRequest { number: 2, block: 0, arm: 0, placebo: false }, start_result(1100.0)));
     assert_eq!(experiment.capacity("all"), Some(1050.0));
     assert_eq!(experiment.capacity("reads"), None);
     for _ in 0..4 {
-        let Step::Visit { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
-        let Visiting { number, block, arm, placebo, expected } = start;
+        let ExperimentStep::Visit { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
+        let OngoingStart { number, block, arm, placebo, expected } = start;
         assert_eq!(probes, if arm == 2 { vec![0, 1] } else { vec![0] });
         assert_eq!(expected, Some(Nanos::from_secs_f64(10.0)));
-        experiment.take(&visit(Asked { number, block, arm, placebo }, told(5000.0)));
+        experiment.take(&visit(StartRequest { number, block, arm, placebo }, start_result(5000.0)));
     }
     assert_eq!(experiment.capacity("all"), Some(1050.0), "blocks do not move what shares refer to");
 }
@@ -111,26 +113,26 @@ fn a_void_visit_is_repeated_at_the_end_of_its_block() {
     let made = conduct(&mut experiment, |asked| {
         let void = asked.block == 2 && asked.arm == 1 && voids < 2;
         voids += u32::from(void);
-        Told { void: void.then_some("a neighbour"), ..noisy(asked) }
+        StartResult { void: void.then_some("a neighbour"), ..noisy(asked) }
     });
     let block: Vec<usize> = made.iter().filter(|asked| asked.block == 2).map(|asked| asked.arm).collect();
     assert_eq!((block.len(), &block[4..]), (6, [1, 1].as_slice()));
-    assert_eq!(experiment.standing().blocks, 8);
+    assert_eq!(experiment.state().blocks, 8);
 }
 
 #[test]
 fn an_arm_that_is_void_three_times_is_given_up_and_the_rest_goes_on() {
     let mut experiment = begin(&design(2));
-    let made = conduct(&mut experiment, |asked| Told {
+    let made = conduct(&mut experiment, |asked| StartResult {
         void: (asked.arm == 1 && asked.block > 1).then_some("it does not start"),
-        ..told(1000.0 * wobble(asked, 0.01).exp())
+        ..start_result(1000.0 * wobble(asked, 0.01).exp())
     });
     assert_eq!(made.iter().filter(|asked| asked.arm == 1).count(), 4);
-    let standing = experiment.standing();
+    let standing = experiment.state();
     let [a, b] = &standing.judged[..2] else { panic!("{standing:?}") };
     assert_eq!(
         (a.answer, b.answer, standing.over),
-        (Answer::NotMeasured, Answer::NoDifference, Some(ExperimentEnd::Decided))
+        (HypothesisAnswer::NotMeasured, HypothesisAnswer::NoDifference, Some(ExperimentEnd::Decided))
     );
     assert!(a.says.contains("'a' was given up: it does not start"), "{}", a.says);
     assert_eq!(standing.blocks, 3, "blocks are complete without it");
@@ -141,13 +143,13 @@ fn without_the_baseline_or_any_variant_there_is_nothing_to_compare() {
     for (lost, arms) in [("the baseline", 0..=0), ("all variants", 1..=2)] {
         for since in [0, 1, 2] {
             let mut experiment = begin(&design(2));
-            conduct(&mut experiment, |asked| Told {
+            conduct(&mut experiment, |asked| StartResult {
                 void: (arms.contains(&asked.arm) && asked.block >= since).then_some("it does not start"),
                 ..noisy(asked)
             });
-            let standing = experiment.standing();
+            let standing = experiment.state();
             assert_eq!(standing.over, Some(ExperimentEnd::NothingToCompare), "{lost} since {since}");
-            assert!(standing.judged.iter().all(|judged| judged.answer != Answer::Better));
+            assert!(standing.judged.iter().all(|judged| judged.answer != HypothesisAnswer::Better));
         }
     }
 }
@@ -156,7 +158,7 @@ fn without_the_baseline_or_any_variant_there_is_nothing_to_compare() {
 fn a_table_without_questions_makes_the_least_blocks_and_no_placebo() {
     let mut experiment = begin(&record::Design { hypotheses: Vec::new(), ..design(2) });
     let made = conduct(&mut experiment, noisy);
-    assert_eq!((made.len(), experiment.standing().over), (2 + 3 * 3, Some(ExperimentEnd::BlocksMade)));
+    assert_eq!((made.len(), experiment.state().over), (2 + 3 * 3, Some(ExperimentEnd::BlocksMade)));
     assert!(made.iter().all(|asked| !asked.placebo));
 }
 
@@ -164,22 +166,23 @@ fn a_table_without_questions_makes_the_least_blocks_and_no_placebo() {
 fn who_interrupts_keeps_what_was_measured() {
     let mut experiment = begin(&design(1));
     let mut visits = 0;
-    while let Step::Visit { start: Visiting { number, block, arm, placebo, .. }, .. } =
+    while let ExperimentStep::Visit { start: OngoingStart { number, block, arm, placebo, .. }, .. } =
         experiment.next(Nanos(0))
     {
         if block == 3 {
             experiment.interrupt(ExperimentEnd::Interrupted);
             continue;
         }
-        let asked = Asked { number, block, arm, placebo };
+        let asked = StartRequest { number, block, arm, placebo };
         experiment.take(&visit(asked, noisy(asked)));
         visits += 1;
     }
-    let standing = experiment.standing();
+    let standing = experiment.state();
     assert_eq!((visits, standing.blocks, standing.over), (2 + 6, 2, Some(ExperimentEnd::Interrupted)));
     let judged = &standing.judged[0];
-    assert_eq!((judged.answer, judged.blocks, judged.some_effect), (Answer::Undecided, 2, false));
+    assert_eq!((judged.answer, judged.blocks, judged.some_effect), (HypothesisAnswer::Undecided, 2, false));
     assert!(
-        judged.ratio.is_some() && judged.caveats.iter().any(|caveat| caveat.doubt == Doubt::BeforeFirstLook)
+        judged.ratio.is_some()
+            && judged.caveats.iter().any(|caveat| caveat.doubt == CaveatKind::BeforeFirstLook)
     );
 }

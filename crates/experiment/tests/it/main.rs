@@ -1,9 +1,9 @@
 //! Experiments that never ran: what is started, and what is concluded.
 
 mod course;
+mod fixtures;
 #[path = "../../examples/simulate/scenario.rs"]
 #[allow(dead_code, reason = "shared with the example that prints the table")]
 mod scenario;
-mod told;
 mod truths;
 mod verdicts;

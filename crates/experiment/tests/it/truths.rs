@@ -1,7 +1,7 @@
 //! The rows of the table in `docs/method/experiment.md`, with fewer seeds.
 
-use crate::scenario::{Asks, Outcome, Scenario, Trouble, rows};
-use record::Answer;
+use crate::scenario::{Disturbance, Outcome, Requirement, Scenario, rows};
+use record::HypothesisAnswer;
 use torment_experiment::Experiment;
 
 /// Seeds of each row. The table has 2,000, and others.
@@ -26,19 +26,20 @@ fn errors_are_as_rare_and_findings_as_frequent_as_said() {
     for row in rows() {
         let made = run(&row);
         let said = format!("{} {} {}", row.name, row.noise, row.trouble.words());
-        let different = |answer: &Answer| matches!(answer, Answer::Better | Answer::Worse);
+        let different =
+            |answer: &HypothesisAnswer| matches!(answer, HypothesisAnswer::Better | HypothesisAnswer::Worse);
         match row.asks {
-            Asks::NothingFound => {
+            Requirement::NothingFound => {
                 let wrong = share(&made, |made| made.answers.iter().any(different));
                 assert!(wrong <= 0.05, "{said}: {wrong} say different");
                 let claimed = share(&made, |made| made.some_effect);
                 assert!(claimed <= 0.07 + chance(0.07), "{said}: {claimed} claim some effect");
             }
-            Asks::Found => {
-                let found = share(&made, |made| made.answers[0] == Answer::Better);
+            Requirement::Found => {
+                let found = share(&made, |made| made.answers[0] == HypothesisAnswer::Better);
                 assert!(found >= 0.9 - chance(0.9), "{said}: {found} found");
             }
-            Asks::Covered => {}
+            Requirement::Covered => {}
         }
         let covered = share(&made, |made| made.covered);
         assert!(
@@ -54,18 +55,18 @@ fn an_effect_that_is_called_visible_is_found_in_nine_of_ten() {
         let row = Scenario {
             name: "visible",
             noise: 0.07,
-            trouble: Trouble::None,
+            trouble: Disturbance::None,
             ratios: vec![1.0; variants],
             crossed: false,
             most: 10,
-            asks: Asks::Found,
+            asks: Requirement::Found,
         };
         let prepared = Experiment::new(&row.design()).expect("a design");
         let mut visible: Vec<f64> = (0..200).map(|seed| row.visible(&prepared, seed)).collect();
         visible.sort_unstable_by(f64::total_cmp);
         let visible = visible[100];
         let found = run(&Scenario { ratios: vec![visible; variants], ..row });
-        let found = share(&found, |made| made.answers[0] == Answer::Better);
+        let found = share(&found, |made| made.answers[0] == HypothesisAnswer::Better);
         assert!(
             (found - 0.92).abs() < 0.02 + chance(0.92),
             "{variants} variants, × {visible}: {found} found"

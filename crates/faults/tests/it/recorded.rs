@@ -3,13 +3,13 @@
 //!
 //! `torment selftest --keep DIR` records; `gzip -n` makes of it what is in `tests/recorded/`.
 
-use diagnosis::{Recording, diagnose};
+use diagnosis::{ObservedRun, diagnose};
 use flate2::read::GzDecoder;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use torment_faults::{Expected, all};
+use torment_faults::{ExpectedCause, all_cases};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded");
 
@@ -18,8 +18,8 @@ fn recorded(cell: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-fn read(path: &Path) -> Recording {
-    let mut recording = Recording::default();
+fn read(path: &Path) -> ObservedRun {
+    let mut recording = ObservedRun::default();
     let file = File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     for line in BufReader::new(GzDecoder::new(file)).lines() {
         let line = line.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -32,13 +32,13 @@ fn read(path: &Path) -> Recording {
 fn every_recorded_cell_is_still_judged_right() {
     let mut wrong = Vec::new();
     let mut judged = 0;
-    for cell in all() {
+    for cell in all_cases() {
         let Some(path) = recorded(cell.name) else { continue };
         judged += 1;
         let diagnosis = diagnose(&read(&path));
         let right = match cell.expected {
-            Expected::Nothing => diagnosis.findings.is_empty(),
-            Expected::First { cause, .. } => diagnosis.cause() == Some(cause),
+            ExpectedCause::Nothing => diagnosis.findings.is_empty(),
+            ExpectedCause::First { cause, .. } => diagnosis.cause() == Some(cause),
         };
         if !right {
             let named: Vec<_> =
@@ -52,7 +52,7 @@ fn every_recorded_cell_is_still_judged_right() {
 
 #[test]
 fn recordings_are_of_cells_that_there_are() {
-    let known: BTreeSet<String> = all().iter().map(|cell| format!("{}.ndjson.gz", cell.name)).collect();
+    let known: BTreeSet<String> = all_cases().iter().map(|cell| format!("{}.ndjson.gz", cell.name)).collect();
     for entry in std::fs::read_dir(FOLDER).expect("there are recordings") {
         let name = entry.expect("a folder can be read").file_name().to_string_lossy().into_owned();
         assert!(known.contains(&name), "{name} is of no cell");

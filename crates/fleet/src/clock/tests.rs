@@ -3,13 +3,13 @@ use proptest::prelude::*;
 
 /// A machine whose clock is off, goes at another speed, and may be set at some time.
 #[derive(Debug, Clone, Copy)]
-struct Machine {
+struct SimulatedClock {
     offset: i64,
     ppm: f64,
     set: Option<(u64, i64)>,
 }
 
-impl Machine {
+impl SimulatedClock {
     /// What its clock shows at a moment of ours.
     fn shows(&self, ours: u64) -> Nanos {
         let drift = (ours as f64 * self.ppm * 1e-6).round() as i64;
@@ -18,14 +18,14 @@ impl Machine {
     }
 
     fn offset(&self, ours: u64) -> i64 {
-        less(self.shows(ours), Nanos(ours))
+        difference(self.shows(ours), Nanos(ours))
     }
 
     /// Asked at a moment, with the time that it takes to be asked, to think, and to answer.
-    fn signal(&self, asked: u64, [there, thought, back]: [u64; 3]) -> Signal {
+    fn signal(&self, asked: u64, [there, thought, back]: [u64; 3]) -> ClockExchange {
         let (heard, told) = (asked + there, asked + there + thought);
         let answered = Nanos(told + back);
-        Signal { asked: Nanos(asked), heard: self.shows(heard), told: self.shows(told), answered }
+        ClockExchange { asked: Nanos(asked), heard: self.shows(heard), told: self.shows(told), answered }
     }
 }
 
@@ -40,17 +40,14 @@ fn ways() -> impl Strategy<Value = Vec<(u64, [u64; 3])>> {
     prop::collection::vec((gap, ways), 1..200)
 }
 
-fn machine() -> impl Strategy<Value = Machine> {
+fn machine() -> impl Strategy<Value = SimulatedClock> {
     // Two clocks of which each is off by 200 ppm; up to a week after they were started.
-    (-600_000_000_000_000_i64..600_000_000_000_000, -400.0..400.0_f64).prop_map(|(offset, ppm)| Machine {
-        offset,
-        ppm,
-        set: None,
-    })
+    (-600_000_000_000_000_i64..600_000_000_000_000, -400.0..400.0_f64)
+        .prop_map(|(offset, ppm)| SimulatedClock { offset, ppm, set: None })
 }
 
 /// When each is asked, one after the other.
-fn signals(machine: Machine, ways: &[(u64, [u64; 3])]) -> Vec<Signal> {
+fn signals(machine: SimulatedClock, ways: &[(u64, [u64; 3])]) -> Vec<ClockExchange> {
     let mut at = 1_000_000_000_000_000;
     let ask = |&(gap, ways): &(u64, [u64; 3])| {
         let signal = machine.signal(at + gap, ways);
@@ -63,9 +60,9 @@ fn signals(machine: Machine, ways: &[(u64, [u64; 3])]) -> Vec<Signal> {
 proptest! {
     #[test]
     fn the_true_offset_is_within_the_bound(machine in machine(), ways in ways(), later in 0_u64..2_000_000_000) {
-        let mut clock = FarClock::default();
+        let mut clock = RemoteClock::default();
         for signal in signals(machine, &ways) {
-            prop_assert_eq!(clock.heard(signal), Ok(()), "a steady clock does not jump");
+            prop_assert_eq!(clock.add(signal), Ok(()), "a steady clock does not jump");
             for at in [signal.answered.0, signal.answered.0 + later] {
                 let reading = clock.reading(Nanos(at)).expect("it was heard");
                 let wrong = reading.offset_ns.abs_diff(machine.offset(at));
@@ -78,9 +75,9 @@ proptest! {
     /// Nothing is surer than half the shortest way, and what was heard just now is not less sure than it alone.
     #[test]
     fn the_bound_is_no_wider_than_the_way(machine in machine(), ways in ways()) {
-        let mut clock = FarClock::default();
+        let mut clock = RemoteClock::default();
         for signal in signals(machine, &ways) {
-            clock.heard(signal).expect("a steady clock does not jump");
+            clock.add(signal).expect("a steady clock does not jump");
             let reading = clock.reading(signal.answered).expect("it was heard");
             let way = signal.answered - signal.asked;
             let alone = way.0 as f64 / 2.0 + ROUNDED + SPEED * way.0 as f64;
@@ -96,11 +93,11 @@ proptest! {
     ) {
         let steady = signals(machine, &ways);
         let place = place % steady.len();
-        let set = Machine { set: Some((steady[place].asked.0, by)), ..machine };
-        let (mut clock, mut jumped) = (FarClock::default(), false);
+        let set = SimulatedClock { set: Some((steady[place].asked.0, by)), ..machine };
+        let (mut clock, mut jumped) = (RemoteClock::default(), false);
         for (index, signal) in signals(set, &ways).into_iter().enumerate() {
             let before = clock.reading(signal.answered);
-            jumped |= clock.heard(signal).is_err();
+            jumped |= clock.add(signal).is_err();
             let reading = clock.reading(signal.answered).expect("it was heard");
             if jumped || index < place {
                 let wrong = reading.offset_ns.abs_diff(set.offset(signal.answered.0));
@@ -119,11 +116,11 @@ proptest! {
 /// Twenty signals within a millisecond, then one a second: as before a trial, and within it.
 #[test]
 fn a_trial_s_signals_pin_offset_and_speed_down() {
-    let machine = Machine { offset: -86_400_000_000_000, ppm: 37.0, set: None };
-    let (mut clock, mut at) = (FarClock::default(), 100_000_000_000_000);
-    let mut ask = |clock: &mut FarClock, gap: u64| {
+    let machine = SimulatedClock { offset: -86_400_000_000_000, ppm: 37.0, set: None };
+    let (mut clock, mut at) = (RemoteClock::default(), 100_000_000_000_000);
+    let mut ask = |clock: &mut RemoteClock, gap: u64| {
         at += gap;
-        clock.heard(machine.signal(at, [12_000, 5_000, 30_000])).expect("a steady clock does not jump");
+        clock.add(machine.signal(at, [12_000, 5_000, 30_000])).expect("a steady clock does not jump");
         at
     };
     for gap in [[50_000; 20].as_slice(), &[1_000_000_000; 10]].concat() {
@@ -143,14 +140,14 @@ fn a_trial_s_signals_pin_offset_and_speed_down() {
 
 #[test]
 fn a_clock_that_contradicts_itself_says_nothing() {
-    let mut clock = FarClock::default();
+    let mut clock = RemoteClock::default();
     assert_eq!(clock.reading(Nanos::ZERO), None);
-    let machine = Machine { offset: 7, ppm: 0.0, set: None };
-    clock.heard(machine.signal(1_000, [10, 10, 10])).expect("the first");
+    let machine = SimulatedClock { offset: 7, ppm: 0.0, set: None };
+    clock.add(machine.signal(1_000, [10, 10, 10])).expect("the first");
     // It says that it took a second to answer, which came after 30 ns.
     let mut signal = machine.signal(2_000, [10, 10, 10]);
     signal.told.0 += 1_000_000_000;
-    let jumped = clock.heard(signal).expect_err("time does not do that");
+    let jumped = clock.add(signal).expect_err("time does not do that");
     assert!(jumped.by > Nanos::from_millis(999), "{jumped:?}");
     assert_eq!(clock.reading(Nanos(2_100)), None);
 }

@@ -1,7 +1,7 @@
 //! Several machines, simulated: their shares, their books, and what they tell each other.
 
-mod books;
-mod machine;
+mod ledger;
 mod merge;
 mod shares;
+mod simulated_machine;
 mod wire;

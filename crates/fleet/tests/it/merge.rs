@@ -1,10 +1,10 @@
 //! What many counted is what one would have.
 
-use crate::machine::{offer, schedules, slices};
+use crate::simulated_machine::{offer, schedules, slices};
 use proptest::prelude::*;
-use record::{Counted, Slice};
+use record::{Slice, TrialCounts};
 use schedule::Schedule;
-use torment_fleet::{Ledger, Loops};
+use torment_fleet::{Ledger, LoopAssignment};
 use units::Nanos;
 
 /// As it comes over the link.
@@ -20,11 +20,13 @@ fn counted(
     loops_each: u32,
     first: usize,
     backwards: bool,
-) -> (Counted, Vec<Slice>) {
-    let loops = Loops::dealt((0..members).map(|member| (member, loops_each)));
-    let mut ledger = Ledger::of(&loops, &offer(schedule));
+) -> (TrialCounts, Vec<Slice>) {
+    let loops = LoopAssignment::dealt((0..members).map(|member| (member, loops_each)));
+    let mut ledger = Ledger::new(&loops, &offer(schedule));
     let told: Vec<Vec<Slice>> = (0..members)
-        .map(|member| slices(schedule, loops.of(member), loops.all(), Nanos::MAX).iter().map(sent).collect())
+        .map(|member| {
+            slices(schedule, loops.of(member), loops.total(), Nanos::MAX).iter().map(sent).collect()
+        })
         .collect();
     let mut wholes = Vec::new();
     for second in 0..told[0].len() {
@@ -34,14 +36,14 @@ fn counted(
             order.reverse();
         }
         for member in order {
-            assert!(ledger.slice(member as u32, &told[member][second]));
+            assert!(ledger.add_slice(member as u32, &told[member][second]));
         }
         wholes.extend(std::iter::from_fn(|| ledger.next_whole()));
     }
     assert_eq!(wholes.len(), told[0].len(), "each second was whole as soon as all had told of it");
-    (0..members).for_each(|member| ledger.over(member, schedule.duration(), told[0].len() as u32));
+    (0..members).for_each(|member| ledger.finish_member(member, schedule.duration(), told[0].len() as u32));
     assert!(ledger.is_over());
-    (ledger.end(), wholes)
+    (ledger.into_counted(), wholes)
 }
 
 /// All but the mean numbers of open arrivals, which are sums of fractions.
@@ -68,7 +70,7 @@ proptest! {
         }
         // Of the same members it is the same to the last digit, whoever tells first.
         let (again, _) = counted(&schedule, members, 1, 0, !backwards);
-        let bytes = |counted: &Counted| rmp_serde::to_vec_named(&counted.total).expect("it can be written");
+        let bytes = |counted: &TrialCounts| rmp_serde::to_vec_named(&counted.total).expect("it can be written");
         prop_assert_eq!(bytes(&many), bytes(&again));
     }
 }

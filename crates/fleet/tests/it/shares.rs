@@ -1,21 +1,21 @@
 //! Whose arrival is whose.
 
-use crate::machine::schedules;
+use crate::simulated_machine::schedules;
 use proptest::prelude::*;
-use torment_fleet::Loops;
+use torment_fleet::LoopAssignment;
 
 proptest! {
     #[test]
     fn all_shares_together_are_the_one_schedule(
         schedule in schedules(), each in prop::collection::btree_map(0_u32..2_000, 1_u32..5, 1..17),
     ) {
-        let loops = Loops::dealt(each.clone());
-        prop_assert_eq!(loops.all(), each.values().sum::<u32>());
+        let loops = LoopAssignment::dealt(each.clone());
+        prop_assert_eq!(loops.total(), each.values().sum::<u32>());
         let mut all = Vec::new();
         for (member, count) in &each {
             prop_assert_eq!(loops.of(*member).len(), *count as usize);
             for index in loops.of(*member) {
-                all.extend(schedule.arrivals(*index, loops.all()));
+                all.extend(schedule.arrivals(*index, loops.total()));
             }
         }
         all.sort_by_key(|arrival| arrival.number);
@@ -25,7 +25,7 @@ proptest! {
     /// Of equal members each has every W-th arrival, so that none waits for a burst that is another's.
     #[test]
     fn equal_members_take_turns(members in 1_u32..65, loops in 1_u32..5) {
-        let dealt = Loops::dealt((0..members).map(|member| (member, loops)));
+        let dealt = LoopAssignment::dealt((0..members).map(|member| (member, loops)));
         for member in 0..members {
             prop_assert!(dealt.of(member).iter().all(|index| index % members == member));
         }

@@ -1,19 +1,19 @@
 //! What goes over the wire comes back as it was, and is short.
 
-use crate::machine::slices;
-use plan::{Arrivals, Command, Draft, Parcel, Stage};
+use crate::simulated_machine::slices;
+use plan::{Arrivals, Draft, PlanCommand, PortablePlan, Stage};
 use record::watch::{
-    FutexOp, Group, Host, Look, Missing, Postgres, Sessions, Sighting, State, Subject, SubjectWindow,
-    ThreadsAt, Wait, Watched, WatcherLost, Window,
+    CloserLook, FutexOp, Host, MissingMeasure, PostgresWindow, SessionCount, StackGroup, ThreadGroup,
+    ThreadState, ThreadWait, TreeWindow, WatchCoverage, WatchEvent, WatchedProcesses, WatcherLost, Window,
 };
-use record::{Caveat, Doubt, Failure, Grounds, Slice, Worked};
-use schedule::{Offer, Schedule};
+use record::{Caveat, CaveatDetails, CaveatKind, Failure, MemberFigures, Slice};
+use schedule::{OfferedLoad, Schedule};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use torment_fleet::{
-    BuildStamp, Commission, Duty, FirstTry, FleetRole, FromMember, Hello, Instruction, OwnerNews, OwnerWord,
-    PROTOCOL, Tidings, ToMember, WatchDuty,
+    BuildStamp, FleetRole, FromMember, Hello, Instruction, MemberReport, OwnerRequest, OwnerUpdate, PROTOCOL,
+    RunOrder, TargetCheck, ToMember, TrialAssignment, WatchAssignment,
 };
 use units::{Nanos, Rate};
 
@@ -25,12 +25,12 @@ fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(message: &T) -> us
 }
 
 /// What somebody else is to carry out.
-fn commission() -> Commission {
+fn commission() -> RunOrder {
     let plan = Draft::from_toml("p.toml", "target.url = 'http://h/'\nload.rate = 1")
-        .and_then(|draft| draft.check(Command::Run, &mut |_| Err("there is none".to_owned())))
+        .and_then(|draft| draft.check(PlanCommand::Run, &mut |_| Err("there is none".to_owned())))
         .expect("it is a plan");
-    Commission {
-        parcel: Parcel { plan, authorities: None },
+    RunOrder {
+        parcel: PortablePlan { plan, authorities: None },
         workers: 3,
         waits: Nanos::from_secs(120),
         costs: Some("{}".to_owned()),
@@ -47,18 +47,28 @@ fn what_a_coordinator_says() {
     let mut text = |_: &str| Err("there is none".to_owned());
     let plan = "target = { url = 'http://h/{users.id}', bearer = '{env:T}' }\nload.rate = 1\ndata.users.file = 'u.csv'";
     let mut plan = Draft::from_toml("p.toml", plan)
-        .and_then(|draft| draft.check(Command::Run, &mut text))
+        .and_then(|draft| draft.check(PlanCommand::Run, &mut text))
         .expect("it is a plan");
     plan.bind(|_| Ok("id\n1\n2\n".to_owned()), |_| Ok("geheim".to_owned())).expect("all is there");
-    let parcel = Box::new(Parcel { plan, authorities: Some(vec![0, 255]) });
+    let parcel = Box::new(PortablePlan { plan, authorities: Some(vec![0, 255]) });
     let welcome =
-        Instruction::Welcome { member: 3, share: 1, parcel, cores: vec![0, 2], tries: FirstTry::Request };
+        Instruction::Welcome { member: 3, share: 1, parcel, cores: vec![0, 2], tries: TargetCheck::Request };
     assert!(!format!("{welcome:?}").contains("geheim"));
-    let closed = Offer::Closed { connections: 9, requests: Some(1), duration: None };
-    for offer in [Offer::Open(schedule(Arrivals::Even)), Offer::Open(schedule(Arrivals::Poisson)), closed] {
+    let closed = OfferedLoad::Closed { connections: 9, requests: Some(1), duration: None };
+    for offer in
+        [OfferedLoad::Open(schedule(Arrivals::Even)), OfferedLoad::Open(schedule(Arrivals::Poisson)), closed]
+    {
         let start = Nanos(u64::MAX - 1);
         let drain = Nanos::MAX;
-        let duty = Duty { trial: 2, offer, loops: vec![1, 5], of: 8, first_number: 1 << 40, start, drain };
+        let duty = TrialAssignment {
+            trial: 2,
+            offer,
+            loops: vec![1, 5],
+            of: 8,
+            first_number: 1 << 40,
+            start,
+            drain,
+        };
         check(&ToMember::Told(Instruction::Arm(Box::new(duty))));
     }
     for instruction in [
@@ -72,8 +82,8 @@ fn what_a_coordinator_says() {
         Instruction::HoldNoMore,
         Instruction::Release,
         Instruction::Rest,
-        Instruction::Owner(OwnerNews::Event { number: 1 << 40, event: "{}".to_owned() }),
-        Instruction::Owner(OwnerNews::Over { events: 7, exit_code: 92, error: Some("x".to_owned()) }),
+        Instruction::Owner(OwnerUpdate::Event { number: 1 << 40, event: "{}".to_owned() }),
+        Instruction::Owner(OwnerUpdate::Over { events: 7, exit_code: 92, error: Some("x".to_owned()) }),
         Instruction::Leave,
     ] {
         check(&ToMember::Told(instruction));
@@ -88,27 +98,27 @@ fn what_a_coordinator_says() {
 fn a_schedule_arrives_with_every_moment() {
     for arrivals in [Arrivals::Even, Arrivals::Poisson] {
         let schedule = schedule(arrivals);
-        let bytes = rmp_serde::to_vec_named(&Offer::Open(schedule.clone())).expect("it can be written");
-        let Ok(Offer::Open(back)) = rmp_serde::from_slice(&bytes) else { panic!("it is a schedule") };
+        let bytes = rmp_serde::to_vec_named(&OfferedLoad::Open(schedule.clone())).expect("it can be written");
+        let Ok(OfferedLoad::Open(back)) = rmp_serde::from_slice(&bytes) else { panic!("it is a schedule") };
         assert_eq!(back.arrivals(1, 3).collect::<Vec<_>>(), schedule.arrivals(1, 3).collect::<Vec<_>>());
     }
 }
 
 #[test]
 fn what_a_member_tells() {
-    let grounds = Grounds::FewPorts { ports: 9 };
-    let caveats = vec![Caveat::on(Doubt::FewPorts, grounds)];
-    let worked = Worked { member: 3, due: 9, pacing_p99: Some(Nanos(5)), ..Worked::default() };
+    let grounds = CaveatDetails::FewPorts { ports: 9 };
+    let caveats = vec![Caveat::with_details(CaveatKind::FewPorts, grounds)];
+    let worked = MemberFigures { member: 3, due: 9, pacing_p99: Some(Nanos(5)), ..MemberFigures::default() };
     for tidings in [
-        Tidings::Ready { share: 1, loops: 2, connections: 9, caveats, beside: true },
-        Tidings::Refused { share: 1, why: "no descriptor is left".to_owned(), unreached: false },
-        Tidings::Armed { trial: 1 },
-        Tidings::Over { trial: 1, at: Nanos(1), slices: 7, worked: Box::new(worked) },
-        Tidings::Settled { trial: 1 },
-        Tidings::Held { open: 7, refused: Some(Failure::Closed) },
-        Tidings::Leaving { why: "SIGTERM".to_owned() },
-        Tidings::Owner(OwnerWord::From(7)),
-        Tidings::Owner(OwnerWord::Begin(Box::new(commission()))),
+        MemberReport::Ready { share: 1, loops: 2, connections: 9, caveats, beside: true },
+        MemberReport::Refused { share: 1, why: "no descriptor is left".to_owned(), unreached: false },
+        MemberReport::Armed { trial: 1 },
+        MemberReport::Over { trial: 1, at: Nanos(1), slices: 7, worked: Box::new(worked) },
+        MemberReport::Settled { trial: 1 },
+        MemberReport::Held { open: 7, refused: Some(Failure::Closed) },
+        MemberReport::Leaving { why: "SIGTERM".to_owned() },
+        MemberReport::Owner(OwnerRequest::From(7)),
+        MemberReport::Owner(OwnerRequest::Begin(Box::new(commission()))),
     ] {
         check(&FromMember::Told(tidings));
     }
@@ -124,9 +134,10 @@ fn what_a_member_tells() {
 
 #[test]
 fn what_watchers_are_told_and_tell() {
-    let asked = plan::Watch { pids: vec![7], command: Some("app.jar".to_owned()), ..plan::Watch::default() };
+    let asked =
+        plan::WatchPlan { pids: vec![7], command: Some("app.jar".to_owned()), ..plan::WatchPlan::default() };
     let at = vec!["10.0.0.5:80".parse().expect("an address"), "[::1]:80".parse().expect("an address")];
-    let duty = WatchDuty {
+    let duty = WatchAssignment {
         asked,
         at,
         port: Some(80),
@@ -143,53 +154,54 @@ fn what_watchers_are_told_and_tell() {
         check(&ToMember::Told(instruction));
     }
     let lost = WatcherLost { trial: 2, at: None, why: "x".to_owned() };
-    let subject = Subject { pid: 9, java: Some("25".to_owned()), cpus: 0.5, ..Subject::default() };
-    let watched = Watched {
+    let subject =
+        WatchedProcesses { pid: 9, java: Some("25".to_owned()), cpus: 0.5, ..WatchedProcesses::default() };
+    let watched = WatchCoverage {
         subjects: vec![subject],
-        missing: vec![Missing::new("a", "b")],
+        missing: vec![MissingMeasure::new("a", "b")],
         on: "ssh:b".to_owned(),
         lost: Some(lost),
-        ..Watched::default()
+        ..WatchCoverage::default()
     };
     let other = || "x".to_owned();
     let waits = [
-        Wait::Running,
-        Wait::Futex { op: FutexOp::Other, within_s: Some(30), shared: true },
-        Wait::Peer { address: other() },
-        Wait::Client,
-        Wait::Accept,
-        Wait::Events,
-        Wait::Sleep,
-        Wait::Disk { what: other() },
-        Wait::PageFault,
-        Wait::Pipe,
-        Wait::Child,
-        Wait::Other { what: other() },
-        Wait::Unknown,
+        ThreadWait::Running,
+        ThreadWait::Futex { op: FutexOp::Other, within_s: Some(30), shared: true },
+        ThreadWait::Peer { address: other() },
+        ThreadWait::Client,
+        ThreadWait::Accept,
+        ThreadWait::Events,
+        ThreadWait::Sleep,
+        ThreadWait::Disk { what: other() },
+        ThreadWait::PageFault,
+        ThreadWait::Pipe,
+        ThreadWait::Child,
+        ThreadWait::Other { what: other() },
+        ThreadWait::Unknown,
     ];
-    let states = waits.map(|wait| State { wait, threads: 0.1 }).to_vec();
-    let group = Group { name: "exec-N".to_owned(), states, ..Group::default() };
-    let sessions = Sessions { state: other(), wait_type: Some(other()), wait_event: None, count: 0.5 };
+    let states = waits.map(|wait| ThreadState { wait, threads: 0.1 }).to_vec();
+    let group = ThreadGroup { name: "exec-N".to_owned(), states, ..ThreadGroup::default() };
+    let sessions = SessionCount { state: other(), wait_type: Some(other()), wait_event: None, count: 0.5 };
     let window = Window {
-        subjects: vec![SubjectWindow { groups: vec![group], cpu_ns: u64::MAX, ..SubjectWindow::default() }],
+        subjects: vec![TreeWindow { groups: vec![group], cpu_ns: u64::MAX, ..TreeWindow::default() }],
         host: Some(Host { cpus: 2, ..Host::default() }),
-        postgres: Some(Postgres { sessions: vec![sessions], ..Postgres::default() }),
+        postgres: Some(PostgresWindow { sessions: vec![sessions], ..PostgresWindow::default() }),
         to: Nanos::from_secs(1),
         ..Window::default()
     };
-    let at = ThreadsAt { group: other(), state: other(), frame: other(), asked_by: None, threads: 3 };
-    let stacks = Look::Stacks { pid: 7, took_ns: 5, at: vec![at.clone()] };
-    let look = Look::Threads { pid: 9, took_ns: 5, at: vec![at] };
+    let at = StackGroup { group: other(), state: other(), frame: other(), asked_by: None, threads: 3 };
+    let stacks = CloserLook::Stacks { pid: 7, took_ns: 5, at: vec![at.clone()] };
+    let look = CloserLook::Threads { pid: 9, took_ns: 5, at: vec![at] };
     for seen in [
-        Sighting::Watched(Box::new(watched)),
-        Sighting::Window(3, Box::new(window)),
-        Sighting::Look(3, look),
-        Sighting::Look(3, stacks),
-        Sighting::Look(3, Look::Refused { of: other(), why: other() }),
+        WatchEvent::Watched(Box::new(watched)),
+        WatchEvent::Window(3, Box::new(window)),
+        WatchEvent::Look(3, look),
+        WatchEvent::Look(3, stacks),
+        WatchEvent::Look(3, CloserLook::Refused { of: other(), why: other() }),
     ] {
-        check(&FromMember::Told(Tidings::Seen(Box::new(seen))));
+        check(&FromMember::Told(MemberReport::Seen(Box::new(seen))));
     }
-    check(&FromMember::Told(Tidings::SeenAll));
+    check(&FromMember::Told(MemberReport::SeenAll));
 }
 
 /// A second of 50,000 requests, whose times lie where those of a service do.
@@ -208,11 +220,11 @@ fn a_second_is_short() {
         slice.lateness.record(Nanos(8_000 + 5 * draw));
         slice.pacing.record(Nanos(7_000 + 5 * draw));
     }
-    let length = check(&FromMember::Told(Tidings::Slice { trial: 1, slice: Box::new(slice.clone()) }));
+    let length = check(&FromMember::Told(MemberReport::Slice { trial: 1, slice: Box::new(slice.clone()) }));
     let json = serde_json::to_string(&slice).expect("it can be written").len();
     assert!(length < 20_000 && length < json, "{length} bytes, as JSON {json}");
     // One that says nothing says that in few bytes.
     let idle = slices(&Schedule::constant(Rate(0.0), Nanos::from_secs(1)), &[0], 1, Nanos::MAX).remove(0);
-    let length = check(&FromMember::Told(Tidings::Slice { trial: 1, slice: Box::new(idle) }));
+    let length = check(&FromMember::Told(MemberReport::Slice { trial: 1, slice: Box::new(idle) }));
     assert!(length < 1_000, "{length}");
 }

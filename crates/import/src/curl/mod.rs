@@ -6,10 +6,10 @@ mod request;
 mod shell;
 
 use crate::document::Document;
-use crate::{Error, Imported};
+use crate::{Error, ImportedPlan};
 use operation::Operation;
 
-pub(crate) fn import(command: &str) -> Result<Imported, Error> {
+pub(crate) fn import(command: &str) -> Result<ImportedPlan, Error> {
     if command.contains("curl ^\"") || command.contains("curl.exe ^\"") {
         return Err(Error::new(
             "this was copied for Windows' cmd; expected the form for bash: choose 'Copy as cURL (bash)'",
@@ -24,7 +24,7 @@ pub(crate) fn import(command: &str) -> Result<Imported, Error> {
     let mut others = Vec::new();
     for words in &script.commands {
         match curl_at(words) {
-            Some(at) => operations.extend(Operation::read(&words[at + 1..])),
+            Some(at) => operations.extend(Operation::parse(&words[at + 1..])),
             None => others.push(command_name(words)),
         }
     }

@@ -1,4 +1,4 @@
-use super::options::{self, Given};
+use super::options::{self, ParsedOption};
 use crate::encode;
 use crate::multipart::Part;
 use plan::is_token;
@@ -11,7 +11,7 @@ pub(super) struct Operation {
     pub headers: Vec<(String, String)>,
     /// Names of headers that curl is told not to send.
     pub removed: Vec<String>,
-    pub data: Vec<Data>,
+    pub data: Vec<DataPart>,
     /// What goes into the query beside the URL's own.
     pub queries: Vec<String>,
     pub parts: Vec<Part>,
@@ -36,7 +36,7 @@ pub(super) struct Operation {
 
 /// One piece of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Data {
+pub(super) enum DataPart {
     Bytes(Vec<u8>),
     /// A file, and whether curl takes the line ends out of it.
     File(String, bool),
@@ -44,20 +44,20 @@ pub(super) enum Data {
 
 impl Operation {
     /// All operations of the words after `curl`.
-    pub(super) fn read(words: &[Vec<u8>]) -> Vec<Self> {
+    pub(super) fn parse(words: &[Vec<u8>]) -> Vec<Self> {
         let mut operations = vec![Self::default()];
-        for given in options::read(words) {
+        for given in options::parse(words) {
             if given.name == "next" {
                 operations.push(Self::default());
             } else {
-                operations.last_mut().expect("there is one from the start").take(given);
+                operations.last_mut().expect("there is one from the start").apply_option(given);
             }
         }
         operations
     }
 
-    fn take(&mut self, given: Given) {
-        let Given { name, written, value, known } = given;
+    fn apply_option(&mut self, given: ParsedOption) {
+        let ParsedOption { name, written, value, known } = given;
         let text = || String::from_utf8_lossy(&value).into_owned();
         match name.as_str() {
             "unix-socket" | "range" | "oauth2-bearer" | "user" | "upload-file" if value.is_empty() => {
@@ -77,7 +77,7 @@ impl Operation {
             "oauth2-bearer" => self.bearer = Some(text()),
             "data" | "data-ascii" => self.data(value, true),
             "data-binary" => self.data(value, false),
-            "data-raw" => self.data.push(Data::Bytes(value)),
+            "data-raw" => self.data.push(DataPart::Bytes(value)),
             "json" => {
                 self.json = true;
                 self.data(value, false);
@@ -157,15 +157,15 @@ impl Operation {
 
     fn data(&mut self, value: Vec<u8>, strips: bool) {
         match value.strip_prefix(b"@") {
-            Some(file) => self.data.push(Data::File(String::from_utf8_lossy(file).into_owned(), strips)),
-            None => self.data.push(Data::Bytes(value)),
+            Some(file) => self.data.push(DataPart::File(String::from_utf8_lossy(file).into_owned(), strips)),
+            None => self.data.push(DataPart::Bytes(value)),
         }
     }
 
     /// `content`, `=content`, `name=content`; `@file` and `name@file` are named.
     fn urlencoded(&mut self, text: &str) {
         match urlencoded(text) {
-            Some(encoded) => self.data.push(Data::Bytes(encoded.into_bytes())),
+            Some(encoded) => self.data.push(DataPart::Bytes(encoded.into_bytes())),
             None => self.note(format!(
                 "--data-urlencode {text}: no file is encoded here; encode it and name it as body_file"
             )),

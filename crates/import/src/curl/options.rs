@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 /// One option as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct ParsedOption {
     /// The long spelling without dashes; `url` for what is no option.
     pub name: String,
     /// As it was written, for notes.
@@ -19,7 +19,7 @@ pub(super) struct Given {
     pub known: bool,
 }
 
-impl Given {
+impl ParsedOption {
     fn new(name: impl Into<String>, written: impl Into<String>, value: Option<&OsStr>, known: bool) -> Self {
         let value = value.map_or_else(Vec::new, |value| value.as_bytes().to_vec());
         Self { name: name.into(), written: written.into(), value, known }
@@ -97,10 +97,10 @@ pub(super) fn is_harmless(name: &str) -> bool {
 }
 
 /// The words after `curl` as options, in order; a word that is none is a `url`.
-pub(super) fn read(words: &[Vec<u8>]) -> Vec<Given> {
+pub(super) fn parse(words: &[Vec<u8>]) -> Vec<ParsedOption> {
     let words = RawArgs::new(words.iter().map(|word| OsStr::from_bytes(word)));
     let (mut at, mut all) = (words.cursor(), Vec::new());
-    let url = |word: &OsStr| Given::new("url", word.to_string_lossy(), Some(word), true);
+    let url = |word: &OsStr| ParsedOption::new("url", word.to_string_lossy(), Some(word), true);
     while let Some(word) = words.next(&mut at) {
         if word.is_escape() {
             all.extend(words.remaining(&mut at).map(url));
@@ -110,7 +110,7 @@ pub(super) fn read(words: &[Vec<u8>]) -> Vec<Given> {
             let known = KnownOption::of(&name).filter(|known| known.has_value || attached.is_none());
             let has_value = known.as_ref().is_some_and(|known| known.has_value);
             let value = has_value.then(|| attached.or_else(|| words.next_os(&mut at)));
-            all.push(Given::new(&*name, format!("--{name}"), value.flatten(), known.is_some()));
+            all.push(ParsedOption::new(&*name, format!("--{name}"), value.flatten(), known.is_some()));
         } else if let Some(mut letters) = word.to_short() {
             // `-sSLk`, `-XPOST`, `-d@file`.
             while let Some(letter) = letters.next_flag() {
@@ -119,7 +119,7 @@ pub(super) fn read(words: &[Vec<u8>]) -> Vec<Given> {
                 let name = known.as_ref().map_or_else(|| letter.to_string(), |known| known.name.to_owned());
                 let has_value = known.as_ref().is_some_and(|known| known.has_value);
                 let value = has_value.then(|| letters.next_value_os().or_else(|| words.next_os(&mut at)));
-                all.push(Given::new(name, format!("-{letter}"), value.flatten(), known.is_some()));
+                all.push(ParsedOption::new(name, format!("-{letter}"), value.flatten(), known.is_some()));
             }
         } else {
             all.push(url(word.to_value_os()));
@@ -154,9 +154,9 @@ mod tests {
             ("-: u -", "next url=u url=-"),
         ] {
             let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-            let found: Vec<String> = read(&words)
+            let found: Vec<String> = parse(&words)
                 .into_iter()
-                .map(|Given { name, value, known, .. }| {
+                .map(|ParsedOption { name, value, known, .. }| {
                     let value = String::from_utf8_lossy(&value).into_owned();
                     let known = if known { "" } else { "?" };
                     if value.is_empty() { format!("{name}{known}") } else { format!("{name}={value}{known}") }

@@ -1,12 +1,12 @@
 //! From what curl was told to requests of a plan.
 
-use super::operation::{Data, Operation};
-use crate::address::Address;
+use super::operation::{DataPart, Operation};
 use crate::document::{Auth, Body, Document, Request};
 use crate::form::{self, CONTENT_TYPE};
-use crate::header::left_out;
+use crate::header::omission_reason;
 use crate::multipart::Part;
 use crate::secret::Secrets;
+use crate::url::ParsedUrl;
 use crate::{Error, encode, multipart};
 
 /// Adds the requests of one operation, one for each of its URLs.
@@ -43,8 +43,8 @@ pub(super) fn add(mut operation: Operation, document: &mut Document) -> Result<(
         }
     }
     for url in &operation.urls {
-        match Address::parse(url) {
-            Ok(address) => one(address, &operation, &query, request.clone(), document),
+        match ParsedUrl::parse(url) {
+            Ok(address) => add_request(address, &operation, &query, request.clone(), document),
             Err(why) if document.requests.is_empty() => return Err(Error::new(why)),
             Err(why) => document.notes.push(format!("one of the URLs is left out: {why}")),
         }
@@ -52,8 +52,8 @@ pub(super) fn add(mut operation: Operation, document: &mut Document) -> Result<(
     Ok(())
 }
 
-fn one(
-    mut address: Address,
+fn add_request(
+    mut address: ParsedUrl,
     operation: &Operation,
     query: &[String],
     mut request: Request,
@@ -66,12 +66,12 @@ fn one(
     if !operation.no_globbing {
         address.path = globbed(&address.path, document, &mut request);
     }
-    if !operation.path_as_is && Address::route(&address.path).split('/').any(|part| part == "..") {
+    if !operation.path_as_is && ParsedUrl::route(&address.path).split('/').any(|part| part == "..") {
         request.note("curl would shorten the '..' in the path; torment sends it");
     }
     request.url = document.secrets.hide_in_url(&address.path, "in the URL, escaped as it stands there");
     request.auth = auth(operation, address.user.as_deref(), document, &mut request);
-    request.name = format!("{} {}", request.method, Address::route(&request.url));
+    request.name = format!("{} {}", request.method, ParsedUrl::route(&request.url));
     target(&address.origin, operation, document, &mut request);
     document.requests.push(request);
 }
@@ -98,7 +98,7 @@ fn target(origin: &str, operation: &Operation, document: &mut Document, request:
 
 fn headers(operation: &Operation, document: &mut Document, request: &mut Request) {
     for (name, value) in &operation.headers {
-        if let Some(why) = left_out(name, value) {
+        if let Some(why) = omission_reason(name, value) {
             request.note(format!("the header '{name}' is left out: {why}"));
         } else {
             let value = document.secrets.hide_in_header(name, value, has_variable(value));
@@ -194,8 +194,8 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
     } else if !operation.get && without("Content-Type", request) {
         request.headers.push(("Content-Type".to_owned(), CONTENT_TYPE.to_owned()));
     }
-    let files = operation.data.iter().filter(|data| matches!(data, Data::File(..))).count();
-    if let [Data::File(file, strips)] = operation.data.as_slice()
+    let files = operation.data.iter().filter(|data| matches!(data, DataPart::File(..))).count();
+    if let [DataPart::File(file, strips)] = operation.data.as_slice()
         && !operation.get
     {
         if *strips {
@@ -216,8 +216,8 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
         .data
         .iter()
         .filter_map(|data| match data {
-            Data::Bytes(bytes) => Some(bytes.as_slice()),
-            Data::File(..) => None,
+            DataPart::Bytes(bytes) => Some(bytes.as_slice()),
+            DataPart::File(..) => None,
         })
         .collect();
     let separator: &[u8] = if operation.json { b"" } else { b"&" };

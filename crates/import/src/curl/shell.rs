@@ -19,13 +19,13 @@ pub(super) struct Script {
 /// # Errors
 /// If a quote is not closed.
 pub(super) fn split(text: &str) -> Result<Script, Error> {
-    let mut shell = Shell { text, at: 0, script: Script::default(), command: Vec::new(), word: None };
+    let mut shell = ShellParser { text, at: 0, script: Script::default(), command: Vec::new(), word: None };
     shell.run()?;
     shell.end_command();
     Ok(shell.script)
 }
 
-struct Shell<'a> {
+struct ShellParser<'a> {
     text: &'a str,
     at: usize,
     script: Script,
@@ -33,7 +33,7 @@ struct Shell<'a> {
     word: Option<Vec<u8>>,
 }
 
-impl<'a> Shell<'a> {
+impl<'a> ShellParser<'a> {
     fn run(&mut self) -> Result<(), Error> {
         while let Some(c) = self.next() {
             match c {

@@ -1,8 +1,8 @@
-use crate::{Imported, from_curl};
+use crate::{ImportedPlan, from_curl};
 use proptest::prelude::*;
 use toml::{Table, Value};
 
-fn import(command: &str) -> (Table, Imported) {
+fn import(command: &str) -> (Table, ImportedPlan) {
     let imported = from_curl(command).unwrap_or_else(|e| panic!("{command}: {e}"));
     let table = imported.plan.parse().unwrap_or_else(|e| panic!("{e}\n{}", imported.plan));
     for note in &imported.notes {

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 /// Names of the cookies that answers to earlier steps set.
 #[derive(Default)]
-pub(super) struct Jar {
+pub(super) struct CookieJar {
     names: BTreeSet<String>,
 }
 
-impl Jar {
+impl CookieJar {
     /// The cookies of a request that no earlier answer set, as a header's value.
     pub(super) fn unexplained(&self, exchange: &Exchange) -> Option<String> {
         let sent = exchange.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
@@ -22,7 +22,7 @@ impl Jar {
     }
 
     /// Remembers what an answer sets. Chrome puts several into one value, on lines of their own.
-    pub(super) fn answered(&mut self, exchange: &Exchange) {
+    pub(super) fn store(&mut self, exchange: &Exchange) {
         let set = exchange.answer_headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
         let cookies = set.flat_map(|(_, value)| value.lines());
         self.names.extend(cookies.map(|cookie| name(cookie).to_owned()));

@@ -1,18 +1,18 @@
 //! A browser's recording as one user's flow.
 
-mod choose;
 mod cookies;
+mod correlation;
 mod page;
 mod recording;
+mod select;
 mod steps;
-mod take;
 
 use crate::document::{Document, Flow};
-use crate::{Error, HarOptions, Imported};
+use crate::{Error, HarOptions, ImportedPlan};
 
-pub(crate) fn import(text: &str, options: &HarOptions) -> Result<Imported, Error> {
-    let exchanges = recording::read(text)?;
-    let chosen = choose::choose(exchanges, options)?;
+pub(crate) fn import(text: &str, options: &HarOptions) -> Result<ImportedPlan, Error> {
+    let exchanges = recording::parse(text)?;
+    let chosen = select::select(exchanges, options)?;
     let mut document = Document { source: "a HAR recording", ..Document::default() };
     document.target.url = format!("{}/", chosen.origin);
     document.notes = chosen.notes;

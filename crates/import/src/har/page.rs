@@ -4,7 +4,7 @@ use regex::escape;
 
 /// A value, its name, and a regular expression that finds it in such a page.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Handed {
+pub(super) struct PageValue {
     pub name: String,
     pub value: String,
     pub regex: String,
@@ -14,8 +14,8 @@ pub(super) struct Handed {
 const LONGEST_TAG: usize = 400;
 
 /// The hidden fields and `<meta>` values of an HTML page.
-pub(super) fn handed(page: &str) -> Vec<Handed> {
-    let mut found: Vec<Handed> = Vec::new();
+pub(super) fn page_values(page: &str) -> Vec<PageValue> {
+    let mut found: Vec<PageValue> = Vec::new();
     for (at, _) in page.match_indices('<') {
         let tag = &page[at..];
         let Some(tag) = tag.find('>').filter(|&end| end <= LONGEST_TAG).map(|end| &tag[..=end]) else {
@@ -39,7 +39,7 @@ pub(super) fn handed(page: &str) -> Vec<Handed> {
         let regex = format!("{}([^{quote}]+){}", escape(&tag[..from]), escape(&tag[from + value.len()..]));
         // The first of several that look the same is the one that would be found.
         if !found.iter().any(|handed| handed.regex == regex) {
-            found.push(Handed { name: name.to_owned(), value: value.to_owned(), regex });
+            found.push(PageValue { name: name.to_owned(), value: value.to_owned(), regex });
         }
     }
     found
@@ -88,7 +88,7 @@ mod tests {
                 vec![("a", "first", r#"<input type="hidden" name="a" value="([^"]+)">"#)],
             ),
         ] {
-            let found = handed(page);
+            let found = page_values(page);
             let found: Vec<_> =
                 found.iter().map(|h| (h.name.as_str(), h.value.as_str(), h.regex.as_str())).collect();
             assert_eq!(found, expected, "{page}");

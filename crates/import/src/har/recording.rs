@@ -2,13 +2,13 @@
 //! missing or null.
 
 use crate::Error;
-use crate::address::Address;
+use crate::url::ParsedUrl;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::Deserialize;
 use units::Moment;
 
 #[derive(Deserialize)]
-struct File {
+struct HarFile {
     log: Log,
 }
 
@@ -92,9 +92,9 @@ pub(super) struct Exchange {
     pub url: String,
     pub version: String,
     /// `None` if the URL is not one that torment can ask for.
-    pub address: Option<Address>,
+    pub address: Option<ParsedUrl>,
     pub headers: Vec<(String, String)>,
-    pub posted: Option<Posted>,
+    pub posted: Option<PostedBody>,
     /// 0 if there was no answer; `None` if the recording does not say.
     pub status: Option<u16>,
     pub answer_headers: Vec<(String, String)>,
@@ -107,7 +107,7 @@ pub(super) struct Exchange {
 }
 
 /// What was sent.
-pub(super) struct Posted {
+pub(super) struct PostedBody {
     pub media: String,
     pub text: Option<Vec<u8>>,
     pub fields: Vec<Pair>,
@@ -121,7 +121,7 @@ impl Exchange {
     }
 }
 
-impl Posted {
+impl PostedBody {
     pub(super) fn has_files(&self) -> bool {
         self.fields.iter().any(|field| field.file_name.is_some())
     }
@@ -133,10 +133,10 @@ impl Posted {
 }
 
 /// All exchanges in the order in which they began.
-pub(super) fn read(text: &str) -> Result<Vec<Exchange>, Error> {
+pub(super) fn parse(text: &str) -> Result<Vec<Exchange>, Error> {
     const EXPECTED: &str = "expected a HAR file, as a browser's network panel saves it ('Save all as HAR')";
     let text = text.trim_start_matches('\u{feff}');
-    let file: File = serde_json::from_str(text).map_err(|e| Error::new(format!("{e}; {EXPECTED}")))?;
+    let file: HarFile = serde_json::from_str(text).map_err(|e| Error::new(format!("{e}; {EXPECTED}")))?;
     let pages = file.log.pages.unwrap_or_default();
     let mut exchanges: Vec<_> = file.log.entries.into_iter().map(|entry| exchange(entry, &pages)).collect();
     if exchanges.is_empty() {
@@ -162,7 +162,7 @@ fn exchange(entry: Entry, pages: &[Page]) -> Exchange {
         let page = pages.iter().find(|page| page.id.as_deref() == Some(&id));
         page.map_or(Some(id), |page| page.title.clone().or(page.id.clone()))
     });
-    let address = request.url.starts_with("http").then(|| Address::parse(&request.url).ok()).flatten();
+    let address = request.url.starts_with("http").then(|| ParsedUrl::parse(&request.url).ok()).flatten();
     let mut headers = pairs(request.headers);
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("cookie")) {
         let cookies: Vec<_> =
@@ -188,7 +188,7 @@ fn exchange(entry: Entry, pages: &[Page]) -> Exchange {
         version: request.http_version.unwrap_or_default().to_ascii_lowercase(),
         address,
         headers,
-        posted: request.post_data.map(|posted| Posted {
+        posted: request.post_data.map(|posted| PostedBody {
             media: posted.mime_type.as_deref().map(media_type).unwrap_or_default(),
             text: posted.text.and_then(|text| decoded(text, posted.encoding.as_deref())),
             fields: posted.params.unwrap_or_default(),
@@ -256,7 +256,7 @@ mod tests {
             ("{\"log\": {}}", "missing field `entries`"),
             ("{\"log\": {\"entries\": []}}", "the recording is empty"),
         ] {
-            let error = read(text).err().expect(text).to_string();
+            let error = parse(text).err().expect(text).to_string();
             assert!(error.contains(advice), "{text}: {error}");
         }
     }
@@ -267,7 +267,7 @@ mod tests {
             {"startedDateTime": null, "time": null, "request": {"method": "GET", "url": "http://h/a", "headers": null,
              "cookies": [{"name": "a", "value": "b"}], "postData": {}}, "response": {"status": -1, "content": {"size": 3}}},
             {"request": {"method": "GET", "url": "data:,x"}, "_fromCache": "disk"}]}}"#;
-        let exchanges = read(text).expect("all is optional");
+        let exchanges = parse(text).expect("all is optional");
         assert_eq!(exchanges[0].headers, [("Cookie".to_owned(), "a=b".to_owned())]);
         assert_eq!((exchanges[0].status, exchanges[0].span), (Some(0), None));
         assert!(exchanges[1].status.is_none() && exchanges[1].address.is_none() && exchanges[1].from_cache);

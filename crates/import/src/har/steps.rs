@@ -1,14 +1,14 @@
 //! From recorded requests to the steps of a flow.
 
-use super::choose::ChosenRequest;
-use super::cookies::Jar;
-use super::recording::{Exchange, Pair, Posted};
-use super::take::AnswersSoFar;
-use crate::address::Address;
+use super::cookies::CookieJar;
+use super::correlation::KnownValues;
+use super::recording::{Exchange, Pair, PostedBody};
+use super::select::SelectedRequest;
 use crate::document::{Body, Document, Request};
 use crate::form::{self, CONTENT_TYPE};
-use crate::header::left_out;
+use crate::header::omission_reason;
 use crate::secret::{form_fields, query_fields};
+use crate::url::ParsedUrl;
 use crate::{encode, multipart};
 use std::collections::BTreeSet;
 
@@ -30,23 +30,24 @@ struct SharedNotes {
 }
 
 /// The steps, and what is to be said about the flow.
-pub(super) fn steps(kept: Vec<ChosenRequest>, document: &mut Document) -> (Vec<Request>, Vec<String>) {
-    let (mut known, mut jar, mut seen) = (AnswersSoFar::default(), Jar::default(), SharedNotes::default());
+pub(super) fn steps(kept: Vec<SelectedRequest>, document: &mut Document) -> (Vec<Request>, Vec<String>) {
+    let (mut known, mut jar, mut seen) =
+        (KnownValues::default(), CookieJar::default(), SharedNotes::default());
     let mut steps = Vec::<Request>::new();
     let (mut last_end, mut page) = (None::<f64>, None);
     for kept in &kept {
         let exchange = &kept.exchange;
-        known.avoid(&exchange.url);
-        exchange.headers.iter().for_each(|(_, value)| known.avoid(value));
+        known.reserve_names(&exchange.url);
+        exchange.headers.iter().for_each(|(_, value)| known.reserve_names(value));
         if let Some(text) = exchange.posted.as_ref().and_then(|posted| posted.text.as_deref()) {
-            known.avoid(&String::from_utf8_lossy(text));
+            known.reserve_names(&String::from_utf8_lossy(text));
         }
     }
-    for (number, ChosenRequest { exchange, before }) in kept.into_iter().enumerate() {
+    for (number, SelectedRequest { exchange, before }) in kept.into_iter().enumerate() {
         let mut step = Request { method: exchange.method.clone(), notes: before, ..Request::default() };
         if page != exchange.page {
             // Chrome's title is the URL, and its query may hold secrets.
-            step.about.extend(exchange.page.iter().map(|title| format!("Page: {}", Address::route(title))));
+            step.about.extend(exchange.page.iter().map(|title| format!("Page: {}", ParsedUrl::route(title))));
             page.clone_from(&exchange.page);
         }
         if let Some((start, end)) = exchange.span {
@@ -62,14 +63,14 @@ pub(super) fn steps(kept: Vec<ChosenRequest>, document: &mut Document) -> (Vec<R
             step.expect_status = vec![status.to_string()];
             step.note(format!("it was answered {status} when it was recorded, and is expected to be"));
         }
-        step.name = format!("{} {}", step.method, Address::route(&step.url));
-        jar.answered(&exchange);
+        step.name = format!("{} {}", step.method, ParsedUrl::route(&step.url));
+        jar.store(&exchange);
         if let Some(answer) = &exchange.answer {
-            known.answered(number, &exchange.media, answer);
+            known.add_answer(number, &exchange.media, answer);
         }
         steps.push(step);
     }
-    for taken in known.taken() {
+    for taken in known.into_extractions() {
         document.meant.insert(format!("{{{}}}", taken.name));
         let step = &mut steps[taken.step];
         step.note(format!("later steps have {{{}}} from its answer, {}", taken.name, taken.place));
@@ -121,8 +122,8 @@ impl SharedNotes {
 fn fill(
     step: &mut Request,
     exchange: &Exchange,
-    known: &mut AnswersSoFar,
-    jar: &Jar,
+    known: &mut KnownValues,
+    jar: &CookieJar,
     seen: &mut SharedNotes,
     document: &mut Document,
 ) {
@@ -132,18 +133,18 @@ fn fill(
     seen.changing += u32::from(!matches!(exchange.method.as_str(), "GET" | "HEAD" | "OPTIONS"));
 
     // What comes first of a path must stay: a placeholder at its start is no path.
-    let url = format!("/{}", known.put_in(&path[1..], &mut ambiguous));
+    let url = format!("/{}", known.substitute(&path[1..], &mut ambiguous));
     step.url = document.secrets.hide_in_url(&url, "in a URL, escaped as it stands there");
 
     for (name, value) in &exchange.headers {
         let lower = name.to_ascii_lowercase();
         if lower == "cookie" {
             seen.cookies = true;
-        } else if lower == "host" || lower.starts_with("sec-") || left_out(name, value).is_some() {
+        } else if lower == "host" || lower.starts_with("sec-") || omission_reason(name, value).is_some() {
             seen.left_out.insert(lower);
         } else {
             seen.conditional |= lower == "if-none-match" || lower == "if-modified-since";
-            let put_in = known.put_in(value, &mut ambiguous);
+            let put_in = known.substitute(value, &mut ambiguous);
             let put_in = document.secrets.hide_in_header(name, &put_in, put_in != *value);
             step.headers.push((name.clone(), put_in));
         }
@@ -163,17 +164,17 @@ fn fill(
         ));
     }
     encoded(step, known);
-    known.asked(path);
-    exchange.headers.iter().for_each(|(_, value)| known.asked(value));
+    known.add_request(path);
+    exchange.headers.iter().for_each(|(_, value)| known.add_request(value));
     if let Some(text) = exchange.posted.as_ref().and_then(|posted| posted.text.as_deref()) {
-        known.asked(&String::from_utf8_lossy(text));
+        known.add_request(&String::from_utf8_lossy(text));
     }
 }
 
 fn body(
     step: &mut Request,
-    posted: &Posted,
-    known: &mut AnswersSoFar,
+    posted: &PostedBody,
+    known: &mut KnownValues,
     ambiguous: &mut Vec<String>,
     document: &mut Document,
 ) {
@@ -199,20 +200,20 @@ fn body(
     if posted.media == multipart::CONTENT_TYPE {
         step.note("the browser may have left out what uploaded files hold; look at the body");
     }
-    let put_in = |text: &str| known.put_in(text, ambiguous);
+    let put_in = |text: &str| known.substitute(text, ambiguous);
     step.body = form::body(text, &posted.media, "in a body", &mut document.secrets, put_in);
 }
 
 /// A multipart form that was recorded by its fields alone.
 fn multipart_body(
     step: &mut Request,
-    posted: &Posted,
-    known: &mut AnswersSoFar,
+    posted: &PostedBody,
+    known: &mut KnownValues,
     ambiguous: &mut Vec<String>,
     document: &mut Document,
 ) {
     let part = |field: &Pair| {
-        let value = known.put_in(field.value.as_deref().unwrap_or_default(), ambiguous);
+        let value = known.substitute(field.value.as_deref().unwrap_or_default(), ambiguous);
         let value = document.secrets.hide_in_field(&field.name, &value, "in a form");
         multipart::Part { name: field.name.clone(), value, content_type: None }
     };
@@ -224,7 +225,7 @@ fn multipart_body(
 
 /// A form that was recorded by its fields alone, encoded again. Recorders differ in whether they
 /// decode; what holds escapes stays as it is.
-fn recorded_fields(posted: &Posted) -> Option<String> {
+fn recorded_fields(posted: &PostedBody) -> Option<String> {
     let encode =
         |text: &str| if text.contains('%') { text.to_owned() } else { encode::form(text.as_bytes()) };
     let pair = |field: &Pair| {
@@ -236,7 +237,7 @@ fn recorded_fields(posted: &Posted) -> Option<String> {
 
 /// Values of answers that stand escaped in a query or a form are named: put in as they are, they
 /// would not be the same.
-fn encoded(step: &mut Request, known: &AnswersSoFar) {
+fn encoded(step: &mut Request, known: &KnownValues) {
     let form = step.header("content-type").is_some_and(|media| media.starts_with(CONTENT_TYPE));
     let body = match &step.body {
         Body::Bytes(bytes) if form => String::from_utf8_lossy(bytes).into_owned(),

@@ -8,7 +8,7 @@ use crate::form;
 use serde_json::Value;
 
 /// Gives the request its body and content type.
-pub(super) fn put_in(
+pub(super) fn add_body(
     spec: &Spec<'_>,
     operation: &Value,
     sampler: &mut Sampler<'_, '_>,
@@ -30,7 +30,7 @@ pub(super) fn put_in(
         None => content.iter().next().expect("it is not empty"),
     };
     let given = sampler.example(description);
-    let from_schema = |sampler: &mut Sampler<'_, '_>| sampler.of(&description["schema"], "body");
+    let from_schema = |sampler: &mut Sampler<'_, '_>| sampler.sample(&description["schema"], "body");
     if media.starts_with("multipart/") {
         return request
             .note(format!("its body ({media}) is left out: write it as body_file with its boundary"));

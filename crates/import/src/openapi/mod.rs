@@ -10,20 +10,20 @@ mod server;
 mod spec;
 
 use crate::document::Document;
-use crate::{Error, Imported, OpenApiOptions};
-use operation::Context;
+use crate::{Error, ImportedPlan, OpenApiOptions};
+use operation::OperationImporter;
 use server::Server;
 use spec::Spec;
 
-pub(crate) fn import(text: &str, options: &OpenApiOptions) -> Result<Imported, Error> {
-    let root = spec::read(text)?;
+pub(crate) fn import(text: &str, options: &OpenApiOptions) -> Result<ImportedPlan, Error> {
+    let root = spec::parse(text)?;
     let spec = Spec::new(&root)?;
     let mut document = Document { source: "an OpenAPI description", ..Document::default() };
     let (server, notes) = Server::first(&spec, options.base.as_deref())?;
     document.target.url = format!("{}/", server.origin);
     document.target.notes = notes;
     document.notes = spec.notes();
-    let mut context = Context::new(&spec, server, options, document);
+    let mut context = OperationImporter::new(&spec, server, options, document);
     context.paths();
     let mut document = context.document;
     if document.requests.is_empty() {

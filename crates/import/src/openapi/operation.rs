@@ -14,7 +14,7 @@ use serde_json::Value;
 const METHODS: [&str; 8] = ["get", "head", "options", "trace", "post", "put", "patch", "delete"];
 
 /// What all operations share.
-pub(super) struct Context<'a, 's> {
+pub(super) struct OperationImporter<'a, 's> {
     spec: &'s Spec<'a>,
     server: Server,
     include_writes: bool,
@@ -23,7 +23,7 @@ pub(super) struct Context<'a, 's> {
     pub document: Document,
 }
 
-impl<'a, 's> Context<'a, 's> {
+impl<'a, 's> OperationImporter<'a, 's> {
     pub(super) fn new(
         spec: &'s Spec<'a>,
         server: Server,
@@ -67,10 +67,10 @@ impl<'a, 's> Context<'a, 's> {
         request.url = path_template(&format!("{prefix}/{}", path.trim_start_matches('/')));
 
         let mut notes = Vec::new();
-        let parameters = parameters::all(self.spec, item, operation, &mut notes);
+        let parameters = parameters::collect(self.spec, item, operation, &mut notes);
         let mut sampler = Sampler::new(self.spec, &mut self.document.secrets);
-        parameters::put_in(&parameters, &mut sampler, &mut request);
-        body::put_in(self.spec, operation, &mut sampler, &mut request);
+        parameters::add_parameters(&parameters, &mut sampler, &mut request);
+        body::add_body(self.spec, operation, &mut sampler, &mut request);
         notes.extend(std::mem::take(&mut sampler.notes));
         let unknown = std::mem::take(&mut sampler.unknown);
         self.document.meant.append(&mut sampler.meant);
@@ -81,7 +81,7 @@ impl<'a, 's> Context<'a, 's> {
             notes.push("its callbacks are not carried over, since torment answers no requests".to_owned());
         }
         request.notes.append(&mut notes);
-        security::put_in(self.spec, operation, &mut self.document.secrets, &mut request);
+        security::add_security(self.spec, operation, &mut self.document.secrets, &mut request);
         self.answers(operation, &mut request);
         self.document.requests.push(request);
     }

@@ -9,7 +9,7 @@ use plan::is_token;
 use serde_json::Value;
 
 /// Those of the path and of the operation, by `in` and `name`; the operation's win.
-pub(super) fn all<'a>(
+pub(super) fn collect<'a>(
     spec: &Spec<'a>,
     item: &'a Value,
     operation: &'a Value,
@@ -32,7 +32,7 @@ pub(super) fn all<'a>(
 }
 
 /// Puts the parameters into the request, whose URL still is the path's template.
-pub(super) fn put_in(parameters: &[&Value], sampler: &mut Sampler<'_, '_>, request: &mut Request) {
+pub(super) fn add_parameters(parameters: &[&Value], sampler: &mut Sampler<'_, '_>, request: &mut Request) {
     let (mut query, mut cookies, mut optional) = (Vec::new(), Vec::new(), Vec::new());
     for parameter in parameters {
         let name = parameter["name"].as_str().unwrap_or_default();
@@ -53,7 +53,7 @@ pub(super) fn put_in(parameters: &[&Value], sampler: &mut Sampler<'_, '_>, reque
                 let part = format!("{{{}}}", encode::visible(name.as_bytes()));
                 request.url = request.url.replace(&part, &sample.component());
             }
-            "query" => query.extend(in_query(name, parameter, &sample)),
+            "query" => query.extend(encode_query(name, parameter, &sample)),
             "header"
                 if matches!(
                     name.to_ascii_lowercase().as_str(),
@@ -110,13 +110,13 @@ fn value(parameter: &Value, sampler: &mut Sampler<'_, '_>, place: &str) -> Optio
         return Some(example);
     }
     if let Some(schema) = parameter.get("schema") {
-        return sampler.of(schema, place);
+        return sampler.sample(schema, place);
     }
     // Or JSON inside of a parameter.
     let media = parameter["content"].as_object()?.values().next()?;
     let sample = match sampler.example(media) {
         Some(example) => example,
-        None => sampler.of(&media["schema"], place)?,
+        None => sampler.sample(&media["schema"], place)?,
     };
     Some(Sample::Text(match sample {
         Sample::Json(value) => encode::component(value.to_string().as_bytes()),
@@ -125,7 +125,7 @@ fn value(parameter: &Value, sampler: &mut Sampler<'_, '_>, place: &str) -> Optio
 }
 
 /// By the styles `form`, with and without `explode`, `deepObject`, and those with other delimiters.
-fn in_query(name: &str, parameter: &Value, sample: &Sample) -> Vec<String> {
+fn encode_query(name: &str, parameter: &Value, sample: &Sample) -> Vec<String> {
     let key = encode::component(name.as_bytes());
     let style = parameter["style"].as_str().unwrap_or("form");
     let explode = parameter["explode"].as_bool().unwrap_or(style == "form");

@@ -64,7 +64,7 @@ impl<'a, 's> Sampler<'a, 's> {
     }
 
     /// A value for a schema; `place` says in notes where it stands. `None` if there is none.
-    pub(super) fn of(&mut self, schema: &Value, place: &str) -> Option<Sample> {
+    pub(super) fn sample(&mut self, schema: &Value, place: &str) -> Option<Sample> {
         self.value(schema, place, 0)
     }
 
@@ -87,7 +87,7 @@ impl<'a, 's> Sampler<'a, 's> {
             ));
             return None;
         }
-        let schema = match self.whole(schema, 0) {
+        let schema = match self.resolve_schema(schema, 0) {
             Ok(schema) => schema,
             Err(why) => {
                 self.notes.insert(format!("{place} is left out: {why}"));
@@ -222,7 +222,7 @@ impl<'a, 's> Sampler<'a, 's> {
     }
 
     /// The schema with its reference followed, all of `allOf` put together, and one alternative chosen.
-    fn whole<'v>(&mut self, schema: &'v Value, depth: usize) -> Result<Cow<'v, Value>, String>
+    fn resolve_schema<'v>(&mut self, schema: &'v Value, depth: usize) -> Result<Cow<'v, Value>, String>
     where
         'a: 'v,
     {
@@ -248,7 +248,7 @@ impl<'a, 's> Sampler<'a, 's> {
         let mut merged = schema.as_object().cloned().unwrap_or_default();
         merged.retain(|key, _| !matches!(key.as_str(), "allOf" | "oneOf" | "anyOf"));
         for part in parts {
-            let part = self.whole(part, depth + 1)?;
+            let part = self.resolve_schema(part, depth + 1)?;
             merge(&mut merged, &part);
         }
         Ok(Cow::Owned(Value::Object(merged)))

@@ -8,7 +8,7 @@ use plan::is_token;
 use serde_json::Value;
 
 /// Gives the request what its first alternative of security demands.
-pub(super) fn put_in(spec: &Spec<'_>, operation: &Value, secrets: &mut Secrets, request: &mut Request) {
+pub(super) fn add_security(spec: &Spec<'_>, operation: &Value, secrets: &mut Secrets, request: &mut Request) {
     let demanded = operation.get("security").unwrap_or(&spec.root["security"]);
     let alternatives = demanded.as_array().map_or(&[][..], Vec::as_slice);
     let Some(first) = alternatives.first().and_then(Value::as_object) else { return };

@@ -1,6 +1,6 @@
 use super::spec::Spec;
 use crate::Error;
-use crate::address::Address;
+use crate::url::ParsedUrl;
 use serde_json::Value;
 
 /// Where operations are asked for.
@@ -25,10 +25,10 @@ impl Server {
         if let [_, others @ ..] = servers
             && !others.is_empty()
         {
-            let others: Vec<_> = others.iter().map(filled).collect();
+            let others: Vec<_> = others.iter().map(expand_variables).collect();
             notes.push(format!("the first of its servers is used; the others are: {}", others.join(", ")));
         }
-        let url = servers.first().map(filled).unwrap_or_default();
+        let url = servers.first().map(expand_variables).unwrap_or_default();
         if url.contains("://") {
             match Self::at(&url) {
                 Ok(server) => return Ok((server, notes)),
@@ -49,7 +49,7 @@ impl Server {
 
     /// The first of a path's or an operation's own servers; a relative one is on the same origin.
     pub(super) fn own(&self, servers: &Value) -> Option<Result<Self, String>> {
-        let url = filled(servers.as_array()?.first()?);
+        let url = expand_variables(servers.as_array()?.first()?);
         Some(if url.contains("://") {
             Self::at(&url)
         } else {
@@ -58,13 +58,13 @@ impl Server {
     }
 
     fn at(url: &str) -> Result<Self, String> {
-        let Address { origin, path, .. } = Address::parse(url)?;
-        Ok(Self { origin, prefix: Address::route(&path).trim_end_matches('/').to_owned() })
+        let ParsedUrl { origin, path, .. } = ParsedUrl::parse(url)?;
+        Ok(Self { origin, prefix: ParsedUrl::route(&path).trim_end_matches('/').to_owned() })
     }
 }
 
 /// The URL with its variables' defaults.
-fn filled(server: &Value) -> String {
+fn expand_variables(server: &Value) -> String {
     let mut url = server["url"].as_str().unwrap_or_default().to_owned();
     for (name, variable) in server["variables"].as_object().into_iter().flatten() {
         let value = match &variable["default"] {

@@ -13,7 +13,7 @@ pub(super) struct Spec<'a> {
 }
 
 /// Reads JSON, or else YAML.
-pub(super) fn read(text: &str) -> Result<Value, Error> {
+pub(super) fn parse(text: &str) -> Result<Value, Error> {
     const EXPECTED: &str = "expected an OpenAPI 3 description in JSON or YAML";
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with('{') {

@@ -3,11 +3,11 @@
 use crate::accepted::accepted;
 use proptest::prelude::*;
 use toml::{Table, Value};
-use torment_import::{HarOptions, Imported, from_har};
+use torment_import::{HarOptions, ImportedPlan, from_har};
 
 const SHOP: &str = include_str!("../fixtures/shop.har");
 
-fn import(text: &str, options: &HarOptions) -> (Table, Imported) {
+fn import(text: &str, options: &HarOptions) -> (Table, ImportedPlan) {
     let imported = from_har(text, options).expect("it is a recording");
     let table = imported.plan.parse().unwrap_or_else(|e| panic!("{e}\n{}", imported.plan));
     (table, imported)
@@ -22,7 +22,7 @@ fn texts<'a>(steps: &[&'a Table], key: &str) -> Vec<&'a str> {
     steps.iter().map(|step| step.get(key).and_then(Value::as_str).unwrap_or("-")).collect()
 }
 
-fn noted(imported: &Imported, what: &str) {
+fn noted(imported: &ImportedPlan, what: &str) {
     assert!(imported.notes.iter().any(|note| note.contains(what)), "{what}: {:#?}", imported.notes);
 }
 

@@ -4,12 +4,12 @@ use crate::accepted::accepted;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use toml::{Table, Value};
-use torment_import::{Imported, OpenApiOptions, from_openapi};
+use torment_import::{ImportedPlan, OpenApiOptions, from_openapi};
 
 const YAML: &str = include_str!("../fixtures/petstore.yaml");
 const JSON: &str = include_str!("../fixtures/petstore.json");
 
-fn import(text: &str, options: &OpenApiOptions) -> (Table, Imported) {
+fn import(text: &str, options: &OpenApiOptions) -> (Table, ImportedPlan) {
     let imported = from_openapi(text, options).expect("it is a description");
     let table = imported.plan.parse().unwrap_or_else(|e| panic!("{e}\n{}", imported.plan));
     (table, imported)
@@ -25,7 +25,7 @@ fn headers(request: &Table) -> Vec<&str> {
     request.get("headers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-fn noted(imported: &Imported, what: &str) {
+fn noted(imported: &ImportedPlan, what: &str) {
     assert!(imported.notes.iter().any(|note| note.contains(what)), "{what}: {:#?}", imported.notes);
     let said = imported.plan.replace("\n# ", " ");
     assert!(said.contains(what), "{what}\n{}", imported.plan);

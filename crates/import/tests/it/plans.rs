@@ -1,18 +1,18 @@
 //! What is written is a plan that torment reads and means the same by.
 
 use crate::accepted::accepted;
-use plan::{Command, Draft, Plan};
+use plan::{Draft, Plan, PlanCommand};
 use proptest::prelude::*;
-use torment_import::{HarOptions, Imported, OpenApiOptions, from_curl, from_har, from_openapi};
+use torment_import::{HarOptions, ImportedPlan, OpenApiOptions, from_curl, from_har, from_openapi};
 
-fn checked(imported: &Imported) -> Plan {
+fn checked(imported: &ImportedPlan) -> Plan {
     let draft =
         Draft::from_toml("p.toml", &imported.plan).unwrap_or_else(|e| panic!("{e}\n{}", imported.plan));
     let mut read = |name: &str| match name {
         "body.txt" => Ok(b"read".to_vec()),
         _ => Err(format!("{name} is not there")),
     };
-    draft.check(Command::Find, &mut read).unwrap_or_else(|e| panic!("{e}\n{}", imported.plan))
+    draft.check(PlanCommand::Find, &mut read).unwrap_or_else(|e| panic!("{e}\n{}", imported.plan))
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What happens on the way.
 
-use crate::{SOON, both, gone, heard, left};
-use fleet::{Instruction, Tidings};
+use crate::{SOON, both, gone, left, next_event};
+use fleet::{Instruction, MemberReport};
 use std::time::Duration;
-use torment_link::News;
+use torment_link::MemberEvent;
 
 #[test]
 fn a_link_that_is_cut_is_gone_for_both() {
@@ -21,13 +21,13 @@ fn who_is_only_slow_is_not_gone() {
     let (mut post, mut wire, relay) = both();
     relay.stalls();
     for trial in 0..100 {
-        assert!(wire.send(Tidings::Armed { trial }));
+        assert!(wire.send(MemberReport::Armed { trial }));
         assert!(post.send(7, Instruction::Cancel { trial }));
     }
     assert!(post.next(Duration::from_secs(1)).is_none(), "nothing passes");
     relay.goes_on();
     for trial in 0..100 {
-        assert_eq!(heard(&mut post), (7, News::Told(Tidings::Armed { trial })));
+        assert_eq!(next_event(&mut post), (7, MemberEvent::Told(MemberReport::Armed { trial })));
         assert_eq!(wire.next(SOON).expect("it is there"), Some(Instruction::Cancel { trial }));
     }
 }
@@ -37,12 +37,12 @@ fn who_is_only_slow_is_not_gone() {
 fn what_is_not_heard_waits_where_it_is_told() {
     let (mut post, wire, relay) = both();
     relay.stalls();
-    let long = |trial: u64| Tidings::Leaving { why: format!("{trial} {}", "x".repeat(4_000)) };
+    let long = |trial: u64| MemberReport::Leaving { why: format!("{trial} {}", "x".repeat(4_000)) };
     let taken = (0..100_000).take_while(|trial| wire.send(long(*trial))).count();
     assert!((200..10_000).contains(&taken), "{taken}");
     relay.goes_on();
     for trial in 0..taken as u64 {
-        assert_eq!(heard(&mut post), (7, News::Told(long(trial))));
+        assert_eq!(next_event(&mut post), (7, MemberEvent::Told(long(trial))));
     }
 }
 
@@ -63,8 +63,8 @@ fn who_does_not_read_is_let_go() {
 #[test]
 fn silence_means_that_nobody_conducts() {
     let (mut post, wire, _relay) = both();
-    let asked = |post: &mut Post| drop(post.next(Duration::from_millis(10)));
-    let until = |mut post: Option<&mut Post>, is: &dyn Fn(u64) -> bool| {
+    let asked = |post: &mut CoordinatorLink| drop(post.next(Duration::from_millis(10)));
+    let until = |mut post: Option<&mut CoordinatorLink>, is: &dyn Fn(u64) -> bool| {
         let began = std::time::Instant::now();
         while !is(wire.silent_for().0) {
             match &mut post {
@@ -74,7 +74,7 @@ fn silence_means_that_nobody_conducts() {
             assert!(began.elapsed() < SOON, "silent for {}", wire.silent_for());
         }
     };
-    use torment_link::Post;
+    use torment_link::CoordinatorLink;
     // Twice it has waited for a while, and then heard something that nobody told.
     for _ in 0..2 {
         until(Some(&mut post), &|silent| silent > 300_000_000);

@@ -13,15 +13,15 @@ fn the_truth_is_within_the_bound_however_long_the_way_is() {
     for (to, from) in [(ms(0), ms(0)), (ms(5), ms(0)), (ms(0), ms(5)), (ms(3), ms(1))] {
         let (mut fresh, _wire, its) = both();
         its.delays(to, from);
-        fresh.agree(SOON);
-        let reading = fresh.reading(7, Nanos(sys::monotonic_ns())).expect("it was asked");
+        fresh.compare_clocks(SOON);
+        let reading = fresh.clock_reading(7, Nanos(sys::monotonic_ns())).expect("it was asked");
         assert!(reading.offset_ns.unsigned_abs() <= reading.bound.0, "{reading:?}");
         assert!(reading.round_trip >= Nanos::from(to + from), "{reading:?}");
         // The longer way is what nobody can tell from a clock that is off.
         assert!(reading.bound.0 >= (to + from).as_nanos() as u64 / 2, "{reading:?}");
-        assert!(fresh.reading(8, Nanos::ZERO).is_none());
+        assert!(fresh.clock_reading(8, Nanos::ZERO).is_none());
     }
     // One that does not answer is not waited for.
-    post.agree(SOON);
-    assert!(post.reading(7, Nanos(sys::monotonic_ns())).is_none(), "it never answered");
+    post.compare_clocks(SOON);
+    assert!(post.clock_reading(7, Nanos(sys::monotonic_ns())).is_none(), "it never answered");
 }

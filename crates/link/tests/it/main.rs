@@ -1,17 +1,17 @@
 //! Both sides over real sockets, with what may happen on the way.
 
-mod apart;
 mod breaks;
+mod clock_namespace;
 mod clocks;
-mod door;
-mod passes;
+mod credentials;
+mod messages;
 mod relay;
-mod words;
+mod tls;
 
-use fleet::{BuildStamp, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
+use fleet::{BuildStamp, FleetRole, Hello, Instruction, MemberReport, PROTOCOL};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use torment_link::{Duplex, Error, News, Post, Wire};
+use torment_link::{CoordinatorLink, Duplex, Error, MemberEvent, MemberLink};
 
 /// Nothing here takes so long, on however busy a machine.
 const SOON: Duration = Duration::from_secs(60);
@@ -29,48 +29,49 @@ fn stamp(arch: &str, digest: &str) -> BuildStamp {
     BuildStamp { arch: arch.to_owned(), digest: digest.to_owned() }
 }
 
-fn post() -> Post {
-    Post::open("1.0", &stamp("x86_64", "1a"), FleetRole::Worker, &[]).expect("there is room for a thread")
+fn post() -> CoordinatorLink {
+    CoordinatorLink::open("1.0", &stamp("x86_64", "1a"), FleetRole::Worker, &[])
+        .expect("there is room for a thread")
 }
 
 /// Joins on a thread of its own: whoever joins waits for whoever lets in.
-fn joins(way: impl Into<Duplex>, hello: Hello) -> JoinHandle<Result<Wire, Error>> {
+fn joins(way: impl Into<Duplex>, hello: Hello) -> JoinHandle<Result<MemberLink, Error>> {
     let way = way.into();
-    std::thread::spawn(move || Wire::over(way, hello, &[]))
+    std::thread::spawn(move || MemberLink::connect(way, hello, &[]))
 }
 
-fn joined(joining: JoinHandle<Result<Wire, Error>>) -> Wire {
+fn joined(joining: JoinHandle<Result<MemberLink, Error>>) -> MemberLink {
     joining.join().expect("it does not panic").expect("it is let in")
 }
 
 /// A coordinator and its member 7, with a relay between them.
-fn both() -> (Post, Wire, relay::Relay) {
+fn both() -> (CoordinatorLink, MemberLink, relay::Relay) {
     let mut post = post();
-    let (relay, theirs) = relay::between(post.pair(7).expect("a descriptor is free"));
+    let (relay, theirs) = relay::between(post.socket_for(7).expect("a descriptor is free"));
     let wire = joined(joins(theirs, hello("1.0")));
-    assert_eq!(heard(&mut post), (7, News::Joined(hello("1.0"))));
+    assert_eq!(next_event(&mut post), (7, MemberEvent::Joined(hello("1.0"))));
     (post, wire, relay)
 }
 
-fn heard(post: &mut Post) -> (u32, News) {
+fn next_event(post: &mut CoordinatorLink) -> (u32, MemberEvent) {
     post.next(SOON).expect("something is heard")
 }
 
 /// Why a member is gone, with what it told before.
-fn gone(post: &mut Post, member: u32) -> (Vec<Tidings>, String) {
+fn gone(post: &mut CoordinatorLink, member: u32) -> (Vec<MemberReport>, String) {
     let mut told = Vec::new();
     loop {
-        match heard(post) {
-            (from, News::Gone(why)) if from == member => return (told, why),
-            (from, News::Told(tidings)) if from == member => told.push(tidings),
-            (_, News::Jumped(_)) => {}
+        match next_event(post) {
+            (from, MemberEvent::Gone(why)) if from == member => return (told, why),
+            (from, MemberEvent::Told(tidings)) if from == member => told.push(tidings),
+            (_, MemberEvent::Jumped(_)) => {}
             other => panic!("{other:?}"),
         }
     }
 }
 
 /// Why the coordinator is gone, with what it said before.
-fn left(wire: &mut Wire) -> (Vec<Instruction>, String) {
+fn left(wire: &mut MemberLink) -> (Vec<Instruction>, String) {
     let mut said = Vec::new();
     loop {
         match wire.next(SOON) {

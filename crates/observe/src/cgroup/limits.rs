@@ -1,7 +1,7 @@
 //! The limits of the groups found: of each the one that leaves least.
 
-use procfs::groups::{Group, GroupPaths, Line};
-use procfs::{count, read_number};
+use procfs::cgroups::{ControllerGroups, GroupFolder, GroupPaths};
+use procfs::{number_field, read_number};
 use record::watch::{Cgroup, CpuQuota, MemoryLimit, Pressure, TaskLimit};
 use std::fs;
 
@@ -19,29 +19,29 @@ pub(super) fn limits(place: &GroupPaths) -> Cgroup {
 }
 
 /// The smallest quota.
-pub(super) fn quota(line: &Line) -> Option<CpuQuota> {
-    let cpus = |group: &Group| if line.unified { quota_2(group) } else { quota_1(group) };
+pub(super) fn quota(line: &ControllerGroups) -> Option<CpuQuota> {
+    let cpus = |group: &GroupFolder| if line.unified { quota_2(group) } else { quota_1(group) };
     let all = line.groups.iter().filter_map(|group| Some((cpus(group)?, group)));
     let (cpus, group) = all.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let stat = read(group, "cpu.stat").unwrap_or_default();
-    let throttled_ns =
-        count(&stat, "throttled_time").or_else(|| count(&stat, "throttled_usec").map(|us| us * 1000));
+    let throttled_ns = number_field(&stat, "throttled_time")
+        .or_else(|| number_field(&stat, "throttled_usec").map(|us| us * 1000));
     Some(CpuQuota {
         group: group.name.clone(),
         cpus,
-        periods: count(&stat, "nr_periods").unwrap_or(0),
-        throttled: count(&stat, "nr_throttled").unwrap_or(0),
+        periods: number_field(&stat, "nr_periods").unwrap_or(0),
+        throttled: number_field(&stat, "nr_throttled").unwrap_or(0),
         throttled_ns: throttled_ns.unwrap_or(0),
     })
 }
 
-fn quota_1(group: &Group) -> Option<f64> {
+fn quota_1(group: &GroupFolder) -> Option<f64> {
     let quota: i64 = read(group, "cpu.cfs_quota_us")?.trim().parse().ok()?;
     let period = number(group, "cpu.cfs_period_us")?;
     (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
 }
 
-fn quota_2(group: &Group) -> Option<f64> {
+fn quota_2(group: &GroupFolder) -> Option<f64> {
     let text = read(group, "cpu.max")?;
     let (quota, period) = text.trim().split_once(' ')?;
     // `max` is no number.
@@ -50,7 +50,7 @@ fn quota_2(group: &Group) -> Option<f64> {
 }
 
 /// The memory limit that leaves least.
-fn memory(line: &Line) -> Option<MemoryLimit> {
+fn memory(line: &ControllerGroups) -> Option<MemoryLimit> {
     let read = |group| if line.unified { memory_2(group) } else { memory_1(group) };
     let all = line.groups.iter().enumerate().filter_map(|(level, group)| Some((level, read(group)?)));
     let (level, mut least) = all.min_by_key(|(_, m)| m.limit_bytes.saturating_sub(m.used_bytes))?;
@@ -61,10 +61,10 @@ fn memory(line: &Line) -> Option<MemoryLimit> {
     Some(least)
 }
 
-fn memory_1(group: &Group) -> Option<MemoryLimit> {
+fn memory_1(group: &GroupFolder) -> Option<MemoryLimit> {
     let limit_bytes = number(group, "memory.limit_in_bytes").filter(|limit| *limit < UNLIMITED)?;
     let stat = read(group, "memory.stat").unwrap_or_default();
-    let total = |name: &str| count(&stat, &format!("total_{name}"));
+    let total = |name: &str| number_field(&stat, &format!("total_{name}"));
     Some(MemoryLimit {
         group: group.name.clone(),
         used_bytes: number(group, "memory.usage_in_bytes")?,
@@ -77,18 +77,18 @@ fn memory_1(group: &Group) -> Option<MemoryLimit> {
     })
 }
 
-fn kills_1(group: &Group) -> u64 {
-    read(group, "memory.oom_control").and_then(|text| count(&text, "oom_kill")).unwrap_or(0)
+fn kills_1(group: &GroupFolder) -> u64 {
+    read(group, "memory.oom_control").and_then(|text| number_field(&text, "oom_kill")).unwrap_or(0)
 }
 
-fn memory_2(group: &Group) -> Option<MemoryLimit> {
+fn memory_2(group: &GroupFolder) -> Option<MemoryLimit> {
     // From `memory.high` on everything in the group is slowed down: a limit like the other.
     let limit = [number(group, "memory.max"), number(group, "memory.high")];
     let limit_bytes = limit.into_iter().flatten().min()?;
     let stat = read(group, "memory.stat").unwrap_or_default();
     let events = read(group, "memory.events").unwrap_or_default();
-    let of = |name: &str| count(&stat, name);
-    let event = |name: &str| count(&events, name).unwrap_or(0);
+    let of = |name: &str| number_field(&stat, name);
+    let event = |name: &str| number_field(&events, name).unwrap_or(0);
     Some(MemoryLimit {
         group: group.name.clone(),
         used_bytes: number(group, "memory.current")?,
@@ -102,26 +102,26 @@ fn memory_2(group: &Group) -> Option<MemoryLimit> {
 }
 
 /// The limit of threads and processes that leaves least; version 1 and 2 have the same files.
-fn tasks(line: &Line) -> Option<TaskLimit> {
-    let limit = |group: &Group| Some((number(group, "pids.current")?, number(group, "pids.max")?));
+fn tasks(line: &ControllerGroups) -> Option<TaskLimit> {
+    let limit = |group: &GroupFolder| Some((number(group, "pids.current")?, number(group, "pids.max")?));
     let all = line.groups.iter().enumerate().filter_map(|(level, group)| Some((level, limit(group)?)));
     let (level, (used, limit)) = all.min_by_key(|(_, (used, limit))| limit.saturating_sub(*used))?;
     // Older kernels count a refusal where the thread was to be, newer ones where the limit is.
     let groups = &line.groups[..=level];
-    let refused = groups.iter().filter_map(|group| count(&read(group, "pids.events")?, "max"));
+    let refused = groups.iter().filter_map(|group| number_field(&read(group, "pids.events")?, "max"));
     let refused = refused.fold(None, |sum, one| Some(sum.unwrap_or(0) + one));
     Some(TaskLimit { group: line.groups[level].name.clone(), used, limit, refused })
 }
 
 /// Of the process's own group; the root group's would be the whole machine's.
-fn pressure(line: &Line) -> Option<Pressure> {
+fn pressure(line: &ControllerGroups) -> Option<Pressure> {
     let group = line.groups.first().filter(|group| group.folder.join("cgroup.events").exists())?;
     let of = |name: &str| read(group, name);
-    stalls(&of("cpu.pressure")?, &of("memory.pressure")?, &of("io.pressure")?)
+    parse_pressure(&of("cpu.pressure")?, &of("memory.pressure")?, &of("io.pressure")?)
 }
 
 /// The sums of three files of pressure stall information.
-pub(crate) fn stalls(cpu: &str, memory: &str, io: &str) -> Option<Pressure> {
+pub(crate) fn parse_pressure(cpu: &str, memory: &str, io: &str) -> Option<Pressure> {
     let total = |text: &str, kind: &str| {
         let line = text.lines().find(|line| line.starts_with(kind))?;
         line.rsplit_once("total=")?.1.trim().parse().ok()
@@ -136,7 +136,7 @@ pub(crate) fn stalls(cpu: &str, memory: &str, io: &str) -> Option<Pressure> {
 }
 
 /// What grew between two readings; a group that was not the one that limits before has no growth yet.
-pub(super) fn grown(now: &Cgroup, before: Option<&Cgroup>) -> Cgroup {
+pub(super) fn growth(now: &Cgroup, before: Option<&Cgroup>) -> Cgroup {
     let mut grown = now.clone();
     if let (Some(cpu), Some(now)) = (&mut grown.cpu, &now.cpu) {
         let old = before.and_then(|c| c.cpu.as_ref()).filter(|old| old.group == cpu.group).unwrap_or(now);
@@ -153,20 +153,20 @@ pub(super) fn grown(now: &Cgroup, before: Option<&Cgroup>) -> Cgroup {
         tasks.refused = tasks.refused.map(|now| old.map_or(0, |old| now.saturating_sub(old)));
     }
     grown.pressure =
-        now.pressure.zip(before.and_then(|c| c.pressure)).map(|(now, before)| stalled(now, before));
+        now.pressure.zip(before.and_then(|c| c.pressure)).map(|(now, before)| pressure_growth(now, before));
     grown
 }
 
 /// Pressure as it grew.
-pub(crate) fn stalled(mut now: Pressure, before: Pressure) -> Pressure {
+pub(crate) fn pressure_growth(mut now: Pressure, before: Pressure) -> Pressure {
     less!(now, before: cpu_some_us memory_some_us memory_full_us io_some_us io_full_us);
     now
 }
 
-fn read(group: &Group, file: &str) -> Option<String> {
+fn read(group: &GroupFolder, file: &str) -> Option<String> {
     fs::read_to_string(group.folder.join(file)).ok()
 }
 
-fn number(group: &Group, file: &str) -> Option<u64> {
+fn number(group: &GroupFolder, file: &str) -> Option<u64> {
     read_number(group.folder.join(file))
 }

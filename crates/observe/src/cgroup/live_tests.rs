@@ -6,12 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A group with a child in it; both are gone when dropped.
-struct Limited {
+struct LimitedGroup {
     folder: PathBuf,
     child: Child,
 }
 
-impl Limited {
+impl LimitedGroup {
     /// Runs a line of shell within a new group that has these settings; none where that cannot be done.
     fn run(controller: &str, settings: &[(&str, &str)], line: &str) -> Option<Self> {
         let name = format!("torment-test-{}-{controller}", std::process::id());
@@ -43,12 +43,12 @@ impl Limited {
         stdin.write_all(b"\n").expect("it waits for it");
     }
 
-    fn groups(&self) -> Groups {
-        Groups::of(Path::new("/"), self.child.id())
+    fn groups(&self) -> CgroupReader {
+        CgroupReader::of(Path::new("/"), self.child.id())
     }
 }
 
-impl Drop for Limited {
+impl Drop for LimitedGroup {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -60,7 +60,7 @@ impl Drop for Limited {
 }
 
 /// Reads until it is as expected, for some seconds; a busy machine may take its time.
-fn until(groups: &mut Groups, mut met: impl FnMut(&Cgroup) -> bool) {
+fn until(groups: &mut CgroupReader, mut met: impl FnMut(&Cgroup) -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         let cgroup = groups.read().expect("it was there").expect("it is in a group");
@@ -76,7 +76,7 @@ fn until(groups: &mut Groups, mut met: impl FnMut(&Cgroup) -> bool) {
 fn a_busy_child_is_throttled() {
     // A twentieth of a processor, and a full share of what there is: it gets more than its quota beside any number of neighbours.
     let settings = [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "1000"), ("cpu.shares", "262144")];
-    let Some(mut limited) = Limited::run("cpu", &settings, "while :; do :; done") else { return };
+    let Some(mut limited) = LimitedGroup::run("cpu", &settings, "while :; do :; done") else { return };
     assert_eq!(cpus(limited.child.id()), Some(0.05));
     let mut groups = limited.groups();
     groups.read().expect("it waits");
@@ -93,7 +93,7 @@ fn a_busy_child_is_throttled() {
 
 #[test]
 fn a_refused_process_is_counted() {
-    let Some(mut limited) = Limited::run("pids", &[("pids.max", "1")], "/bin/true; :") else { return };
+    let Some(mut limited) = LimitedGroup::run("pids", &[("pids.max", "1")], "/bin/true; :") else { return };
     let mut groups = limited.groups();
     let before = groups.read().expect("it waits").expect("it is in a group").tasks.expect("it has a limit");
     assert_eq!((before.used, before.limit, before.refused), (1, 1, Some(0)));
@@ -105,7 +105,8 @@ fn a_refused_process_is_counted() {
 #[test]
 fn memory_runs_into_its_limit() {
     let settings = [("memory.limit_in_bytes", "16777216")];
-    let Some(mut limited) = Limited::run("memory", &settings, "head -c 60M /dev/zero | tail -c 60M") else {
+    let Some(mut limited) = LimitedGroup::run("memory", &settings, "head -c 60M /dev/zero | tail -c 60M")
+    else {
         return;
     };
     let mut groups = limited.groups();

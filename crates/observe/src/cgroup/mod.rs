@@ -6,20 +6,20 @@ mod live_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use limits::{stalled, stalls};
+pub(crate) use limits::{parse_pressure, pressure_growth};
 
-use crate::said::Unobservable;
-use crate::scene::Scene;
+use crate::missing::MissingLog;
 use crate::source::Source;
-use procfs::groups::{self, GroupPaths};
-use record::watch::{Cgroup, Missing, Window};
+use crate::watch_scope::WatchScope;
+use procfs::cgroups::{self, GroupPaths};
+use record::watch::{Cgroup, MissingMeasure, Window};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The control groups of one process, looked up anew when it is moved.
 #[derive(Debug, Default)]
-pub(crate) struct Groups {
+pub(crate) struct CgroupReader {
     root: PathBuf,
     pid: u32,
     /// /proc/PID/cgroup, as it was when `place` was found.
@@ -28,7 +28,7 @@ pub(crate) struct Groups {
     before: Option<Cgroup>,
 }
 
-impl Groups {
+impl CgroupReader {
     /// Of this process; `root` is `/`, but for tests.
     pub fn of(root: &Path, pid: u32) -> Self {
         Self { root: root.to_owned(), pid, ..Self::default() }
@@ -47,7 +47,7 @@ impl Groups {
             return Ok(None);
         }
         let now = limits::limits(&self.place);
-        let grown = limits::grown(&now, self.before.as_ref());
+        let grown = limits::growth(&now, self.before.as_ref());
         self.before = Some(now);
         Ok(Some(grown))
     }
@@ -56,7 +56,7 @@ impl Groups {
         let text = fs::read_to_string(self.root.join(format!("proc/{}/cgroup", self.pid)))?;
         // Version 1 says that a process that has ended, but is still waited for, is in the root.
         if text != self.text && !self.is_ending() {
-            self.place = groups::find(&self.root, self.pid, &text)?;
+            self.place = cgroups::find(&self.root, self.pid, &text)?;
             self.text = text;
         }
         Ok(())
@@ -64,7 +64,7 @@ impl Groups {
 
     fn is_ending(&self) -> bool {
         let stat = fs::read(self.root.join(format!("proc/{}/stat", self.pid))).unwrap_or_default();
-        procfs::stat(&stat).is_some_and(|(stat, _)| stat.has_ended())
+        procfs::parse_stat(&stat).is_some_and(|(stat, _)| stat.has_ended())
     }
 }
 
@@ -74,28 +74,28 @@ impl Groups {
 /// # Errors
 /// If its groups cannot be read.
 pub fn limits_of(root: &Path, pid: u32) -> io::Result<Option<Cgroup>> {
-    Groups::of(root, pid).read()
+    CgroupReader::of(root, pid).read()
 }
 
 /// The processors that the smallest quota above a process allows; none if there is no quota, or none to be seen.
 pub(crate) fn cpus(pid: u32) -> Option<f64> {
-    limits::quota(&groups::of(pid).ok()?.cpu).map(|quota| quota.cpus)
+    limits::quota(&cgroups::read(pid).ok()?.cpu).map(|quota| quota.cpus)
 }
 
 /// The control groups of each subject's first process.
 #[derive(Debug, Default)]
-pub(crate) struct Cgroups {
-    groups: Vec<Groups>,
-    said: Unobservable,
+pub(crate) struct CgroupSource {
+    groups: Vec<CgroupReader>,
+    said: MissingLog,
 }
 
-impl Source for Cgroups {
-    fn cut(&mut self, scene: &Scene, window: &mut Window) {
-        self.groups.resize_with(scene.subjects.len(), Groups::default);
+impl Source for CgroupSource {
+    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
+        self.groups.resize_with(scene.subjects.len(), CgroupReader::default);
         let parts = scene.subjects.iter().zip(&mut window.subjects).zip(&mut self.groups);
         for ((cast, part), groups) in parts {
             if groups.root.as_os_str().is_empty() {
-                *groups = Groups::of(Path::new("/"), cast.about.pid);
+                *groups = CgroupReader::of(Path::new("/"), cast.about.pid);
             }
             // A service that was started anew is, as a rule, in the same groups: what they count goes on.
             groups.pid = cast.pids.first().copied().unwrap_or(groups.pid);
@@ -103,20 +103,20 @@ impl Source for Cgroups {
                 // All that there is has ended, and was never seen.
                 Ok(None) if cast.pids.is_empty() => {}
                 Ok(Some(cgroup)) => part.cgroup = Some(cgroup),
-                Ok(None) => self.said.say(
+                Ok(None) => self.said.note(
                     "limits of control groups",
                     "no hierarchy of control groups is mounted here that holds the target; \
                      run torment where /sys/fs/cgroup is",
                 ),
                 Err(error) => {
                     let why = format!("the control groups of process {} cannot be read: {error}", groups.pid);
-                    self.said.say("limits of control groups", why);
+                    self.said.note("limits of control groups", why);
                 }
             }
         }
     }
 
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         self.said.list()
     }
 }

@@ -27,11 +27,11 @@ fn put(root: &TempDir, path: &str, text: &str) {
     write(path, text).expect("it can be written");
 }
 
-fn groups(root: &TempDir) -> Groups {
-    Groups::of(root.path(), 7)
+fn groups(root: &TempDir) -> CgroupReader {
+    CgroupReader::of(root.path(), 7)
 }
 
-fn seen(groups: &mut Groups) -> Cgroup {
+fn seen(groups: &mut CgroupReader) -> Cgroup {
     groups.read().expect("the process is there").expect("it is in a group")
 }
 

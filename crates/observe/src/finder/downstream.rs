@@ -1,12 +1,12 @@
 //! Whom the service talks to on this machine: found by its connections, of which the other end is a
 //! socket here too.
 
-use super::Tree;
-use super::holders::{first_ones, holders};
-use super::listing::{Listing, of_process};
+use super::ProcessTree;
+use super::holders::{find_holders, first_ones};
 use super::service::listening_at;
-use crate::local::{LOCAL, Local, locals};
-use procfs::{Socket, State};
+use super::socket_lister::{SocketLister, lister_for};
+use crate::unix_sockets::{LOCAL, UnixSocket, list_unix_sockets};
+use procfs::{TcpSocket, TcpState};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 
@@ -22,12 +22,12 @@ const BUS: &str = "/bus";
 const JUDGED_AGAIN: u32 = 20;
 
 /// Connections by the listening socket that took them, and what that is called.
-type ByListener = BTreeMap<u64, (String, Vec<u64>)>;
+type ConnectionsByListener = BTreeMap<u64, (String, Vec<u64>)>;
 
 /// What is known of the service's connections.
 #[derive(Debug, Default)]
-pub(crate) struct Downstream {
-    listing: Option<(u32, Listing)>,
+pub(crate) struct DownstreamFinder {
+    listing: Option<(u32, SocketLister)>,
     /// Listening sockets that are settled: of those that are watched.
     settled: HashSet<u64>,
     /// How many connections there were to others when it was seen that none of them was the service's.
@@ -35,12 +35,12 @@ pub(crate) struct Downstream {
     looks: u32,
 }
 
-impl Downstream {
+impl DownstreamFinder {
     /// The addresses at which a tree listens.
-    pub fn listens_of(&mut self, tree: &Tree) -> Vec<String> {
+    pub fn listen_addresses(&mut self, tree: &ProcessTree) -> Vec<String> {
         let have = sockets_of(tree);
-        let listening = self.sockets(tree, &[State::LISTEN]);
-        let its: Vec<&Socket> =
+        let listening = self.sockets(tree, &[TcpState::LISTEN]);
+        let its: Vec<&TcpSocket> =
             listening.iter().filter(|socket| have.contains(&socket.inode.into())).collect();
         self.settled.extend(its.iter().map(|socket| u64::from(socket.inode)));
         let mut names: Vec<String> = its.iter().map(|socket| socket.local.to_string()).collect();
@@ -49,10 +49,10 @@ impl Downstream {
         names
     }
 
-    fn sockets(&mut self, tree: &Tree, states: &[State]) -> Vec<Socket> {
+    fn sockets(&mut self, tree: &ProcessTree, states: &[TcpState]) -> Vec<TcpSocket> {
         let Some(first) = tree.pids().first().copied() else { return Vec::new() };
         if self.listing.as_ref().is_none_or(|(pid, _)| *pid != first) {
-            self.listing = Some((first, of_process(first)));
+            self.listing = Some((first, lister_for(first)));
         }
         self.listing.as_mut().map(|(_, listing)| listing.sockets(states)).unwrap_or_default()
     }
@@ -61,7 +61,7 @@ impl Downstream {
     /// gives where they listen and the first process of each.
     ///
     /// The first ten looks list all sockets, later ones every fifth: there may be many.
-    pub fn look(&mut self, trees: &mut Vec<Tree>) -> Vec<(Vec<String>, u32)> {
+    pub fn find_new(&mut self, trees: &mut Vec<ProcessTree>) -> Vec<(Vec<String>, u32)> {
         self.looks = self.looks.wrapping_add(1);
         if trees.len() > MOST || (self.looks > 10 && !self.looks.is_multiple_of(5)) {
             return Vec::new();
@@ -69,11 +69,13 @@ impl Downstream {
         if self.looks <= 10 || self.looks.is_multiple_of(JUDGED_AGAIN) {
             self.judged.clear();
         }
-        let states = [State::LISTEN, State::ESTABLISHED];
+        let states = [TcpState::LISTEN, TcpState::ESTABLISHED];
         let sockets = self.sockets(&trees[0], &states);
         let is_open = |listener: u64| !self.settled.contains(&listener);
         let mut candidates = by_listener(&sockets, is_open);
-        candidates.extend(locals(&states).map(|all| by_local_listener(&all, is_open)).unwrap_or_default());
+        candidates.extend(
+            list_unix_sockets(&states).map(|all| by_local_listener(&all, is_open)).unwrap_or_default(),
+        );
         candidates.retain(|listener, (_, connections)| {
             self.judged.get(listener).is_none_or(|before| connections.len() > *before)
         });
@@ -89,12 +91,12 @@ impl Downstream {
                 continue;
             }
             self.settled.insert(listener);
-            let held = holders(&HashSet::from([listener]));
+            let held = find_holders(&HashSet::from([listener]));
             let first = first_ones(&held.pids);
             let known = first.iter().any(|pid| trees.iter().any(|tree| tree.members.contains_key(pid)));
             if let Some(pid) = first.first().copied().filter(|_| !known && trees.len() <= MOST) {
-                let tree = Tree::of(&first);
-                let mut listens = self.listens_of(&tree);
+                let tree = ProcessTree::of(&first);
+                let mut listens = self.listen_addresses(&tree);
                 if listens.is_empty() || at.starts_with(LOCAL) {
                     listens.push(at);
                 }
@@ -108,11 +110,11 @@ impl Downstream {
 }
 
 /// Connections whose other end is accepted here, by a listening socket of which it is open who has it.
-fn by_listener(sockets: &[Socket], is_open: impl Fn(u64) -> bool) -> ByListener {
-    let connections = || sockets.iter().filter(|s| s.state == State::ESTABLISHED);
+fn by_listener(sockets: &[TcpSocket], is_open: impl Fn(u64) -> bool) -> ConnectionsByListener {
+    let connections = || sockets.iter().filter(|s| s.state == TcpState::ESTABLISHED);
     let ends: HashSet<(SocketAddr, SocketAddr)> = connections().map(|s| (s.local, s.remote)).collect();
     let mut listeners: HashMap<SocketAddr, Option<u64>> = HashMap::new();
-    let mut found = ByListener::new();
+    let mut found = ConnectionsByListener::new();
     for socket in connections().filter(|s| s.inode != 0 && ends.contains(&(s.remote, s.local))) {
         let listener = listeners
             .entry(socket.remote)
@@ -130,15 +132,15 @@ fn is_of_the_system(name: &str) -> bool {
 }
 
 /// The same of local sockets, but for those of the system; with those that wait to be accepted.
-fn by_local_listener(sockets: &[Local], is_open: impl Fn(u64) -> bool) -> ByListener {
-    let listens = |socket: &&Local| socket.state == State::LISTEN;
+fn by_local_listener(sockets: &[UnixSocket], is_open: impl Fn(u64) -> bool) -> ConnectionsByListener {
+    let listens = |socket: &&UnixSocket| socket.state == TcpState::LISTEN;
     let listeners: HashMap<&str, u64> = sockets
         .iter()
         .filter(listens)
         .filter_map(|socket| Some((socket.name.as_deref()?, socket.inode)))
         .filter(|(name, inode)| is_open(*inode) && !is_of_the_system(name))
         .collect();
-    let mut found = ByListener::new();
+    let mut found = ConnectionsByListener::new();
     for socket in sockets.iter().filter(|socket| socket.peer.is_some() || !socket.waiting.is_empty()) {
         let Some(name) = socket.name.as_deref() else { continue };
         if let Some(listener) = listeners.get(name) {
@@ -149,6 +151,6 @@ fn by_local_listener(sockets: &[Local], is_open: impl Fn(u64) -> bool) -> ByList
     found
 }
 
-fn sockets_of(tree: &Tree) -> HashSet<u64> {
-    tree.pids().iter().filter_map(|pid| procfs::sockets(*pid).ok()).flatten().collect()
+fn sockets_of(tree: &ProcessTree) -> HashSet<u64> {
+    tree.pids().iter().filter_map(|pid| procfs::socket_inodes(*pid).ok()).flatten().collect()
 }

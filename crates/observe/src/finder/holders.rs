@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 /// The processes that have one of these sockets, and how many descriptors could not be looked through.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Holders {
+pub(crate) struct SocketHolders {
     /// By number.
     pub pids: Vec<u32>,
     /// Processes of others.
@@ -13,11 +13,11 @@ pub(crate) struct Holders {
 }
 
 /// Looks for them among all processes but torment's own.
-pub(crate) fn holders(inodes: &HashSet<u64>) -> Holders {
+pub(crate) fn find_holders(inodes: &HashSet<u64>) -> SocketHolders {
     let own = std::process::id();
-    let mut found = Holders::default();
+    let mut found = SocketHolders::default();
     for pid in procfs::pids().filter(|pid| *pid != own) {
-        match procfs::sockets(pid) {
+        match procfs::socket_inodes(pid) {
             Ok(sockets) if sockets.iter().any(|inode| inodes.contains(inode)) => found.pids.push(pid),
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => found.hidden += 1,
@@ -33,8 +33,11 @@ pub(crate) fn holders(inodes: &HashSet<u64>) -> Holders {
 /// the same socket, the server. One that only keeps sockets for others is left out: `systemd`, which
 /// starts services on demand, unless it is alone.
 pub(crate) fn first_ones(pids: &[u32]) -> Vec<u32> {
-    let parents: BTreeMap<u32, u32> =
-        pids.iter().filter_map(|pid| procfs::process(*pid)).map(|p| (p.stat.pid, p.stat.parent)).collect();
+    let parents: BTreeMap<u32, u32> = pids
+        .iter()
+        .filter_map(|pid| procfs::running_process(*pid))
+        .map(|p| (p.stat.pid, p.stat.parent))
+        .collect();
     let keeps = |pid: u32| pid == 1 || procfs::program(pid).is_some_and(|name| name == "systemd");
     let serving: Vec<u32> = parents.keys().copied().filter(|pid| !keeps(*pid)).collect();
     let among = if serving.is_empty() { parents.keys().copied().collect() } else { serving };

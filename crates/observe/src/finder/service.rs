@@ -1,12 +1,12 @@
 //! The first processes of the service: those named, or whoever listens where the target is.
 
-use super::holders::{first_ones, holders};
-use super::level::hidden;
-use super::listing::Listing;
-use crate::target::{Where, is_here};
-use plan::Watch;
-use procfs::{Socket, State};
-use record::watch::Missing;
+use super::access_level::hidden_processes;
+use super::holders::{find_holders, first_ones};
+use super::socket_lister::SocketLister;
+use crate::target::{TargetLocation, is_here};
+use plan::WatchPlan;
+use procfs::{TcpSocket, TcpState};
+use record::watch::MissingMeasure;
 use std::collections::HashSet;
 use std::fs;
 use std::net::SocketAddr;
@@ -14,20 +14,21 @@ use std::path::Path;
 
 /// The service as it was found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundService {
     /// Its first processes.
     pub pids: Vec<u32>,
     /// Why there are none.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingMeasure>,
 }
 
 /// The processes that are named.
-pub(crate) fn named(asked: &Watch) -> Found {
-    let mut found = Found::default();
-    let mut none = |what: String, then: &str| found.missing.push(Missing::new("the service", what + then));
+pub(crate) fn find_named(asked: &WatchPlan) -> FoundService {
+    let mut found = FoundService::default();
+    let mut none =
+        |what: String, then: &str| found.missing.push(MissingMeasure::new("the service", what + then));
     let mut pids = Vec::new();
     for pid in &asked.pids {
-        if procfs::process(*pid).is_some() {
+        if procfs::running_process(*pid).is_some() {
             pids.push(*pid);
         } else {
             none(format!("there is no process {pid}"), "; give the id of one that runs");
@@ -44,7 +45,7 @@ pub(crate) fn named(asked: &Watch) -> Found {
         pids.extend(members);
     }
     if let Some(part) = &asked.command {
-        let with = commands(part);
+        let with = find_by_command(part);
         if with.is_empty() {
             none(format!("no process has '{part}' in its command line"), "; is it running?");
         }
@@ -60,7 +61,7 @@ pub(crate) fn named(asked: &Watch) -> Found {
 const PAUSE: &str = "pause";
 
 /// The processes of pods, by the control groups that nodes name after them.
-fn in_pods(uids: &[String]) -> Found {
+fn find_in_pods(uids: &[String]) -> FoundService {
     let is_of_one = |pid: u32| {
         fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| of_a_pod(&groups, uids))
     };
@@ -68,18 +69,18 @@ fn in_pods(uids: &[String]) -> Found {
 }
 
 /// All that there are beside this one.
-fn beside() -> Found {
-    let own = lineage();
+fn find_all_others() -> FoundService {
+    let own = own_ancestors();
     working(|pid| !own.contains(&pid), "no process but the watcher's is to be seen in the target's pod")
 }
 
 /// Those of all processes that do something; else why there are none.
-fn working(is_one: impl Fn(u32) -> bool, nobody: &str) -> Found {
-    let works = |pid: &u32| procfs::process(*pid).is_some_and(|process| process.name != PAUSE);
+fn working(is_one: impl Fn(u32) -> bool, nobody: &str) -> FoundService {
+    let works = |pid: &u32| procfs::running_process(*pid).is_some_and(|process| process.name != PAUSE);
     let pids: Vec<u32> = procfs::pids().filter(|pid| is_one(*pid)).filter(works).collect();
-    let mut found = Found { pids: first_ones(&pids), missing: Vec::new() };
+    let mut found = FoundService { pids: first_ones(&pids), missing: Vec::new() };
     if found.pids.is_empty() {
-        found.missing.push(Missing::new("the service", nobody));
+        found.missing.push(MissingMeasure::new("the service", nobody));
     }
     found
 }
@@ -121,52 +122,55 @@ fn within(folder: &Path, pids: &mut Vec<u32>, depth: usize) {
 }
 
 /// The processes with this in their command line, but for torment and those that started it.
-fn commands(part: &str) -> Vec<u32> {
-    let own = lineage();
+fn find_by_command(part: &str) -> Vec<u32> {
+    let own = own_ancestors();
     let pids = procfs::pids().filter(|pid| !own.contains(pid));
     pids.filter(|pid| procfs::arguments(*pid).join(" ").contains(part)).collect()
 }
 
 /// This process, and those that started it, but for the first of all.
-fn lineage() -> HashSet<u32> {
+fn own_ancestors() -> HashSet<u32> {
     let mut own = HashSet::new();
     let mut pid = std::process::id();
     while pid > 1 && own.insert(pid) {
-        pid = procfs::Stat::read(pid).map_or(0, |stat| stat.parent);
+        pid = procfs::TaskStat::read(pid).map_or(0, |stat| stat.parent);
     }
     own
 }
 
 /// The sockets that listen where the target is.
-pub(crate) fn listeners(target: &Where) -> HashSet<u64> {
+pub(crate) fn listeners(target: &TargetLocation) -> HashSet<u64> {
     match target {
-        Where::Pods(_) | Where::Inside | Where::Nowhere | Where::Elsewhere => HashSet::new(),
-        Where::Tcp(addresses) => {
+        TargetLocation::Pods(_)
+        | TargetLocation::Inside
+        | TargetLocation::Nowhere
+        | TargetLocation::Elsewhere => HashSet::new(),
+        TargetLocation::Tcp(addresses) => {
             let here: Vec<SocketAddr> = addresses.iter().copied().filter(|at| is_here(at.ip())).collect();
             if here.is_empty() {
                 return HashSet::new();
             }
-            let listening = Listing::Own.sockets(&[State::LISTEN]);
+            let listening = SocketLister::Own.sockets(&[TcpState::LISTEN]);
             // Which of them the load goes to is its own choice; mostly they are one and the same process.
             here.iter()
                 .flat_map(|at| listening_at(&listening, *at))
                 .map(|socket| socket.inode.into())
                 .collect()
         }
-        Where::Unix(path) => unix_listeners(path),
+        TargetLocation::Unix(path) => unix_listeners(path),
     }
 }
 
 /// Those that take a connection to an address: those at it, or else those at all addresses.
-pub(crate) fn listening_at(listening: &[Socket], at: SocketAddr) -> Vec<Socket> {
-    let takes = |socket: &&Socket| socket.state == State::LISTEN && socket.local.port() == at.port();
-    let exact: Vec<Socket> =
+pub(crate) fn listening_at(listening: &[TcpSocket], at: SocketAddr) -> Vec<TcpSocket> {
+    let takes = |socket: &&TcpSocket| socket.state == TcpState::LISTEN && socket.local.port() == at.port();
+    let exact: Vec<TcpSocket> =
         listening.iter().filter(takes).filter(|s| s.local.ip() == at.ip()).copied().collect();
     if !exact.is_empty() {
         return exact;
     }
     let any =
-        |socket: &&Socket| socket.local.ip().is_unspecified() && (at.is_ipv4() || socket.local.is_ipv6());
+        |socket: &&TcpSocket| socket.local.ip().is_unspecified() && (at.is_ipv4() || socket.local.is_ipv6());
     listening.iter().filter(takes).filter(any).copied().collect()
 }
 
@@ -186,19 +190,19 @@ fn unix_listeners(path: &Path) -> HashSet<u64> {
 }
 
 /// Who has the sockets at which the target listens.
-pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
-    let mut found = Found::default();
-    let mut why = |text: String| found.missing.push(Missing::new("the service", text));
+pub(crate) fn find_serving(target: &TargetLocation, inodes: &HashSet<u64>) -> FoundService {
+    let mut found = FoundService::default();
+    let mut why = |text: String| found.missing.push(MissingMeasure::new("the service", text));
     let at = match target {
-        Where::Nowhere => {
+        TargetLocation::Nowhere => {
             why("where the target runs is unknown; name its process with --pid".to_owned());
             return found;
         }
-        Where::Elsewhere => return found,
-        Where::Pods(uids) => return in_pods(uids),
-        Where::Inside => return beside(),
-        Where::Unix(path) => path.display().to_string(),
-        Where::Tcp(addresses) => {
+        TargetLocation::Elsewhere => return found,
+        TargetLocation::Pods(uids) => return find_in_pods(uids),
+        TargetLocation::Inside => return find_all_others(),
+        TargetLocation::Unix(path) => path.display().to_string(),
+        TargetLocation::Tcp(addresses) => {
             let list: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
             let list = list.join(", ");
             if !addresses.iter().any(|at| is_here(at.ip())) {
@@ -215,7 +219,7 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
         why(format!("nothing listens at {at} in torment's network namespace; name the process with --pid"));
         return found;
     }
-    let held = holders(inodes);
+    let held = find_holders(inodes);
     found.pids = first_ones(&held.pids);
     if let Some(proxy) = found.pids.iter().find(|pid| is_proxy(**pid)) {
         why(format!(
@@ -223,7 +227,7 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
         ));
     }
     if found.pids.is_empty()
-        && procfs::sockets(std::process::id()).is_ok_and(|own| own.iter().any(|i| inodes.contains(i)))
+        && procfs::socket_inodes(std::process::id()).is_ok_and(|own| own.iter().any(|i| inodes.contains(i)))
     {
         why(format!("torment itself listens at {at}"));
     } else if found.pids.is_empty() {
@@ -232,12 +236,12 @@ pub(crate) fn serving(target: &Where, inodes: &HashSet<u64>) -> Found {
              torment as root or as the target's user, or name the process with --pid",
             held.hidden
         ));
-        found.missing.extend(hidden());
+        found.missing.extend(hidden_processes());
     }
     found
 }
 
 /// What Docker puts before a container's port.
 fn is_proxy(pid: u32) -> bool {
-    procfs::process(pid).is_some_and(|process| process.name == "docker-proxy")
+    procfs::running_process(pid).is_some_and(|process| process.name == "docker-proxy")
 }

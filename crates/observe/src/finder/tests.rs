@@ -83,7 +83,7 @@ fn as_server() {
 }
 
 /// Looks until it is so: processes come and go when they will.
-fn until(finder: &mut Finder, what: &str, is_so: impl Fn(&Scene) -> bool) {
+fn until(finder: &mut Finder, what: &str, is_so: impl Fn(&WatchScope) -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !is_so(finder.scene()) {
         assert!(Instant::now() < end, "no {what}: {:?}", finder.scene());
@@ -95,22 +95,22 @@ fn until(finder: &mut Finder, what: &str, is_so: impl Fn(&Scene) -> bool) {
 #[test]
 fn the_listener_and_its_children() {
     let server = Server::start("127.0.0.1:0", None);
-    let mut finder = Finder::new(&Watch::default(), &Where::Tcp(vec![server.at]));
+    let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Tcp(vec![server.at]));
     until(&mut finder, "child", |scene| scene.subjects[0].pids.len() == 2);
     let cast = &finder.scene().subjects[0];
     assert_eq!((cast.about.pid, cast.pids[0]), (server.pid(), server.pid()));
     assert_eq!(cast.about.listens, [server.at.to_string()]);
-    assert_eq!(cast.about.role, Role::Service);
+    assert_eq!(cast.about.role, TreeRole::Service);
     assert!(cast.about.command.contains("finder::tests::as_server"), "{}", cast.about.command);
     assert_eq!(finder.scene().missing, []);
-    assert_eq!(finder.scene().level, Level::Full);
+    assert_eq!(finder.scene().level, AccessLevel::Full);
 }
 
 #[test]
 fn a_service_that_is_restarted_is_found_again() {
     let server = Server::start("127.0.0.1:0", None);
     let (at, before) = (server.at, server.pid());
-    let mut finder = Finder::new(&Watch::default(), &Where::Tcp(vec![at]));
+    let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Tcp(vec![at]));
     assert_eq!(finder.scene().subjects[0].about.pid, before);
     server.end();
     until(&mut finder, "end", |scene| scene.subjects[0].pids.is_empty());
@@ -129,10 +129,10 @@ fn whom_it_talks_to() {
     // Torment's own connection makes nobody a part of the service.
     let _own = TcpStream::connect(stranger.at).expect("it listens");
     let server = Server::start("127.0.0.1:0", Some(&downstream.at.to_string()));
-    let mut finder = Finder::new(&Watch::default(), &Where::Tcp(vec![server.at]));
+    let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Tcp(vec![server.at]));
     until(&mut finder, "downstream", |scene| scene.subjects.len() == 2 && scene.subjects[1].pids.len() == 2);
     let subject = &finder.scene().subjects[1].about;
-    assert_eq!((subject.role, subject.pid), (Role::Downstream, downstream.pid()));
+    assert_eq!((subject.role, subject.pid), (TreeRole::Downstream, downstream.pid()));
     assert_eq!(subject.listens, [downstream.at.to_string()]);
     finder.look();
     assert_eq!(finder.scene().subjects.len(), 2);
@@ -145,10 +145,10 @@ fn whom_it_talks_to_by_a_local_socket() {
     let path = folder.path().join("behind").to_string_lossy().into_owned();
     let downstream = Server::start(&path, None);
     let server = Server::start("127.0.0.1:0", Some(&path));
-    let mut finder = Finder::new(&Watch::default(), &Where::Tcp(vec![server.at]));
+    let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Tcp(vec![server.at]));
     until(&mut finder, "downstream", |scene| scene.subjects.len() == 2 && scene.subjects[1].pids.len() == 2);
     let subject = &finder.scene().subjects[1].about;
-    assert_eq!((subject.role, subject.pid), (Role::Downstream, downstream.pid()));
+    assert_eq!((subject.role, subject.pid), (TreeRole::Downstream, downstream.pid()));
     assert_eq!(subject.listens, [format!("unix {path}")]);
 }
 
@@ -158,28 +158,28 @@ fn by_number_command_and_local_socket() {
     let path = folder.path().join("of-the-server");
     let server = Server::start(&path.to_string_lossy(), None);
     // A process that was just started has its parent's command line for a moment.
-    let first = |asked: &Watch, target: &Where| {
+    let first = |asked: &WatchPlan, target: &TargetLocation| {
         let mut finder = Finder::new(asked, target);
         until(&mut finder, "service", |scene| scene.subjects[0].about.pid != 0);
         finder.scene().subjects[0].about.pid
     };
-    let pids = Watch { pids: vec![server.pid()], ..Watch::default() };
-    assert_eq!(first(&pids, &Where::Nowhere), server.pid());
-    assert_eq!(first(&Watch::default(), &Where::Unix(path)), server.pid());
+    let pids = WatchPlan { pids: vec![server.pid()], ..WatchPlan::default() };
+    assert_eq!(first(&pids, &TargetLocation::Nowhere), server.pid());
+    assert_eq!(first(&WatchPlan::default(), &TargetLocation::Unix(path)), server.pid());
     let mut known = sleeper("61.25");
-    let command = Watch { command: Some("sleep 61.25".to_owned()), ..Watch::default() };
-    assert_eq!(first(&command, &Where::Nowhere), known.id());
+    let command = WatchPlan { command: Some("sleep 61.25".to_owned()), ..WatchPlan::default() };
+    assert_eq!(first(&command, &TargetLocation::Nowhere), known.id());
     let _ = known.kill();
     let _ = known.wait();
     // A number wins over the address: even torment's own.
-    let own = Watch { pids: vec![std::process::id()], ..Watch::default() };
-    assert_eq!(first(&own, &Where::Nowhere), std::process::id());
+    let own = WatchPlan { pids: vec![std::process::id()], ..WatchPlan::default() };
+    assert_eq!(first(&own, &TargetLocation::Nowhere), std::process::id());
 }
 
 #[test]
 fn whoever_is_beside_the_watcher_but_not_the_watcher() {
     let server = Server::start("127.0.0.1:0", None);
-    let mut finder = Finder::new(&Watch::default(), &Where::Inside);
+    let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Inside);
     until(&mut finder, "service", |scene| scene.subjects[0].pids.contains(&server.pid()));
     assert!(!finder.scene().subjects[0].pids.contains(&std::process::id()));
 }
@@ -190,40 +190,44 @@ fn sleeper(seconds: &str) -> Child {
 
 #[test]
 fn nobody_is_said_to_be_nobody() {
-    let check = |asked: &Watch, target: &Where, why: &str| {
+    let check = |asked: &WatchPlan, target: &TargetLocation, why: &str| {
         let finder = Finder::new(asked, target);
         let scene = finder.scene();
-        assert!(scene.subjects[0].pids.is_empty() && scene.level == Level::Outside, "{scene:?}");
+        assert!(scene.subjects[0].pids.is_empty() && scene.level == AccessLevel::Outside, "{scene:?}");
         assert!(scene.missing.iter().any(|missing| missing.why.contains(why)), "{why}: {scene:?}");
     };
-    let watch = Watch::default();
+    let watch = WatchPlan::default();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let own = listener.local_addr().expect("it is bound");
-    check(&watch, &Where::Tcp(vec![own]), "torment itself listens");
+    check(&watch, &TargetLocation::Tcp(vec![own]), "torment itself listens");
     // No port that was free a moment ago: another test may have taken it since, or a process that it starts still holds it.
     let reserved = "127.0.0.1:1".parse().expect("it is one");
-    check(&watch, &Where::Tcp(vec![reserved]), "nothing listens at");
+    check(&watch, &TargetLocation::Tcp(vec![reserved]), "nothing listens at");
     let elsewhere = "192.0.2.1:80".parse().expect("it is one");
-    check(&watch, &Where::Tcp(vec![elsewhere]), "not an address of this machine");
-    check(&watch, &Where::Unix(Path::new("/proc/nowhere").to_owned()), "nothing listens at /proc/nowhere");
-    check(&watch, &Where::Nowhere, "name its process");
-    let pid = Watch { pids: vec![u32::MAX], ..Watch::default() };
-    check(&pid, &Where::Nowhere, "there is no process 4294967295");
-    let group = Watch { cgroup: Some("no/such".to_owned()), ..Watch::default() };
-    check(&group, &Where::Nowhere, "no process is in the control group 'no/such'");
-    let command = Watch { command: Some("no such command, surely".to_owned()), ..Watch::default() };
-    check(&command, &Where::Nowhere, "no process has 'no such command, surely'");
+    check(&watch, &TargetLocation::Tcp(vec![elsewhere]), "not an address of this machine");
+    check(
+        &watch,
+        &TargetLocation::Unix(Path::new("/proc/nowhere").to_owned()),
+        "nothing listens at /proc/nowhere",
+    );
+    check(&watch, &TargetLocation::Nowhere, "name its process");
+    let pid = WatchPlan { pids: vec![u32::MAX], ..WatchPlan::default() };
+    check(&pid, &TargetLocation::Nowhere, "there is no process 4294967295");
+    let group = WatchPlan { cgroup: Some("no/such".to_owned()), ..WatchPlan::default() };
+    check(&group, &TargetLocation::Nowhere, "no process is in the control group 'no/such'");
+    let command = WatchPlan { command: Some("no such command, surely".to_owned()), ..WatchPlan::default() };
+    check(&command, &TargetLocation::Nowhere, "no process has 'no such command, surely'");
 }
 
 #[test]
 fn a_postgresql_with_its_backends() {
-    let Some(server) = testbed::Postgres::start() else { return };
+    let Some(server) = testbed::TestPostgres::start() else { return };
     let url = server.url();
     let mut client = postgres::Client::connect(&url, postgres::NoTls).expect("it takes connections");
     let row = client.query_one("SELECT pg_backend_pid()", &[]).expect("it answers");
     let backend = row.get::<_, i32>(0) as u32;
-    let asked = Watch { pids: vec![server.pid()], ..Watch::default() };
-    let mut finder = Finder::new(&asked, &Where::Nowhere);
+    let asked = WatchPlan { pids: vec![server.pid()], ..WatchPlan::default() };
+    let mut finder = Finder::new(&asked, &TargetLocation::Nowhere);
     until(&mut finder, "backend", |scene| scene.subjects[0].pids.contains(&backend));
     let cast = &finder.scene().subjects[0];
     assert_eq!(cast.pids[0], server.pid());

@@ -2,8 +2,8 @@
 //! user. It is made when the machine finds a certain file as it handles SIGQUIT; that signal would end any
 //! other process, so it is sent through a descriptor of the process, after looking once more what it is.
 
-use super::folder::Folder;
-use super::process::{self, Kind, Status};
+use super::process::{self, ProcessKind, Status};
+use super::tmp_dir::TmpDir;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -20,15 +20,15 @@ const LOOK: Duration = Duration::from_millis(5);
 const MOST_BYTES: usize = 64 << 20;
 
 /// A machine that takes commands.
-pub(super) struct Attached {
+pub(super) struct AttachedJvm {
     pid: u32,
     status: Status,
-    tmp: Folder,
+    tmp: TmpDir,
     socket: String,
 }
 
 /// Attaches; fails, in words, where that is not possible or not safe.
-pub(super) fn attach(pid: u32, until: Instant) -> Result<Attached, String> {
+pub(super) fn attach(pid: u32, until: Instant) -> Result<AttachedJvm, String> {
     let failed = |error: Error| match error.kind() {
         ErrorKind::NotFound => "it has ended".to_owned(),
         ErrorKind::PermissionDenied => {
@@ -42,10 +42,10 @@ pub(super) fn attach(pid: u32, until: Instant) -> Result<Attached, String> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
     let handle = pidfd_open(number, PidfdFlags::empty()).map_err(|e| failed(e.into()))?;
     let status = check(pid, started, failed)?;
-    let tmp = Folder::tmp_of(pid).map_err(failed)?;
-    let attached = Attached { pid, socket: format!(".java_pid{}", status.inner_pid), status, tmp };
+    let tmp = TmpDir::tmp_of(pid).map_err(failed)?;
+    let attached = AttachedJvm { pid, socket: format!(".java_pid{}", status.inner_pid), status, tmp };
     if !attached.has_socket() {
-        if let Some(option) = attached.forbidden() {
+        if let Some(option) = attached.sigquit_option() {
             return Err(format!("it runs with {option}, which forbids it"));
         }
         attached.wake(&handle, started, until)?;
@@ -62,11 +62,11 @@ fn check(pid: u32, started: u64, failed: fn(Error) -> String) -> Result<Status, 
         return refuse("it belongs to another user; run torment as that user, or as root");
     }
     match process::kind(pid).map_err(failed)? {
-        Kind::HotSpot => {}
-        Kind::OpenJ9 => return refuse("it is an OpenJ9 machine; only HotSpot can be asked"),
-        Kind::Other => return refuse("it is not a HotSpot machine (no libjvm.so among its code)"),
+        ProcessKind::HotSpot => {}
+        ProcessKind::OpenJ9 => return refuse("it is an OpenJ9 machine; only HotSpot can be asked"),
+        ProcessKind::Other => return refuse("it is not a HotSpot machine (no libjvm.so among its code)"),
     }
-    if process::same_users(pid) == Some(false) {
+    if process::has_same_users(pid) == Some(false) {
         return refuse(
             "it is in another user namespace, where its users are not ours; run torment inside of it",
         );
@@ -80,7 +80,7 @@ fn check(pid: u32, started: u64, failed: fn(Error) -> String) -> Result<Status, 
     Ok(status)
 }
 
-impl Attached {
+impl AttachedJvm {
     /// Whether the socket is there, and is the machine's own.
     fn has_socket(&self) -> bool {
         self.tmp.stat(&self.socket).is_ok_and(|stat| {
@@ -89,7 +89,7 @@ impl Attached {
     }
 
     /// An option that makes SIGQUIT mean something else to it.
-    fn forbidden(&self) -> Option<&'static str> {
+    fn sigquit_option(&self) -> Option<&'static str> {
         const OPTIONS: [&str; 3] = ["-XX:+DisableAttachMechanism", "-Xrs", "-XX:+ReduceSignalUsage"];
         let counters =
             super::perfdata::open(self.pid).ok().and_then(|mut file| super::perfdata::read(&mut file).ok());

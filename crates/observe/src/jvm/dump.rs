@@ -1,18 +1,18 @@
 //! The text that a JVM gives when asked for its threads (the command `threaddump`), of any version.
 
-use super::frames::{Places, Stack};
+use super::frames::{Stack, StackCounts};
 
 /// What a dump says.
 #[derive(Debug, Default)]
-pub(crate) struct Dump {
-    pub places: Places,
+pub(crate) struct ThreadDump {
+    pub places: StackCounts,
     /// There are virtual threads, or were: the dump does not tell of those themselves.
     pub has_virtual_threads: bool,
 }
 
 /// Reads a dump. Lines that mean nothing to us are passed over: each version adds some.
-pub(crate) fn parse(text: &str) -> Dump {
-    let mut dump = Dump::default();
+pub(crate) fn parse(text: &str) -> ThreadDump {
+    let mut dump = ThreadDump::default();
     let mut current: Option<Stack> = None;
     for line in text.lines() {
         if let Some(name) = name(line) {
@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Dump {
     dump
 }
 
-impl Dump {
+impl ThreadDump {
     fn take(&mut self, stack: Option<Stack>) {
         let Some(stack) = stack else { return };
         // The first is started with the first virtual thread, in all versions under one of both names.
@@ -67,9 +67,9 @@ fn read_line<'a>(line: &'a str, stack: &mut Stack<'a>) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use record::watch::ThreadsAt;
+    use record::watch::StackGroup;
 
-    fn places(text: &str) -> Vec<ThreadsAt> {
+    fn places(text: &str) -> Vec<StackGroup> {
         parse(text).places.list()
     }
 

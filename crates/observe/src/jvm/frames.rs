@@ -1,7 +1,7 @@
 //! What a stack says in one line: where its thread stands, and which line of the application led there.
 
 use procfs::thread_group;
-use record::watch::{Asker, ThreadsAt};
+use record::watch::{ApplicationFrame, StackGroup};
 use std::collections::HashMap;
 
 /// Frames by which a thread waits for whatever is above: queues, locks, sockets and pools as such. They
@@ -70,7 +70,7 @@ impl Frame {
         let place = place.trim_end_matches(')');
         let place = place.rsplit_once('/').map_or(place, |(_, place)| place);
         let known = place.contains('.');
-        Self { method: without_address(method), place: known.then(|| place.to_owned()) }
+        Self { method: strip_address(method), place: known.then(|| place.to_owned()) }
     }
 
     fn begins_with_one_of(&self, prefixes: &[&str]) -> bool {
@@ -86,7 +86,7 @@ impl Frame {
 
 /// Class and method without loader and module before them, and without the address and the number that a
 /// class made at run time has: `java.base/java.lang.Thread.run`, `app.A$$Lambda$85/0x00007faad40a2eb0.handle`.
-pub(crate) fn without_address(method: &str) -> String {
+pub(crate) fn strip_address(method: &str) -> String {
     let (before, after) = match method.find("/0x") {
         Some(at) => {
             let address = &method[at + 3..];
@@ -107,7 +107,7 @@ pub(crate) fn without_address(method: &str) -> String {
 
 /// What threads that are counted together have in common.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct StackPlace {
+pub(crate) struct StackKey {
     pub group: String,
     pub state: String,
     pub frame: String,
@@ -117,37 +117,37 @@ pub(crate) struct StackPlace {
 
 /// Threads by where they stand, counted.
 #[derive(Debug, Default)]
-pub(crate) struct Places(HashMap<StackPlace, u32>);
+pub(crate) struct StackCounts(HashMap<StackKey, u32>);
 
-impl Places {
+impl StackCounts {
     /// Counts a thread. One without frames, such as a compiler's, stands nowhere.
     pub fn add(&mut self, stack: &Stack) {
         let frames: Vec<Frame> = stack.frames.iter().map(|frame| Frame::of(frame)).collect();
-        let Some(frame) = stands_in(&frames, stack) else { return };
+        let Some(frame) = waiting_frame(&frames, stack) else { return };
         let asker = frames.into_iter().find(Frame::is_of_the_application);
         let asker = asker.map(|frame| (frame.method, frame.place));
         let (group, state) = (thread_group(stack.name), stack.state.to_owned());
-        self.count(StackPlace { group, state, frame, asker }, 1);
+        self.count(StackKey { group, state, frame, asker }, 1);
     }
 
     /// Counts so many threads.
-    pub fn count(&mut self, place: StackPlace, threads: u32) {
+    pub fn count(&mut self, place: StackKey, threads: u32) {
         *self.0.entry(place).or_default() += threads;
     }
 
     /// The places, the most threads first.
-    pub fn list(self) -> Vec<ThreadsAt> {
-        let mut places: Vec<ThreadsAt> = self
+    pub fn list(self) -> Vec<StackGroup> {
+        let mut places: Vec<StackGroup> = self
             .0
             .into_iter()
-            .map(|(StackPlace { group, state, frame, asker }, threads)| {
-                let asked_by = asker.map(|(method, place)| Asker { method, place });
-                ThreadsAt { group, state, frame, asked_by, threads }
+            .map(|(StackKey { group, state, frame, asker }, threads)| {
+                let asked_by = asker.map(|(method, place)| ApplicationFrame { method, place });
+                StackGroup { group, state, frame, asked_by, threads }
             })
             .collect();
         places.sort_by(|a, b| {
-            let asker = |a: &Asker| (a.method.clone(), a.place.clone());
-            let order = |p: &ThreadsAt| {
+            let asker = |a: &ApplicationFrame| (a.method.clone(), a.place.clone());
+            let order = |p: &StackGroup| {
                 (p.group.clone(), p.frame.clone(), p.state.clone(), p.asked_by.as_ref().map(asker))
             };
             b.threads.cmp(&a.threads).then_with(|| order(a).cmp(&order(b)))
@@ -159,7 +159,7 @@ impl Places {
 
 /// The first frame that is not waiting as such, and what it waits for if that is a lock or a socket:
 /// `faults.Faults.inLock on java.util.concurrent.locks.ReentrantLock`.
-fn stands_in(frames: &[Frame], stack: &Stack) -> Option<String> {
+fn waiting_frame(frames: &[Frame], stack: &Stack) -> Option<String> {
     let top = frames.first()?;
     if let Some(sleep) = frames.iter().take(4).find(|f| f.method.starts_with("java.lang.Thread.sleep")) {
         // It has other methods inside, by version.
@@ -235,7 +235,7 @@ mod tests {
     fn asks_for_what_a_thread_waits() {
         let check =
             |state: &str, blocker: Option<&str>, frames: &[&str], frame: &str, asker: Option<&str>| {
-                let mut places = Places::default();
+                let mut places = StackCounts::default();
                 places.add(&Stack { name: "t-1", state, frames: frames.to_vec(), blocker });
                 let at = places.list().remove(0);
                 assert_eq!(at.frame, frame);
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_thread_without_frames_stands_nowhere() {
-        let mut places = Places::default();
+        let mut places = StackCounts::default();
         places.add(&Stack { name: "C2 CompilerThread0", state: "RUNNABLE", ..Stack::default() });
         assert!(places.list().is_empty());
     }

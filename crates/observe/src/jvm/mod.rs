@@ -4,17 +4,17 @@
 //! Nothing is loaded into it, and no signal is sent to anything but a HotSpot machine that is ready for it.
 
 mod attach;
+mod closer_look;
 pub(crate) mod dump;
-mod folder;
 pub(crate) mod frames;
-mod look;
 pub(crate) mod perfdata;
 mod process;
 mod source;
 #[cfg(test)]
 mod tests;
-pub(crate) mod virtuals;
+mod tmp_dir;
+pub(crate) mod virtual_threads;
 
-pub(crate) use look::look;
+pub(crate) use closer_look::dump_threads;
 pub(crate) use perfdata::version;
 pub(crate) use source::JvmSource;

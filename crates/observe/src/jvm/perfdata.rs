@@ -2,8 +2,8 @@
 //! is that of `perfMemory.hpp` in OpenJDK, version 2.0). To read them is one read(2); the machine does
 //! not notice. They are written without a lock, so a number may be caught half written.
 
-use super::folder::Folder;
 use super::process;
+use super::tmp_dir::TmpDir;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -74,7 +74,7 @@ pub(crate) fn version(pid: u32) -> Option<String> {
 /// Fails with `NotFound` if there is none, and with `PermissionDenied` if it is not for us.
 pub(super) fn open(pid: u32) -> io::Result<File> {
     let status = process::status(pid)?;
-    let tmp = Folder::tmp_of(pid)?;
+    let tmp = TmpDir::tmp_of(pid)?;
     let mut failed = io::ErrorKind::NotFound.into();
     for folder in tmp.folders("hsperfdata_")? {
         match tmp.open(&format!("{folder}/{}", status.inner_pid)) {

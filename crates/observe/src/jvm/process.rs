@@ -10,7 +10,7 @@ const QUIT: u64 = 1 << (3 - 1);
 
 /// What kind of process it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ProcessKind {
     /// OpenJDK's own machine, or a build of it.
     HotSpot,
     /// Eclipse's: neither counters nor attach as HotSpot has them.
@@ -34,7 +34,7 @@ pub(super) struct Status {
     pub handles_quit: bool,
 }
 
-pub(super) fn text(pid: u32, name: &str) -> io::Result<String> {
+pub(super) fn read_proc(pid: u32, name: &str) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(format!("/proc/{pid}/{name}"))?.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -42,7 +42,7 @@ pub(super) fn text(pid: u32, name: &str) -> io::Result<String> {
 
 /// Fails if the process is not there, or its status is not as documented in proc_pid_status(5).
 pub(super) fn status(pid: u32) -> io::Result<Status> {
-    let text = text(pid, "status")?;
+    let text = read_proc(pid, "status")?;
     parse_status(&text).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidData,
@@ -67,26 +67,26 @@ fn parse_status(text: &str) -> Option<Status> {
 
 /// When it was started, in ticks since the machine was: with its number, this tells it from all others.
 pub(super) fn started(pid: u32) -> Option<u64> {
-    procfs::Stat::read(pid).map(|stat| stat.start)
+    procfs::TaskStat::read(pid).map(|stat| stat.start)
 }
 
 /// What kind of process it is, by the code that it has mapped. Its name and its arguments do not count:
 /// anything may be called java.
-pub(super) fn kind(pid: u32) -> io::Result<Kind> {
-    Ok(kind_of(&text(pid, "maps")?))
+pub(super) fn kind(pid: u32) -> io::Result<ProcessKind> {
+    Ok(kind_of(&read_proc(pid, "maps")?))
 }
 
-fn kind_of(maps: &str) -> Kind {
+fn kind_of(maps: &str) -> ProcessKind {
     let code = |line: &&str| line.split_whitespace().nth(1).is_some_and(|access| access.contains('x'));
     let file =
         |line: &str| line.rsplit_once('/').map(|(_, name)| name.trim_end_matches(" (deleted)").to_owned());
-    let mut kind = Kind::Other;
+    let mut kind = ProcessKind::Other;
     for name in maps.lines().filter(code).filter_map(file) {
         if name.starts_with("libj9vm") {
-            return Kind::OpenJ9;
+            return ProcessKind::OpenJ9;
         }
         if name == "libjvm.so" {
-            kind = Kind::HotSpot;
+            kind = ProcessKind::HotSpot;
         }
     }
     kind
@@ -97,14 +97,14 @@ fn kind_of(maps: &str) -> Kind {
 pub(super) fn has_option(pid: u32, option: &str) -> bool {
     const VARIABLES: [&str; 3] = ["JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS="];
     let holds = |file: &str, counts: fn(&str) -> bool| {
-        text(pid, file)
+        read_proc(pid, file)
             .is_ok_and(|text| text.split('\0').filter(|part| counts(part)).any(|part| part.contains(option)))
     };
     holds("cmdline", |_| true) || holds("environ", |part| VARIABLES.iter().any(|v| part.starts_with(v)))
 }
 
 /// Whether users mean the same in its user namespace as in ours; none if that cannot be read.
-pub(super) fn same_users(pid: u32) -> Option<bool> {
+pub(super) fn has_same_users(pid: u32) -> Option<bool> {
     Some(procfs::namespace(pid, "user")? == procfs::namespace(std::process::id(), "user")?)
 }
 
@@ -116,14 +116,14 @@ mod tests {
     fn only_mapped_code_of_the_right_name_makes_a_jvm() {
         let map = |access: &str, path: &str| format!("7f00-7f10 {access} 00000000 fe:00 123  {path}\n");
         let cases = [
-            (map("r-xp", "/usr/lib/jvm/17/lib/server/libjvm.so"), Kind::HotSpot),
-            (map("r-xp", "/usr/lib/jvm/17/lib/server/libjvm.so (deleted)"), Kind::HotSpot),
-            (map("r--p", "/usr/lib/jvm/17/lib/server/libjvm.so"), Kind::Other),
-            (map("r-xp", "/opt/libjvm.so.sh"), Kind::Other),
-            (map("r-xp", "/opt/libjvm.so/bash"), Kind::Other),
-            (map("r-xp", "/j9/libjvm.so") + &map("r-xp", "/j9/libj9vm29.so"), Kind::OpenJ9),
-            (String::new(), Kind::Other),
-            ("garbage\n/\n x\n".to_owned(), Kind::Other),
+            (map("r-xp", "/usr/lib/jvm/17/lib/server/libjvm.so"), ProcessKind::HotSpot),
+            (map("r-xp", "/usr/lib/jvm/17/lib/server/libjvm.so (deleted)"), ProcessKind::HotSpot),
+            (map("r--p", "/usr/lib/jvm/17/lib/server/libjvm.so"), ProcessKind::Other),
+            (map("r-xp", "/opt/libjvm.so.sh"), ProcessKind::Other),
+            (map("r-xp", "/opt/libjvm.so/bash"), ProcessKind::Other),
+            (map("r-xp", "/j9/libjvm.so") + &map("r-xp", "/j9/libj9vm29.so"), ProcessKind::OpenJ9),
+            (String::new(), ProcessKind::Other),
+            ("garbage\n/\n x\n".to_owned(), ProcessKind::Other),
         ];
         for (maps, kind) in cases {
             assert_eq!(kind_of(&maps), kind, "{maps}");
@@ -143,7 +143,7 @@ mod tests {
     fn a_process_that_handles_no_sigquit_is_told_apart() {
         let own = status(std::process::id()).expect("we are there");
         assert!(!own.handles_quit, "nothing in a test handles SIGQUIT");
-        assert_eq!(kind(std::process::id()).expect("our own map"), Kind::Other);
+        assert_eq!(kind(std::process::id()).expect("our own map"), ProcessKind::Other);
         assert!(started(std::process::id()).is_some_and(|at| at > 0));
     }
 }

@@ -1,9 +1,9 @@
 use super::perfdata::{self, Counters};
-use super::process::{self, Kind};
-use crate::said::Unobservable;
-use crate::scene::{Cast, Scene};
+use super::process::{self, ProcessKind};
+use crate::missing::MissingLog;
 use crate::source::Source;
-use record::watch::{Jvm, Look, Missing, Window};
+use crate::watch_scope::{WatchScope, WatchedTree};
+use record::watch::{CloserLook, Jvm, MissingMeasure, Window};
 use std::fs::File;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,15 +21,15 @@ const WHAT: &str = "JVM counters";
 
 /// Gives the counters of the Java virtual machine of each subject, the busiest one if it has several.
 pub(crate) struct JvmSource {
-    followed: Vec<Option<Followed>>,
+    followed: Vec<Option<TrackedJvm>>,
     /// The processes among which was searched last, for each subject.
     searched: Vec<Vec<u32>>,
     reads: u32,
     /// A machine without counters. While it starts it has none, so it is only told of when found again.
     without: Option<u32>,
-    said: Unobservable,
+    said: MissingLog,
     /// Closer looks, which take as long as the machine takes to answer.
-    looks: (Sender<Vec<Look>>, Receiver<Vec<Look>>),
+    looks: (Sender<Vec<CloserLook>>, Receiver<Vec<CloserLook>>),
     /// Whether it may be asked for one.
     attach: bool,
 }
@@ -43,14 +43,14 @@ impl JvmSource {
             searched: Vec::new(),
             reads: 0,
             without: None,
-            said: Unobservable::default(),
+            said: MissingLog::default(),
             looks: channel(),
         }
     }
 }
 
 /// One machine.
-struct Followed {
+struct TrackedJvm {
     pid: u32,
     started: u64,
     file: File,
@@ -63,13 +63,13 @@ impl Source for JvmSource {
         EVERY
     }
 
-    fn read(&mut self, scene: &Scene) {
+    fn read(&mut self, scene: &WatchScope) {
         self.followed.resize_with(scene.subjects.len(), || None);
         self.searched.resize_with(scene.subjects.len(), Vec::new);
         let search = self.reads.is_multiple_of(SEARCH);
         self.reads = self.reads.wrapping_add(1);
         for (i, cast) in scene.subjects.iter().enumerate() {
-            let known = self.followed[i].as_ref().is_some_and(|f| f.lives() && cast.pids.contains(&f.pid));
+            let known = self.followed[i].as_ref().is_some_and(|f| f.is_alive() && cast.pids.contains(&f.pid));
             // What ended keeps its place until it is cut: its last counters belong to the window.
             let kept = self.followed[i].as_ref().is_some_and(|f| f.counted.is_some());
             if search && (known && self.searched[i] != cast.pids || !known && !kept) {
@@ -81,12 +81,12 @@ impl Source for JvmSource {
         }
     }
 
-    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
         for (followed, (cast, into)) in
             self.followed.iter_mut().zip(scene.subjects.iter().zip(&mut window.subjects))
         {
             let Some(of) = followed else { continue };
-            let alive = of.lives() && cast.pids.contains(&of.pid);
+            let alive = of.is_alive() && cast.pids.contains(&of.pid);
             if alive {
                 of.update();
             }
@@ -98,7 +98,7 @@ impl Source for JvmSource {
     }
 
     /// Of the service's machine alone: for others it was not asked.
-    fn look(&mut self, scene: &Scene) {
+    fn look(&mut self, scene: &WatchScope) {
         if !self.attach {
             return;
         }
@@ -110,30 +110,30 @@ impl Source for JvmSource {
             // Without a thread there is no closer look; the verdict does without.
             let _ = std::thread::Builder::new().name("closer-look".to_owned()).spawn(move || {
                 // The watch may be over by then.
-                let _ = send.send(super::look(pid));
+                let _ = send.send(super::dump_threads(pid));
             });
         }
     }
 
-    fn looks(&mut self) -> Vec<Look> {
+    fn looks(&mut self) -> Vec<CloserLook> {
         self.looks.1.try_iter().flatten().collect()
     }
 
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         self.said.list()
     }
 }
 
 impl JvmSource {
     /// Searches for the busiest machine among the processes; keeps the one that is followed if it is that.
-    fn search(&mut self, i: usize, cast: &Cast) {
+    fn search(&mut self, i: usize, cast: &WatchedTree) {
         self.searched[i].clone_from(&cast.pids);
         if cast.about.is_postgres {
             return;
         }
         let found = cast.pids.iter().take(MOST_PROCESSES).filter_map(|&pid| self.try_open(pid));
-        let found: Vec<Followed> = found.collect();
-        let busiest = found.into_iter().max_by_key(|f| procfs::Stat::read(f.pid).map(|stat| stat.cpu));
+        let found: Vec<TrackedJvm> = found.collect();
+        let busiest = found.into_iter().max_by_key(|f| procfs::TaskStat::read(f.pid).map(|stat| stat.cpu));
         if let Some(new) = busiest
             && self.followed[i].as_ref().is_none_or(|old| (old.pid, old.started) != (new.pid, new.started))
         {
@@ -141,32 +141,34 @@ impl JvmSource {
         }
     }
 
-    fn try_open(&mut self, pid: u32) -> Option<Followed> {
+    fn try_open(&mut self, pid: u32) -> Option<TrackedJvm> {
         let kind = match process::kind(pid) {
             Ok(kind) => kind,
             Err(error) => {
-                let name = process::text(pid, "comm").unwrap_or_default();
+                let name = process::read_proc(pid, "comm").unwrap_or_default();
                 if error.kind() == io::ErrorKind::PermissionDenied && name.trim() == "java" {
-                    self.said.say(WHAT, not_ours(pid));
+                    self.said.note(WHAT, not_ours(pid));
                 }
                 return None;
             }
         };
         match kind {
-            Kind::HotSpot => {}
-            Kind::OpenJ9 => {
-                self.said
-                    .say(WHAT, format!("process {pid} is an OpenJ9 machine, which keeps none; HotSpot does"));
+            ProcessKind::HotSpot => {}
+            ProcessKind::OpenJ9 => {
+                self.said.note(
+                    WHAT,
+                    format!("process {pid} is an OpenJ9 machine, which keeps none; HotSpot does"),
+                );
                 return None;
             }
-            Kind::Other => return None,
+            ProcessKind::Other => return None,
         }
         let started = process::started(pid)?;
         match perfdata::open(pid) {
-            Ok(file) => Some(Followed { pid, started, file, counted: None }),
+            Ok(file) => Some(TrackedJvm { pid, started, file, counted: None }),
             Err(error) => {
                 if self.without.replace(pid) == Some(pid) {
-                    self.said.say(WHAT, why_none(pid, &error));
+                    self.said.note(WHAT, why_none(pid, &error));
                 }
                 None
             }
@@ -195,8 +197,8 @@ fn why_none(pid: u32, error: &io::Error) -> String {
     }
 }
 
-impl Followed {
-    fn lives(&self) -> bool {
+impl TrackedJvm {
+    fn is_alive(&self) -> bool {
         process::started(self.pid) == Some(self.started)
     }
 
@@ -208,7 +210,7 @@ impl Followed {
             let now = totals(self.pid, &counters);
             match &mut self.counted {
                 None => self.counted = Some((now.clone(), now)),
-                Some((_, last)) if fell(last, &now) => continue,
+                Some((_, last)) if was_reset(last, &now) => continue,
                 Some((_, last)) => *last = now,
             }
             return;
@@ -285,7 +287,7 @@ fn heap(counters: &Counters) -> (u64, u64) {
     (used, if splits { sum } else { largest })
 }
 
-fn fell(before: &Jvm, now: &Jvm) -> bool {
+fn was_reset(before: &Jvm, now: &Jvm) -> bool {
     let counted = |jvm: &Jvm| {
         [
             jvm.pauses,

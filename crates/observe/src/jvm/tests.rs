@@ -1,9 +1,9 @@
 //! With real machines: each test is done with all that are installed, and says so where there is none.
 
-use super::{JvmSource, look, process, version};
-use crate::scene::{Cast, Scene};
+use super::{JvmSource, dump_threads, process, version};
 use crate::source::Source;
-use record::watch::{Jvm, Look, Missing, Subject, SubjectWindow, ThreadsAt, Window};
+use crate::watch_scope::{WatchScope, WatchedTree};
+use record::watch::{CloserLook, Jvm, MissingMeasure, StackGroup, TreeWindow, WatchedProcesses, Window};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -68,32 +68,32 @@ impl Program {
     }
 }
 
-fn scene(pids: &[u32]) -> Scene {
-    let about = Subject { pid: pids[0], ..Subject::default() };
-    Scene { subjects: vec![Cast { about, pids: pids.to_vec() }], ..Scene::default() }
+fn scene(pids: &[u32]) -> WatchScope {
+    let about = WatchedProcesses { pid: pids[0], ..WatchedProcesses::default() };
+    WatchScope { subjects: vec![WatchedTree { about, pids: pids.to_vec() }], ..WatchScope::default() }
 }
 
-fn cut(source: &mut JvmSource, scene: &Scene) -> Option<Jvm> {
-    let mut window = Window { subjects: vec![SubjectWindow::default()], ..Window::default() };
+fn cut(source: &mut JvmSource, scene: &WatchScope) -> Option<Jvm> {
+    let mut window = Window { subjects: vec![TreeWindow::default()], ..Window::default() };
     source.cut(scene, &mut window);
     window.subjects.remove(0).jvm
 }
 
-fn threads(looks: &[Look]) -> &[ThreadsAt] {
+fn threads(looks: &[CloserLook]) -> &[StackGroup] {
     match &looks[0] {
-        Look::Threads { at, .. } => at,
+        CloserLook::Threads { at, .. } => at,
         other => panic!("it was to show its threads: {other:?}"),
     }
 }
 
-fn refusal(looks: &[Look]) -> &str {
+fn refusal(looks: &[CloserLook]) -> &str {
     match looks {
-        [Look::Refused { why, .. }] => why,
+        [CloserLook::Refused { why, .. }] => why,
         other => panic!("it was to be refused: {other:?}"),
     }
 }
 
-fn missing(scene: &Scene) -> Vec<Missing> {
+fn missing(scene: &WatchScope) -> Vec<MissingMeasure> {
     let mut source = JvmSource::new(true);
     // A machine without counters may just be starting, so that it takes two searches.
     for _ in 0..20 {
@@ -140,7 +140,7 @@ fn threads_are_found_where_they_wait() {
     for java in installed() {
         let program = Program::java(&java, &[], 0);
         for _ in 0..2 {
-            let looks = look(program.pid());
+            let looks = dump_threads(program.pid());
             let waiters = threads(&looks).iter().find(|at| at.group == "waiter-N").expect("they are there");
             assert_eq!((waiters.threads, waiters.state.as_str()), (5, "BLOCKED"));
             assert_eq!(waiters.frame, "Waits.enter on java.lang.Object");
@@ -168,16 +168,16 @@ fn virtual_threads_are_counted() {
             continue;
         }
         let program = Program::java(&java, &[], 50);
-        let looks = look(program.pid());
+        let looks = dump_threads(program.pid());
         assert!(!threads(&looks).is_empty());
         let counts = looks.iter().find_map(|look| match look {
-            Look::VirtualThreads(counts) => Some(counts),
+            CloserLook::VirtualThreads(counts) => Some(counts),
             _ => None,
         });
         let counts = counts.expect("it says how many wait");
         assert!(counts.delayed >= 50 && counts.parallelism > 0, "{counts:?}");
         assert!(
-            matches!(looks.last(), Some(Look::Refused { .. })),
+            matches!(looks.last(), Some(CloserLook::Refused { .. })),
             "where they stand is not asked, and that is said"
         );
     }
@@ -193,7 +193,7 @@ fn what_only_looks_like_a_jvm_gets_no_signal() {
         .expect("it is new");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
     let mut program = Program::start(Command::new("/bin/sh").arg(&script).args(["-server", "libjvm.so"]));
-    let why = look(program.pid());
+    let why = dump_threads(program.pid());
     assert!(refusal(&why).contains("not a HotSpot machine"), "{why:?}");
     sleep(Duration::from_millis(100));
     assert!(program.0.try_wait().expect("it is our child").is_none(), "SIGQUIT would have ended it");
@@ -206,7 +206,7 @@ fn machines_that_must_not_be_signalled_are_not() {
         // With -Xrs SIGQUIT would end it; it has its socket from the beginning, and is asked without a signal.
         for (option, answers) in [("-XX:+DisableAttachMechanism", false), ("-Xrs", true)] {
             let mut program = Program::java(&java, &[option], 0);
-            let looks = look(program.pid());
+            let looks = dump_threads(program.pid());
             if answers {
                 assert!(!threads(&looks).is_empty());
             } else {
@@ -224,7 +224,7 @@ fn without_a_handler_nothing_is_sent_even_if_the_socket_is_gone() {
     for java in installed() {
         let mut program = Program::java(&java, &["-Xrs"], 0);
         std::fs::remove_file(format!("/tmp/.java_pid{}", program.pid())).expect("it made one as it started");
-        assert!(refusal(&look(program.pid())).contains("-Xrs"));
+        assert!(refusal(&dump_threads(program.pid())).contains("-Xrs"));
         sleep(Duration::from_millis(100));
         assert!(program.0.try_wait().expect("it is our child").is_none(), "SIGQUIT would have ended it");
     }
@@ -239,7 +239,7 @@ fn a_machine_without_counters_is_told_of_and_still_answers() {
             assert_eq!(missing.len(), 1);
             assert!(missing[0].what == "JVM counters" && missing[0].why.contains(option), "{missing:?}");
             assert_eq!(version(program.pid()), None);
-            assert!(threads(&look(program.pid())).iter().any(|at| at.group == "waiter-N"));
+            assert!(threads(&dump_threads(program.pid())).iter().any(|at| at.group == "waiter-N"));
         }
     }
 }
@@ -249,7 +249,7 @@ fn a_process_that_is_gone_is_refused() {
     let mut child = Command::new("true").spawn().expect("it can be run");
     let pid = child.id();
     child.wait().expect("it is our child");
-    assert_eq!(refusal(&look(pid)), "it has ended");
+    assert_eq!(refusal(&dump_threads(pid)), "it has ended");
     assert_eq!(process::started(pid), None);
     assert_eq!(missing(&scene(&[pid])), []);
 }
@@ -275,7 +275,7 @@ fn a_machine_in_namespaces_of_its_own_is_found_and_asked() {
         let children = std::fs::read_to_string(children).expect("unshare waits for its child");
         let pid: u32 = children.trim().parse().expect("it has one");
         assert!(version(pid).is_some());
-        assert!(threads(&look(pid)).iter().any(|at| at.group == "waiter-N"));
+        assert!(threads(&dump_threads(pid)).iter().any(|at| at.group == "waiter-N"));
         assert!(!Path::new(&format!("/tmp/.java_pid{pid}")).exists(), "the socket is in its own /tmp");
     }
 }

@@ -1,7 +1,7 @@
 //! One question at a time over one connection of HTTP/1.1, with a time and a bound.
 
-use super::place::MetricsAddress;
-use fetch::Whom;
+use super::address::MetricsAddress;
+use fetch::ServerAddress;
 use std::time::Duration;
 use ureq::{Agent, Error};
 
@@ -18,7 +18,7 @@ pub(super) struct Connection {
 impl Connection {
     /// An answer may take so long.
     pub fn to(place: MetricsAddress, patience: Duration) -> Self {
-        let agent = fetch::agent(Whom::At(place.address), patience, None);
+        let agent = fetch::agent(ServerAddress::At(place.address), patience, None);
         Self { place, agent, patience }
     }
 
@@ -32,7 +32,7 @@ impl Connection {
         let too_large = || format!("the answer is larger than {} MB", MOST >> 20);
         let why = |error: Error| match error {
             Error::BodyExceedsLimit(_) => too_large(),
-            other => fetch::why(&other, self.patience),
+            other => fetch::describe_error(&other, self.patience),
         };
         let mut answer = request.call().map_err(why)?;
         if answer.status() != 200 {

@@ -4,16 +4,16 @@
 //! waits for it. An endpoint that does not answer in time is evidence: it often shares the workers, or the
 //! processors, of what is loaded.
 
+mod address;
 mod http;
-mod place;
+pub(crate) mod prometheus;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
 
-use crate::scene::Scene;
+use crate::watch_scope::WatchScope;
+use address::MetricsAddress;
 use http::Connection;
-use place::MetricsAddress;
-use record::watch::{Metrics, Missing, Watched, Window};
+use record::watch::{Metrics, MissingMeasure, WatchCoverage, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -23,29 +23,29 @@ const EVERY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_millis(900);
 
 /// What is heard of a metrics endpoint.
-pub(crate) struct Source {
+pub(crate) struct MetricsSource {
     heard: Receiver<Metrics>,
     /// The thread asks as long as this is there.
     _asks: Sender<()>,
     last: Option<Metrics>,
     /// Without user, password and what follows a `?`.
     place: String,
-    missing: Vec<Missing>,
+    missing: Vec<MissingMeasure>,
 }
 
-impl Source {
+impl MetricsSource {
     /// Asks the endpoint of a URL once, and then every second.
     ///
     /// Fails, with what is then not observable, if the URL cannot be used. An endpoint that does not answer
     /// yet is asked again.
-    pub fn open(url: &str) -> Result<Self, Missing> {
-        let missing = |why: String| Missing::new("metrics", why);
+    pub fn open(url: &str) -> Result<Self, MissingMeasure> {
+        let missing = |why: String| MissingMeasure::new("metrics", why);
         let place = MetricsAddress::parse(url)
             .map_err(|why| missing(format!("the address of the metrics: {why}")))?;
         let shown = place.shown.clone();
         let (asks, stop) = channel();
         let (tell, heard) = channel();
-        let work = move || ask(place, &stop, &tell);
+        let work = move || poll(place, &stop, &tell);
         // Not joined: it may wait for an answer. It ends by itself after it.
         let thread = std::thread::Builder::new().name("watch-metrics".to_owned()).spawn(work);
         thread.map_err(|e| missing(format!("no thread could be started to ask for metrics: {e}")))?;
@@ -65,41 +65,41 @@ impl Source {
     }
 }
 
-impl crate::source::Source for Source {
+impl crate::source::Source for MetricsSource {
     fn every(&self) -> Duration {
         EVERY
     }
 
     /// Only takes what was heard, so that it does not pile up where no windows are cut.
-    fn read(&mut self, _: &Scene) {
+    fn read(&mut self, _: &WatchScope) {
         if let Some(last) = self.heard.try_iter().last() {
             self.last = Some(last);
         }
     }
 
     /// A window in which no answer came has none: it is in the window before or after it.
-    fn cut(&mut self, scene: &Scene, window: &mut Window) {
+    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
         self.read(scene);
         window.metrics = self.last.take();
     }
 
     /// What the endpoint did not say at the start.
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         self.missing.clone()
     }
 
-    fn describe(&self, watched: &mut Watched) {
+    fn describe(&self, watched: &mut WatchCoverage) {
         watched.metrics = Some(self.place.clone());
     }
 }
 
-fn ask(place: MetricsAddress, stop: &Receiver<()>, tell: &Sender<Metrics>) {
+fn poll(place: MetricsAddress, stop: &Receiver<()>, tell: &Sender<Metrics>) {
     let connection = Connection::to(place, PATIENCE);
     loop {
         let began = Instant::now();
         let answer = connection.get();
         let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let metrics = match answer.and_then(|body| text::series(&body)) {
+        let metrics = match answer.and_then(|body| prometheus::parse_series(&body)) {
             Ok(series) => Metrics { took_ns, error: None, series },
             Err(why) => Metrics { took_ns, error: Some(why), series: Vec::new() },
         };

@@ -133,11 +133,11 @@ fn a_connection_is_kept_and_made_anew_when_it_ended() {
 }
 
 /// Cuts until a window has what is looked for.
-fn cut_until(source: &mut Source, found: impl Fn(&Metrics) -> bool) -> Metrics {
+fn cut_until(source: &mut MetricsSource, found: impl Fn(&Metrics) -> bool) -> Metrics {
     let until = Instant::now() + Duration::from_secs(60);
     while Instant::now() < until {
         let mut window = Window::default();
-        source.cut(&Scene::default(), &mut window);
+        source.cut(&WatchScope::default(), &mut window);
         if let Some(metrics) = window.metrics.filter(&found) {
             return metrics;
         }
@@ -154,8 +154,8 @@ fn an_endpoint_that_stops_answering_is_evidence_and_is_asked_again() {
         }
         stream.write_all(plain(BODY).as_bytes()).is_ok()
     });
-    let mut source = Source::open(&url).expect("it is a URL");
-    let mut watched = Watched::default();
+    let mut source = MetricsSource::open(&url).expect("it is a URL");
+    let mut watched = WatchCoverage::default();
     source.describe(&mut watched);
     assert_eq!(watched.metrics.as_ref(), Some(&url));
     let late = cut_until(&mut source, |m| m.error.is_some());
@@ -169,15 +169,15 @@ fn an_endpoint_that_stops_answering_is_evidence_and_is_asked_again() {
 
 #[test]
 fn what_is_wrong_at_the_start_is_said_once() {
-    let refused = Source::open("https://127.0.0.1/metrics").err().expect("no TLS");
+    let refused = MetricsSource::open("https://127.0.0.1/metrics").err().expect("no TLS");
     assert!(refused.why.contains("without TLS"), "{refused:?}");
     let page = serve(|_, stream, _| stream.write_all(plain("<html>Sign in</html>").as_bytes()).is_ok());
-    let source = Source::open(&page).expect("it is a URL");
+    let source = MetricsSource::open(&page).expect("it is a URL");
     assert!(source.missing()[0].why.contains("Prometheus"), "{:?}", source.missing());
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let gone = format!("http://{}/metrics", listener.local_addr().expect("it is bound"));
     drop(listener);
-    let source = Source::open(&gone).expect("it is a URL");
+    let source = MetricsSource::open(&gone).expect("it is a URL");
     assert!(source.missing()[0].why.contains("refused"), "{:?}", source.missing());
 }
 

@@ -28,7 +28,7 @@ impl Address {
         let text = text.trim();
         let text = text.strip_prefix("jdbc:").unwrap_or(text);
         let is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
-        let mut config = Config::from_str(text).map_err(|e| unreadable(&super::words(&e), is_url))?;
+        let mut config = Config::from_str(text).map_err(|e| unreadable(&super::format_error(&e), is_url))?;
         if config.get_ssl_mode() == SslMode::Require {
             return Err("it asks for TLS (sslmode=require), but the sessions are watched without: write \
                         sslmode=disable and an address that accepts this, such as the folder of its socket \
@@ -81,7 +81,7 @@ fn locate(config: &mut Config) -> Result<String, String> {
         let here = match host {
             Host::Unix(folder) => format!("unix {}/.s.PGSQL.{}", folder.display(), port(i)),
             Host::Tcp(name) => {
-                let address = crate::address(name, port(i))?;
+                let address = crate::resolve(name, port(i))?;
                 config.hostaddr(address.ip());
                 address.to_string()
             }

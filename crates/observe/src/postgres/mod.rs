@@ -3,24 +3,24 @@
 //! A thread with a connection of its own asks; the source takes what it has heard and never waits for it.
 
 mod address;
-mod alarm;
+mod connection;
+mod lock_wait_trigger;
 mod queries;
+mod redaction;
 mod sampler;
-mod session;
 mod statements;
-mod tally;
 #[cfg(test)]
 mod tests;
-mod wording;
+mod totals;
 
-use crate::scene::Scene;
+use crate::watch_scope::WatchScope;
 use address::Address;
-use record::watch::{Look, Missing, PostgresInfo, Watched, Window};
-use sampler::{Heard, Order, Sampler};
+use record::watch::{CloserLook, MissingMeasure, PostgresServer, WatchCoverage, Window};
+use sampler::{Sampler, SamplerCommand, SamplerEvent};
 use std::error::Error as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
-use tally::Tally;
+use totals::WindowTotals;
 
 /// How long the first connection may take, from name to prepared questions.
 const OPENING: Duration = Duration::from_secs(8);
@@ -28,24 +28,24 @@ const OPENING: Duration = Duration::from_secs(8);
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// What is heard of a PostgreSQL server.
-pub(crate) struct Source {
-    heard: Receiver<Heard>,
-    orders: Sender<Order>,
-    tally: Tally,
-    looks: Vec<Look>,
+pub(crate) struct PostgresSource {
+    heard: Receiver<SamplerEvent>,
+    orders: Sender<SamplerCommand>,
+    tally: WindowTotals,
+    looks: Vec<CloserLook>,
     /// When something was heard last.
     last: Instant,
-    info: PostgresInfo,
-    missing: Vec<Missing>,
+    info: PostgresServer,
+    missing: Vec<MissingMeasure>,
 }
 
-impl Source {
+impl PostgresSource {
     /// Connects to the database of a URL and begins to look. To be made before the load: when that takes all
     /// connections, this one is among them.
     ///
     /// Fails, with what is then not observable, if there is no connection within a few seconds.
-    pub fn open(url: &str) -> Result<Self, Missing> {
-        let missing = |why| Missing::new("PostgreSQL", why);
+    pub fn open(url: &str) -> Result<Self, MissingMeasure> {
+        let missing = |why| MissingMeasure::new("PostgreSQL", why);
         let address =
             Address::parse(url).map_err(|why| missing(format!("the address of PostgreSQL: {why}")))?;
         let place = address.place.clone();
@@ -59,77 +59,77 @@ impl Source {
         let opened = opened.recv_timeout(OPENING).unwrap_or_else(|_| Err("it takes too long".to_owned()));
         let refused = |why| missing(format!("PostgreSQL at {place} cannot be asked: {why}"));
         let (info, missing) = opened.map_err(refused)?;
-        let tally = Tally::default();
+        let tally = WindowTotals::default();
         Ok(Self { heard, orders, tally, looks: Vec::new(), last: Instant::now(), info, missing })
     }
 
-    fn listen(&mut self) {
+    fn drain_events(&mut self) {
         for heard in self.heard.try_iter() {
             self.last = Instant::now();
             match heard {
-                Heard::Looked(activity) => self.tally.looked(activity),
-                Heard::Failed(why) => self.tally.failed(why),
-                Heard::Grown(by) => self.tally.grown(by),
-                Heard::Closer(look) => self.looks.push(look),
-                Heard::Opened((info, missing)) => (self.info, self.missing) = (info, missing),
+                SamplerEvent::Looked(activity) => self.tally.add_activity(activity),
+                SamplerEvent::Failed(why) => self.tally.add_failure(why),
+                SamplerEvent::Grown(by) => self.tally.add_growth(by),
+                SamplerEvent::Closer(look) => self.looks.push(look),
+                SamplerEvent::Opened((info, missing)) => (self.info, self.missing) = (info, missing),
             }
         }
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: SamplerCommand) {
         // If the thread has ended, its silence is said.
         let _ = self.orders.send(order);
     }
 }
 
-impl crate::source::Source for Source {
+impl crate::source::Source for PostgresSource {
     fn every(&self) -> Duration {
         Duration::from_millis(500)
     }
 
     /// Only takes what was heard, so that it does not pile up where no windows are cut.
-    fn read(&mut self, _: &Scene) {
-        self.listen();
+    fn read(&mut self, _: &WatchScope) {
+        self.drain_events();
     }
 
-    fn cut(&mut self, _: &Scene, window: &mut Window) {
-        self.listen();
+    fn cut(&mut self, _: &WatchScope, window: &mut Window) {
+        self.drain_events();
         let silence = self.last.elapsed();
         if silence >= SILENCE {
-            self.tally.failed(format!("it has not answered for {} s", silence.as_secs()));
+            self.tally.add_failure(format!("it has not answered for {} s", silence.as_secs()));
         }
         window.postgres = Some(self.tally.cut());
-        self.order(Order::Cut);
+        self.order(SamplerCommand::Cut);
     }
 
     fn begin(&mut self) {
-        self.order(Order::Begin);
+        self.order(SamplerCommand::Begin);
     }
 
     fn end(&mut self) {
-        self.order(Order::End);
+        self.order(SamplerCommand::End);
     }
 
-    fn look(&mut self, _: &Scene) {
-        self.order(Order::Look);
+    fn look(&mut self, _: &WatchScope) {
+        self.order(SamplerCommand::Look);
     }
 
-    fn looks(&mut self) -> Vec<Look> {
+    fn looks(&mut self) -> Vec<CloserLook> {
         std::mem::take(&mut self.looks)
     }
 
     /// What it does not tell us.
-    fn missing(&self) -> Vec<Missing> {
+    fn missing(&self) -> Vec<MissingMeasure> {
         self.missing.clone()
     }
 
-    fn describe(&self, watched: &mut Watched) {
+    fn describe(&self, watched: &mut WatchCoverage) {
         watched.postgres = Some(self.info.clone());
     }
 }
 
 /// An error with its SQLSTATE and its causes.
-fn words(error: &postgres::Error) -> String {
+fn format_error(error: &postgres::Error) -> String {
     if let Some(answer) = error.as_db_error() {
         return format!("{}: {}", answer.code().code(), answer.message());
     }

@@ -1,13 +1,13 @@
 //! The thread that asks.
 
 use super::address::Address;
-use super::alarm::Alarm;
+use super::connection::{Activity, PostgresConnection};
+use super::lock_wait_trigger::LockWaitTrigger;
 use super::queries::COUNTERS;
-use super::session::{Activity, Session};
-use super::statements::Snapshot;
-use super::tally::growth;
+use super::statements::StatementSnapshot;
+use super::totals::growth;
 use postgres::Error;
-use record::watch::{Look, Missing, PostgresInfo};
+use record::watch::{CloserLook, MissingMeasure, PostgresServer};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const COUNTERS_EVERY: Duration = Duration::from_millis(1500);
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
 /// What the thread is told.
-pub(super) enum Order {
+pub(super) enum SamplerCommand {
     /// A trial begins.
     Begin,
     /// Its load is over.
@@ -34,23 +34,23 @@ pub(super) enum Order {
 }
 
 /// What the thread says.
-pub(super) enum Heard {
+pub(super) enum SamplerEvent {
     Looked(Activity),
     Failed(String),
     Grown([Option<f64>; COUNTERS]),
-    Closer(Look),
+    Closer(CloserLook),
     /// A connection was made anew.
-    Opened(Opened),
+    Opened(ServerDescription),
 }
 
 /// What is known once a connection is made.
-pub(super) type Opened = (PostgresInfo, Vec<Missing>);
+pub(super) type ServerDescription = (PostgresServer, Vec<MissingMeasure>);
 
 pub(super) struct Sampler {
     address: Address,
-    orders: Receiver<Order>,
-    heard: Sender<Heard>,
-    session: Option<Session>,
+    orders: Receiver<SamplerCommand>,
+    heard: Sender<SamplerEvent>,
+    session: Option<PostgresConnection>,
     /// When to look next, or to connect anew.
     due: Instant,
     back_off: Duration,
@@ -59,22 +59,22 @@ pub(super) struct Sampler {
     counted: Instant,
     cut: Instant,
     /// In a trial; with what statements had cost at its begin.
-    trial: Option<Option<Snapshot>>,
-    alarm: Alarm,
+    trial: Option<Option<StatementSnapshot>>,
+    alarm: LockWaitTrigger,
 }
 
 impl Sampler {
     /// Connects, says how that went, and asks until nobody gives orders any more.
     pub fn run(
         address: Address,
-        opened: &Sender<Result<Opened, String>>,
-        orders: Receiver<Order>,
-        heard: Sender<Heard>,
+        opened: &Sender<Result<ServerDescription, String>>,
+        orders: Receiver<SamplerCommand>,
+        heard: Sender<SamplerEvent>,
     ) {
-        let session = match Session::open(&address) {
+        let session = match PostgresConnection::open(&address) {
             Ok(session) => session,
             Err(e) => {
-                let _ = opened.send(Err(super::words(&e)));
+                let _ = opened.send(Err(super::format_error(&e)));
                 return;
             }
         };
@@ -92,7 +92,7 @@ impl Sampler {
             counted: now,
             cut: now,
             trial: None,
-            alarm: Alarm::default(),
+            alarm: LockWaitTrigger::default(),
         };
         sampler.work();
     }
@@ -103,19 +103,19 @@ impl Sampler {
             if self.due <= now {
                 // Without haste after a delay: looks that were not made are not made up for.
                 self.due = (self.due + LOOK_EVERY).max(now);
-                self.connected_or_not();
+                self.sample_activity();
             }
             if self.counters_due() <= now {
-                self.count();
+                self.read_counters();
             }
             let next = self.due.min(self.counters_due());
             match self.orders.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                Ok(Order::Begin) => self.begin(),
-                Ok(Order::End) => self.end(),
-                Ok(Order::Cut) => self.cut = Instant::now(),
-                Ok(Order::Look) => {
-                    self.ask_for_blockers();
-                    self.ask_for_costs();
+                Ok(SamplerCommand::Begin) => self.begin(),
+                Ok(SamplerCommand::End) => self.end(),
+                Ok(SamplerCommand::Cut) => self.cut = Instant::now(),
+                Ok(SamplerCommand::Look) => {
+                    self.query_blockers();
+                    self.query_costs();
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -131,14 +131,14 @@ impl Sampler {
         }
     }
 
-    fn tell(&self, heard: Heard) {
+    fn tell(&self, heard: SamplerEvent) {
         // Whoever listened may have gone; then so are the orders, and the thread ends.
         let _ = self.heard.send(heard);
     }
 
     /// Something could not be asked. Being refused is evidence too: the words have the SQLSTATE.
     fn failed(&mut self, error: &Error) {
-        self.tell(Heard::Failed(super::words(error)));
+        self.tell(SamplerEvent::Failed(super::format_error(error)));
         if super::is_lost(error) || self.session.as_ref().is_none_or(|s| s.client.is_closed()) {
             self.session = None;
             self.before = None;
@@ -147,11 +147,11 @@ impl Sampler {
         }
     }
 
-    fn connected_or_not(&mut self) {
+    fn sample_activity(&mut self) {
         if self.session.is_none() {
-            match Session::open(&self.address) {
+            match PostgresConnection::open(&self.address) {
                 Ok(session) => {
-                    self.tell(Heard::Opened((session.info.clone(), session.missing.clone())));
+                    self.tell(SamplerEvent::Opened((session.info.clone(), session.missing.clone())));
                     self.session = Some(session);
                     self.back_off = BACK_OFF.0;
                 }
@@ -163,39 +163,39 @@ impl Sampler {
             Ok(activity) => activity,
             Err(e) => return self.failed(&e),
         };
-        let ring = self.alarm.looked(Instant::now(), activity.active_and_locked());
-        self.tell(Heard::Looked(activity));
+        let ring = self.alarm.should_query(Instant::now(), activity.active_and_locked());
+        self.tell(SamplerEvent::Looked(activity));
         if ring && self.trial.is_some() {
-            self.ask_for_blockers();
+            self.query_blockers();
         }
     }
 
-    fn ask_for_blockers(&mut self) {
+    fn query_blockers(&mut self) {
         let Some(session) = &mut self.session else { return };
         match session.blocked() {
             // They may have gone in between.
             Ok(blocked) if blocked.is_empty() => {}
-            Ok(blocked) => self.tell(Heard::Closer(Look::Blockers { blocked })),
+            Ok(blocked) => self.tell(SamplerEvent::Closer(CloserLook::Blockers { blocked })),
             Err(e) => self.refused("who blocks whom", &e),
         }
     }
 
     fn refused(&mut self, what: &str, error: &Error) {
         let of = format!("PostgreSQL: {what}");
-        self.tell(Heard::Closer(Look::Refused { of, why: super::words(error) }));
+        self.tell(SamplerEvent::Closer(CloserLook::Refused { of, why: super::format_error(error) }));
         if super::is_lost(error) {
             self.failed(error);
         }
     }
 
     /// Reads the counters; says how they grew since they were read last.
-    fn count(&mut self) {
+    fn read_counters(&mut self) {
         self.counted = Instant::now();
         let Some(session) = &mut self.session else { return };
         match session.counters() {
             Ok(now) => {
                 if let Some(before) = self.before.replace(now) {
-                    self.tell(Heard::Grown(growth(&before, &now)));
+                    self.tell(SamplerEvent::Grown(growth(&before, &now)));
                 }
             }
             Err(e) => self.failed(&e),
@@ -205,11 +205,11 @@ impl Sampler {
     fn begin(&mut self) {
         // What was counted until now belongs to no trial.
         self.before = None;
-        self.count();
+        self.read_counters();
         self.cut = Instant::now();
-        self.alarm = Alarm::default();
+        self.alarm = LockWaitTrigger::default();
         self.trial = Some(None);
-        let Some(Session { client, costs: Some(costs), .. }) = &mut self.session else { return };
+        let Some(PostgresConnection { client, costs: Some(costs), .. }) = &mut self.session else { return };
         match costs.snapshot(client) {
             Ok(snapshot) => self.trial = Some(Some(snapshot)),
             Err(e) => self.refused("what statements cost", &e),
@@ -217,17 +217,17 @@ impl Sampler {
     }
 
     fn end(&mut self) {
-        self.ask_for_costs();
+        self.query_costs();
         self.trial = None;
     }
 
     /// Of the trial so far.
-    fn ask_for_costs(&mut self) {
+    fn query_costs(&mut self) {
         let Some(Some(before)) = &self.trial else { return };
-        let Some(Session { client, costs: Some(costs), .. }) = &mut self.session else { return };
+        let Some(PostgresConnection { client, costs: Some(costs), .. }) = &mut self.session else { return };
         match costs.since(client, before) {
             Ok(statements) if statements.is_empty() => {}
-            Ok(statements) => self.tell(Heard::Closer(Look::Statements { statements })),
+            Ok(statements) => self.tell(SamplerEvent::Closer(CloserLook::Statements { statements })),
             Err(e) => self.refused("what statements cost", &e),
         }
     }

@@ -3,22 +3,22 @@
 
 use super::queries::MARK;
 use postgres::{Client, Error, error::SqlState};
-use record::watch::Statement;
+use record::watch::StatementCost;
 use std::collections::HashMap;
 
 /// Statements told.
 const MOST: usize = 20;
 
 /// Calls and milliseconds of each statement so far, by its number.
-pub(super) type Snapshot = HashMap<i64, (i64, f64)>;
+pub(super) type StatementSnapshot = HashMap<i64, (i64, f64)>;
 
 /// The extension of this database.
-pub(super) struct Costs {
+pub(super) struct StatementStats {
     /// The schema it is in, quoted.
     schema: String,
 }
 
-impl Costs {
+impl StatementStats {
     /// Finds it; or says in one sentence why it cannot be had.
     pub fn find(client: &mut Client) -> Result<Result<Self, String>, Error> {
         let asked = "/* torment */
@@ -45,14 +45,14 @@ impl Costs {
             }
             // It is not worth the other looks.
             Err(e) if !super::is_lost(&e) => {
-                Ok(Err(format!("pg_stat_statements cannot be read: {}", super::words(&e))))
+                Ok(Err(format!("pg_stat_statements cannot be read: {}", super::format_error(&e))))
             }
             Err(e) => Err(e),
         }
     }
 
     /// What each statement of this database has cost so far. The texts, which may be large, are left.
-    pub fn snapshot(&self, client: &mut Client) -> Result<Snapshot, Error> {
+    pub fn snapshot(&self, client: &mut Client) -> Result<StatementSnapshot, Error> {
         let asked = format!(
             "{MARK} SELECT queryid, sum(calls)::int8, sum(total_exec_time)::float8 \
              FROM {}.pg_stat_statements(false) WHERE queryid IS NOT NULL \
@@ -64,7 +64,11 @@ impl Costs {
     }
 
     /// The statements that took most of the time since.
-    pub fn since(&self, client: &mut Client, before: &Snapshot) -> Result<Vec<Statement>, Error> {
+    pub fn since(
+        &self,
+        client: &mut Client,
+        before: &StatementSnapshot,
+    ) -> Result<Vec<StatementCost>, Error> {
         let grown = grown(before, self.snapshot(client)?);
         let numbers: Vec<i64> = grown.iter().map(|(number, _, _)| *number).collect();
         let asked = format!(
@@ -78,8 +82,8 @@ impl Costs {
         }
         let told = grown.into_iter().filter_map(|(number, calls, total_ms)| {
             let text = texts.get(&number)?;
-            (!text.starts_with(MARK)).then(|| Statement {
-                text: super::wording::shown(text),
+            (!text.starts_with(MARK)).then(|| StatementCost {
+                text: super::redaction::redact(text),
                 calls,
                 total_ms,
             })
@@ -90,7 +94,7 @@ impl Costs {
 
 /// Number, calls and milliseconds of what ran since, the longest first; a few more than are told, as
 /// some of them are our own.
-fn grown(before: &Snapshot, now: Snapshot) -> Vec<(i64, u64, f64)> {
+fn grown(before: &StatementSnapshot, now: StatementSnapshot) -> Vec<(i64, u64, f64)> {
     let mut grown: Vec<(i64, u64, f64)> = now
         .into_iter()
         .filter_map(|(number, (calls, ms))| {
@@ -112,9 +116,15 @@ mod tests {
 
     #[test]
     fn what_ran_since_is_told_the_longest_first() {
-        let before = Snapshot::from([(1, (10, 100.0)), (2, (5, 50.0)), (3, (7, 70.0)), (4, (9, 900.0))]);
-        let now =
-            Snapshot::from([(1, (11, 101.0)), (2, (6, 80.0)), (3, (7, 70.0)), (4, (2, 2.0)), (5, (1, 9.0))]);
+        let before =
+            StatementSnapshot::from([(1, (10, 100.0)), (2, (5, 50.0)), (3, (7, 70.0)), (4, (9, 900.0))]);
+        let now = StatementSnapshot::from([
+            (1, (11, 101.0)),
+            (2, (6, 80.0)),
+            (3, (7, 70.0)),
+            (4, (2, 2.0)),
+            (5, (1, 9.0)),
+        ]);
         assert_eq!(grown(&before, now), [(2, 1, 30.0), (5, 1, 9.0), (4, 2, 2.0), (1, 1, 1.0)]);
     }
 }

@@ -3,9 +3,9 @@
 use super::*;
 use crate::source::Source as _;
 use ::postgres::{Client, NoTls};
-use record::watch::{Postgres, Sessions};
+use record::watch::{PostgresWindow, SessionCount};
 use std::thread::{JoinHandle, sleep, spawn};
-use testbed::Postgres as Server;
+use testbed::TestPostgres as Server;
 
 /// For whatever is to come on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,14 +23,18 @@ fn session(server: &Server, sql: &str) -> JoinHandle<()> {
     })
 }
 
-fn cut(source: &mut Source) -> Postgres {
+fn cut(source: &mut PostgresSource) -> PostgresWindow {
     let mut window = Window::default();
-    source.cut(&Scene::default(), &mut window);
+    source.cut(&WatchScope::default(), &mut window);
     window.postgres.expect("it is always there")
 }
 
 /// Cuts until a window has what is looked for.
-fn cut_until(source: &mut Source, what: &str, found: impl Fn(&Postgres) -> bool) -> Postgres {
+fn cut_until(
+    source: &mut PostgresSource,
+    what: &str,
+    found: impl Fn(&PostgresWindow) -> bool,
+) -> PostgresWindow {
     let until = Instant::now() + PATIENCE;
     let mut window = cut(source);
     while !found(&window) {
@@ -41,10 +45,10 @@ fn cut_until(source: &mut Source, what: &str, found: impl Fn(&Postgres) -> bool)
     window
 }
 
-fn look_until<T>(source: &mut Source, what: &str, found: impl Fn(Look) -> Option<T>) -> T {
+fn look_until<T>(source: &mut PostgresSource, what: &str, found: impl Fn(CloserLook) -> Option<T>) -> T {
     let until = Instant::now() + PATIENCE;
     loop {
-        source.read(&Scene::default());
+        source.read(&WatchScope::default());
         if let Some(it) = source.looks().into_iter().find_map(&found) {
             return it;
         }
@@ -53,15 +57,16 @@ fn look_until<T>(source: &mut Source, what: &str, found: impl Fn(Look) -> Option
     }
 }
 
-fn sessions(window: &Postgres, state: &str, wait: Option<(&str, &str)>) -> f64 {
-    let is = |s: &&Sessions| s.state == state && s.wait_type.as_deref().zip(s.wait_event.as_deref()) == wait;
+fn sessions(window: &PostgresWindow, state: &str, wait: Option<(&str, &str)>) -> f64 {
+    let is =
+        |s: &&SessionCount| s.state == state && s.wait_type.as_deref().zip(s.wait_event.as_deref()) == wait;
     window.sessions.iter().filter(is).map(|s| s.count).sum()
 }
 
 #[test]
 fn windows_say_what_the_sessions_do() {
     let Some(server) = Server::start() else { return };
-    let mut source = Source::open(&server.url()).expect("it answers");
+    let mut source = PostgresSource::open(&server.url()).expect("it answers");
     assert!(source.info.version >= 130_000, "{:?}", source.info);
     assert_eq!(source.info.setting("max_connections"), Some("200"));
     assert_eq!(source.info.setting("fsync"), Some("on"));
@@ -86,7 +91,7 @@ fn windows_say_what_the_sessions_do() {
     running.extend((0..4).map(|_| session(&server, "UPDATE hot SET n = n + 4711 WHERE id = 1")));
     running.extend((0..3).map(|_| session(&server, "SELECT pg_advisory_lock(7)")));
 
-    let rows = |w: &Postgres| {
+    let rows = |w: &PostgresWindow| {
         sessions(w, "active", Some(("Lock", "transactionid")))
             + sessions(w, "active", Some(("Lock", "tuple")))
     };
@@ -106,7 +111,7 @@ fn windows_say_what_the_sessions_do() {
 
     // Nobody asked for this one.
     let blocked = look_until(&mut source, "a look at who blocks whom", |look| match look {
-        Look::Blockers { blocked } => Some(blocked),
+        CloserLook::Blockers { blocked } => Some(blocked),
         _ => None,
     });
     assert_eq!(blocked.len(), 7, "{blocked:?}");
@@ -122,7 +127,7 @@ fn counters_are_what_the_load_did() {
     let Some(server) = Server::start() else { return };
     let mut client = connect(&server);
     client.batch_execute("CREATE TABLE t (n int)").expect("SQL");
-    let mut source = Source::open(&server.url()).expect("it answers");
+    let mut source = PostgresSource::open(&server.url()).expect("it answers");
     source.begin();
     let (mut commits, mut rollbacks, mut wal) = (0, 0, 0);
     let until = Instant::now() + PATIENCE;
@@ -138,14 +143,14 @@ fn counters_are_what_the_load_did() {
         assert_eq!((window.wal_sync_ms, window.error), (None, None));
     }
     // After a cut there is nothing left of it.
-    source.cut(&Scene::default(), &mut Window::default());
+    source.cut(&WatchScope::default(), &mut Window::default());
     assert!(cut(&mut source).commits < commits);
 }
 
 #[test]
 fn a_server_that_was_away_is_watched_again() {
     let Some(mut server) = Server::start() else { return };
-    let mut source = Source::open(&server.url()).expect("it answers");
+    let mut source = PostgresSource::open(&server.url()).expect("it answers");
     source.begin();
     cut_until(&mut source, "the first look", |w| w.looks > 0);
     server.stop();
@@ -164,7 +169,7 @@ fn a_server_that_was_away_is_watched_again() {
 #[test]
 fn a_server_that_hangs_holds_nobody_up() {
     let Some(server) = Server::start() else { return };
-    let mut source = Source::open(&server.url()).expect("it answers");
+    let mut source = PostgresSource::open(&server.url()).expect("it answers");
     cut_until(&mut source, "the first look", |w| w.looks > 0);
     let backend: i32 = connect(&server)
         .query_one("SELECT pid FROM pg_stat_activity WHERE application_name = 'torment'", &[])
@@ -187,7 +192,7 @@ fn full_is_evidence_and_the_reserved_connection_goes_on_looking() {
     };
     connect(&server).batch_execute("CREATE ROLE app LOGIN; GRANT pg_monitor TO app").expect("SQL");
     let url = server.url().replace("postgres@", "app@");
-    let mut source = Source::open(&url).expect("it answers");
+    let mut source = PostgresSource::open(&url).expect("it answers");
     let fill =
         || -> Vec<Client> { std::iter::from_fn(|| Client::connect(&url, NoTls).ok()).take(20).collect() };
     let all = fill();
@@ -195,7 +200,7 @@ fn full_is_evidence_and_the_reserved_connection_goes_on_looking() {
     let full = cut_until(&mut source, "all connections", |w| w.connections == 9);
     assert_eq!(full.failed, 0);
     // One that comes too late is told why.
-    let late = Source::open(&url).err().expect("there is no connection left");
+    let late = PostgresSource::open(&url).err().expect("there is no connection left");
     assert!(late.why.contains("53300"), "{late:?}");
     // Lost, and nothing is left for it: that is evidence.
     drop(all);
@@ -227,7 +232,7 @@ fn what_a_role_may_not_see_is_said_and_is_no_idleness() {
     let Some(server) = Server::start() else { return };
     connect(&server).batch_execute("CREATE ROLE app LOGIN; CREATE ROLE \"Other\" LOGIN").expect("SQL");
     let own = server.url().replace("postgres@", "app@");
-    let mut source = Source::open(&own).expect("it answers");
+    let mut source = PostgresSource::open(&own).expect("it answers");
     let missing = source.missing();
     assert!(missing.iter().any(|m| m.why.contains("GRANT pg_monitor TO app")), "{missing:?}");
     let mut same = Client::connect(&own, NoTls).expect("it takes connections");
@@ -256,23 +261,24 @@ fn who_is_not_let_in_is_told_why_without_the_password() {
     let until = Instant::now() + PATIENCE;
     let refused = loop {
         // Until the new rules are read.
-        if let Err(missing) = Source::open(&with("geheim")) {
+        if let Err(missing) = PostgresSource::open(&with("geheim")) {
             break missing;
         }
         assert!(Instant::now() < until, "it was let in");
         sleep(Duration::from_millis(100));
     };
     assert!(refused.why.contains("28P01") && !refused.why.contains("geheim"), "{refused:?}");
-    assert!(Source::open(&with("right")).is_ok());
+    assert!(PostgresSource::open(&with("right")).is_ok());
     let nowhere =
-        Source::open(&server.url().replace("/postgres", "/nowhere").replace("nowhere@", "postgres@"))
+        PostgresSource::open(&server.url().replace("/postgres", "/nowhere").replace("nowhere@", "postgres@"))
             .err()
             .expect("there is none");
     assert!(nowhere.why.contains("3D000"), "{nowhere:?}");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
     drop(listener);
-    let refused = Source::open(&format!("postgres://u@127.0.0.1:{port}/db")).err().expect("nothing listens");
+    let refused =
+        PostgresSource::open(&format!("postgres://u@127.0.0.1:{port}/db")).err().expect("nothing listens");
     assert!(
         refused.why.contains(&format!("127.0.0.1:{port}")) && refused.why.contains("refused"),
         "{refused:?}"
@@ -293,7 +299,7 @@ fn statements_are_told_with_what_they_cost() {
         (0..n).for_each(|_| client.batch_execute("SELECT pg_sleep(0.01)").expect("SQL"))
     };
     sleep_for(&mut client, 50);
-    let mut source = Source::open(&server.url()).expect("it answers");
+    let mut source = PostgresSource::open(&server.url()).expect("it answers");
     assert_eq!(source.missing(), []);
     source.begin();
     // It is done once the counters of the trial's begin have been asked for and what follows them.
@@ -302,8 +308,8 @@ fn statements_are_told_with_what_they_cost() {
     client.batch_execute("SELECT 42").expect("SQL");
     source.end();
     let statements = look_until(&mut source, "what statements cost", |look| match look {
-        Look::Statements { statements } => Some(statements),
-        Look::Refused { why, .. } => panic!("{why}"),
+        CloserLook::Statements { statements } => Some(statements),
+        CloserLook::Refused { why, .. } => panic!("{why}"),
         _ => None,
     });
     assert_eq!(

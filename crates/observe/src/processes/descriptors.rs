@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// How many descriptors are open, of the size of an `fd` folder in /proc; none before Linux 6.2, where it has to
 /// be counted.
-pub(crate) fn descriptors(folder: &str) -> io::Result<Option<u64>> {
+pub(crate) fn open_count(folder: &str) -> io::Result<Option<u64>> {
     Ok(Some(fs::metadata(folder)?.size()).filter(|size| *size > 0))
 }
 
@@ -26,7 +26,7 @@ mod tests {
         let folder = format!("/proc/{}/fd", child.id());
         let counted = count(&folder).expect("it is ours");
         assert!(counted >= 3, "{counted}");
-        if let Some(size) = descriptors(&folder).expect("it is ours") {
+        if let Some(size) = open_count(&folder).expect("it is ours") {
             assert!(size >= 3, "{size}");
         }
         child.kill().expect("it runs");

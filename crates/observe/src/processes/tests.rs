@@ -1,6 +1,6 @@
 use super::*;
-use crate::scene::Cast;
-use record::watch::SubjectWindow;
+use crate::watch_scope::WatchedTree;
+use record::watch::TreeWindow;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -38,9 +38,12 @@ impl Drop for Shell {
     }
 }
 
-fn cut(processes: &mut Processes, pids: &[u32]) -> SubjectWindow {
-    let scene = Scene { subjects: vec![Cast { pids: pids.to_vec(), ..Cast::default() }], ..Scene::default() };
-    let mut window = Window { subjects: vec![SubjectWindow::default()], ..Window::default() };
+fn cut(processes: &mut ProcessSource, pids: &[u32]) -> TreeWindow {
+    let scene = WatchScope {
+        subjects: vec![WatchedTree { pids: pids.to_vec(), ..WatchedTree::default() }],
+        ..WatchScope::default()
+    };
+    let mut window = Window { subjects: vec![TreeWindow::default()], ..Window::default() };
     processes.cut(&scene, &mut window);
     window.subjects.remove(0)
 }
@@ -52,7 +55,7 @@ fn processor_time_also_of_children_that_came_and_went() {
     let mut shell = Shell::start();
     let pid = shell.child.id();
     shell.run("echo there");
-    let mut processes = Processes::default();
+    let mut processes = ProcessSource::default();
     let first = cut(&mut processes, &[pid]);
     assert_eq!((first.processes, first.threads, first.started, first.cpu_ns), (1, 1, 0, 0));
     assert!(first.rss_bytes > 100_000, "{first:?}");
@@ -71,11 +74,11 @@ fn processor_time_also_of_children_that_came_and_went() {
 fn what_was_seen_of_a_child_is_not_counted_again_at_its_end() {
     let mut shell = Shell::start();
     let pid = shell.child.id();
-    let mut processes = Processes::default();
+    let mut processes = ProcessSource::default();
     cut(&mut processes, &[pid]);
     let line = format!("sh -c '{BUSY}; exec sleep 60' & echo $!");
     let child: u32 = shell.run(&line).parse().expect("it says its number");
-    let cpu = |pid| procfs::Stat::read(pid).map_or(0, |stat| stat.cpu);
+    let cpu = |pid| procfs::TaskStat::read(pid).map_or(0, |stat| stat.cpu);
     // On a busy machine, what others leave of the processors.
     let end = Instant::now() + Duration::from_secs(120);
     // Its name changes first, its arguments later.
@@ -101,7 +104,7 @@ fn bytes_written_are_counted() {
     let folder = tempfile::tempdir().expect("the temporary folder can be written");
     let mut shell = Shell::start();
     let pid = shell.child.id();
-    let mut processes = Processes::default();
+    let mut processes = ProcessSource::default();
     cut(&mut processes, &[pid]);
     let file = folder.path().join("x");
     shell.run(&format!("printf %100000d 1 > {}; echo done", file.display()));
@@ -113,7 +116,7 @@ fn bytes_written_are_counted() {
 
 #[test]
 fn all_have_ended() {
-    let mut processes = Processes::default();
+    let mut processes = ProcessSource::default();
     let shell = Shell::start();
     let pid = shell.child.id();
     cut(&mut processes, &[pid]);

@@ -1,9 +1,9 @@
 //! Whose a connection is. The kernel's list names none; the descriptors of the processes do, and are dear to walk.
 
 use super::listener;
-use crate::said::Unobservable;
-use crate::scene::Scene;
-use procfs::{Socket, State};
+use crate::missing::MissingLog;
+use crate::watch_scope::WatchScope;
+use procfs::{TcpSocket, TcpState};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const NEARLY_ALL: f64 = 0.8;
 
 /// The subjects that have sockets.
 #[derive(Debug, Default)]
-pub(super) struct Owners {
+pub(super) struct SocketOwners {
     /// By inode; none: it is of no subject.
     inodes: HashMap<u32, Option<usize>>,
     /// Who last had nearly all connections to an address: whose those are that nobody has any longer, or that
@@ -30,14 +30,14 @@ pub(super) struct Owners {
     not_before: Option<Instant>,
 }
 
-impl Owners {
+impl SocketOwners {
     /// Finds whose those sockets are that are not known yet.
-    pub fn learn(
+    pub fn resolve(
         &mut self,
-        sockets: &[Socket],
+        sockets: &[TcpSocket],
         listens: &[(SocketAddr, usize)],
-        scene: &Scene,
-        said: &mut Unobservable,
+        scene: &WatchScope,
+        said: &mut MissingLog,
     ) {
         let outgoing = || sockets.iter().filter(|socket| is_outgoing(socket, listens));
         let is_new = outgoing().any(|socket| !self.inodes.contains_key(&socket.inode));
@@ -48,9 +48,9 @@ impl Owners {
         let mut found: HashMap<u32, usize> = HashMap::new();
         for (at, cast) in scene.subjects.iter().enumerate() {
             for &pid in &cast.pids {
-                match procfs::sockets(pid) {
+                match procfs::socket_inodes(pid) {
                     Ok(inodes) => found.extend(inodes.into_iter().map(|inode| (inode as u32, at))),
-                    Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => said.say(
+                    Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => said.note(
                         "connections that the target makes",
                         format!(
                             "/proc/{pid}/fd may not be read; run torment as the target's user, or as root"
@@ -85,7 +85,7 @@ impl Owners {
     }
 
     /// The subject that made this connection, if any has.
-    pub fn of(&self, socket: &Socket, listens: &[(SocketAddr, usize)]) -> Option<usize> {
+    pub fn owner_of(&self, socket: &TcpSocket, listens: &[(SocketAddr, usize)]) -> Option<usize> {
         if is_outgoing(socket, listens)
             && let Some(known) = self.inodes.get(&socket.inode)
         {
@@ -97,8 +97,8 @@ impl Owners {
 
 /// Whether a subject may have made this connection: not those that were made to one, and not those to the
 /// service, which are torment's.
-fn is_outgoing(socket: &Socket, listens: &[(SocketAddr, usize)]) -> bool {
-    socket.state == State::ESTABLISHED
+fn is_outgoing(socket: &TcpSocket, listens: &[(SocketAddr, usize)]) -> bool {
+    socket.state == TcpState::ESTABLISHED
         && socket.inode != 0
         && listener(listens, socket.local).is_none()
         && listener(listens, socket.remote) != Some(0)

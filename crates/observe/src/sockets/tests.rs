@@ -1,18 +1,18 @@
 use super::*;
-use crate::scene::Cast;
-use record::watch::{Subject as About, SubjectWindow};
+use crate::watch_scope::WatchedTree;
+use record::watch::{TreeWindow, WatchedProcesses as About};
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Command, Stdio};
 
-fn cast(pid: u32, listens: &[SocketAddr]) -> Cast {
+fn cast(pid: u32, listens: &[SocketAddr]) -> WatchedTree {
     let listens = listens.iter().map(ToString::to_string).collect();
-    Cast { about: About { pid, listens, ..About::default() }, pids: vec![pid] }
+    WatchedTree { about: About { pid, listens, ..About::default() }, pids: vec![pid] }
 }
 
-fn cut(sockets: &mut Sockets, scene: &Scene) -> Window {
-    let subjects = vec![SubjectWindow::default(); scene.subjects.len()];
+fn cut(sockets: &mut SocketSource, scene: &WatchScope) -> Window {
+    let subjects = vec![TreeWindow::default(); scene.subjects.len()];
     let mut window = Window { subjects, ..Window::default() };
     sockets.cut(scene, &mut window);
     window
@@ -28,8 +28,8 @@ fn listen() -> (TcpListener, SocketAddr) {
 #[test]
 fn queues_clients_and_peers() {
     let ((service, at), (downstream, there)) = (listen(), listen());
-    let scene = Scene { subjects: vec![cast(std::process::id(), &[at])], ..Scene::default() };
-    let mut sockets = Sockets::new(vec![at]);
+    let scene = WatchScope { subjects: vec![cast(std::process::id(), &[at])], ..WatchScope::default() };
+    let mut sockets = SocketSource::new(vec![at]);
     let waiting: Vec<TcpStream> = (0..4).map(|_| TcpStream::connect(at).expect("there is room")).collect();
     let mut pool: Vec<TcpStream> =
         (0..3).map(|_| TcpStream::connect(there).expect("there is room")).collect();
@@ -64,9 +64,9 @@ fn queues_and_clients_of_a_local_socket() {
     let listener = UnixListener::bind(&path).expect("the path is free");
     let address = format!("{LOCAL}{}", path.display());
     let about = About { listens: vec![address.clone()], ..About::default() };
-    let subject = Cast { about, pids: vec![std::process::id()] };
-    let scene = Scene { subjects: vec![subject], ..Scene::default() };
-    let mut sockets = Sockets::default();
+    let subject = WatchedTree { about, pids: vec![std::process::id()] };
+    let scene = WatchScope { subjects: vec![subject], ..WatchScope::default() };
+    let mut sockets = SocketSource::default();
     let clients = [1, 2, 3].map(|_| UnixStream::connect(&path).expect("there is room"));
     sockets.read(&scene);
     let (accepted, _) = listener.accept().expect("there are three");
@@ -85,8 +85,8 @@ fn who_is_no_subject_has_no_peers() {
     let _connection = TcpStream::connect(there).expect("there is room");
     let client = TcpStream::connect(at).expect("there is room");
     let mut child = std::process::Command::new("sleep").arg("20").spawn().expect("there is sleep");
-    let scene = Scene { subjects: vec![cast(child.id(), &[at])], ..Scene::default() };
-    let part = cut(&mut Sockets::default(), &scene).subjects.remove(0);
+    let scene = WatchScope { subjects: vec![cast(child.id(), &[at])], ..WatchScope::default() };
+    let part = cut(&mut SocketSource::default(), &scene).subjects.remove(0);
     child.kill().expect("it runs");
     child.wait().expect("it was started here");
     assert_eq!(part.clients, 1);
@@ -103,8 +103,8 @@ fn what_others_connect_to_the_same_address_is_not_the_subjects() {
         let mut child = Command::new("bash").args(["-c", &connect]).stdout(Stdio::piped()).spawn()?;
         child.stdout.as_mut().expect("it is piped").read_exact(&mut [0; 3]).map(|()| child)
     };
-    let scene = Scene { subjects: vec![cast(std::process::id(), &[])], ..Scene::default() };
-    let mut sockets = Sockets::default();
+    let scene = WatchScope { subjects: vec![cast(std::process::id(), &[])], ..WatchScope::default() };
+    let mut sockets = SocketSource::default();
     let mine = [(); 2].map(|()| TcpStream::connect(there).expect("there is room"));
     let mut others = vec![connected().expect("there is bash")];
     sockets.read(&scene);
@@ -123,8 +123,8 @@ fn what_others_connect_to_the_same_address_is_not_the_subjects() {
 #[test]
 fn connections_that_ended_first_wait_at_their_end() {
     let (downstream, there) = listen();
-    let scene = Scene { subjects: vec![cast(std::process::id(), &[])], ..Scene::default() };
-    let mut sockets = Sockets::default();
+    let scene = WatchScope { subjects: vec![cast(std::process::id(), &[])], ..WatchScope::default() };
+    let mut sockets = SocketSource::default();
     let kept = TcpStream::connect(there).expect("there is room");
     sockets.read(&scene);
     for _ in 0..3 {

@@ -1,12 +1,12 @@
 //! The thread that sweeps: when, how much, and what it came to.
 
-use super::crowd::Crowd;
-use super::files::Files;
-use super::look::{Looked, Looking};
-use super::stolen::Stolen;
-use crate::real_time::{self, Priority};
-use crate::scene::Scene;
-use record::watch::{Group, Sweep};
+use super::proc_files::ProcFiles;
+use super::scanner::{ScanCounts, ThreadScanner};
+use super::steal_time::StealTime;
+use super::thread_table::ThreadTable;
+use crate::priority::{self, Priority};
+use crate::watch_scope::WatchScope;
+use record::watch::{ThreadGroup, ThreadSampling};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -36,13 +36,13 @@ const MOST_NEW: usize = 500;
 
 /// Who is watched.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Crew {
+pub(crate) struct SweepTargets {
     subjects: Vec<Vec<u32>>,
     allowed: Vec<f64>,
 }
 
-impl Crew {
-    pub fn of(scene: &Scene) -> Self {
+impl SweepTargets {
+    pub fn of(scene: &WatchScope) -> Self {
         Self {
             subjects: scene.subjects.iter().map(|cast| cast.pids.clone()).collect(),
             allowed: scene.subjects.iter().map(|cast| cast.about.cpus).collect(),
@@ -52,11 +52,11 @@ impl Crew {
 
 pub(crate) enum Command {
     /// Watch these from now on.
-    Watch(Crew),
+    Watch(SweepTargets),
     /// The target is under load, or no longer is.
     Loaded(bool),
     /// A window ends.
-    Cut(Sender<Vec<(Sweep, Vec<Group>)>>),
+    Cut(Sender<Vec<(ThreadSampling, Vec<ThreadGroup>)>>),
 }
 
 /// Sums of a window, for one subject.
@@ -68,14 +68,14 @@ struct Sums {
 }
 
 pub(crate) struct Sweeper {
-    looking: Looking,
-    looked: Vec<Looked>,
+    looking: ThreadScanner,
+    looked: Vec<ScanCounts>,
     sums: Vec<Sums>,
     due: u32,
     done: u32,
     took: Duration,
     is_loaded: bool,
-    stolen: Stolen,
+    stolen: StealTime,
     next: Instant,
     /// How much later than that, and the how many'th it is: see [`later`].
     later: Duration,
@@ -91,23 +91,23 @@ pub(crate) struct Sweeper {
 
 impl Sweeper {
     /// Takes its priority and says so; none if there is no `/proc`.
-    pub fn start(crew: Crew, rate: Arc<AtomicU64>, say: &Sender<Priority>) -> Option<Self> {
+    pub fn start(crew: SweepTargets, rate: Arc<AtomicU64>, say: &Sender<Priority>) -> Option<Self> {
         // First of all: with a table of its own the many files kept open take nothing from the load.
-        let own_table = sys::own_descriptors(&[]).is_ok();
+        let own_table = sys::unshare_descriptors(&[]).is_ok();
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 20);
         let descriptors = if own_table { limit } else { limit / 4 };
-        let mut files = Files::open().ok()?;
-        let crowd = Crowd::new(descriptors, started(&mut files));
+        let mut files = ProcFiles::open().ok()?;
+        let crowd = ThreadTable::new(descriptors, now_ticks(&mut files));
         let now = Instant::now();
         let mut sweeper = Self {
-            looking: Looking::new(files, crowd),
+            looking: ThreadScanner::new(files, crowd),
             looked: Vec::new(),
             sums: Vec::new(),
             due: 0,
             done: 0,
             took: Duration::ZERO,
             is_loaded: false,
-            stolen: Stolen::default(),
+            stolen: StealTime::default(),
             next: now,
             later: Duration::ZERO,
             turn: 0,
@@ -122,7 +122,7 @@ impl Sweeper {
         sweeper.list(usize::MAX);
         sweeper.pace();
         // Opening the files of all took its time, and nobody had to wait for it. Whoever started this does now.
-        let _ = say.send(real_time::take());
+        let _ = say.send(priority::raise_priority());
         Some(sweeper)
     }
 
@@ -156,9 +156,9 @@ impl Sweeper {
         }
     }
 
-    fn watch(&mut self, crew: Crew) {
+    fn watch(&mut self, crew: SweepTargets) {
         let before = thread_cpu_ns();
-        let Looking { files, crowd, .. } = &mut self.looking;
+        let ThreadScanner { files, crowd, .. } = &mut self.looking;
         crowd.watch(files, &crew.subjects);
         self.sums.resize(crew.subjects.len(), Sums::default());
         self.looking.allowed = crew.allowed;
@@ -167,7 +167,7 @@ impl Sweeper {
 
     fn list(&mut self, most: usize) {
         let before = thread_cpu_ns();
-        let Looking { files, crowd, .. } = &mut self.looking;
+        let ThreadScanner { files, crowd, .. } = &mut self.looking;
         let all = crowd.list(files, most);
         let cost = thread_cpu_ns() - before;
         self.other_now_ns += cost;
@@ -214,7 +214,7 @@ impl Sweeper {
             self.list(MOST_NEW);
         }
         let (began, before) = (Instant::now(), thread_cpu_ns());
-        self.looking.look(most, &mut self.looked);
+        self.looking.scan(most, &mut self.looked);
         let after = thread_cpu_ns();
         let cost_ns = after - before;
         self.took += began.elapsed();
@@ -234,10 +234,10 @@ impl Sweeper {
         let rest = Duration::from_nanos((after - start_ns) * 4);
         self.next = (self.next + period).max(now + period / 2 - self.later).max(Instant::now() + rest);
         self.turn = self.turn.wrapping_add(1);
-        self.later = later(self.turn, period);
+        self.later = jitter(self.turn, period);
     }
 
-    fn cut(&mut self) -> Vec<(Sweep, Vec<Group>)> {
+    fn cut(&mut self) -> Vec<(ThreadSampling, Vec<ThreadGroup>)> {
         let before = thread_cpu_ns();
         let now = Instant::now();
         let period = Duration::from_secs_f64(1.0 / self.pace().0);
@@ -248,15 +248,15 @@ impl Sweeper {
         }
         self.looking.run();
         let since = std::mem::replace(&mut self.cut_at, Instant::now()).elapsed();
-        self.looking.crowd.full(since.as_nanos() as u64, self.stolen.for_each_had());
-        let Looking { files, crowd, waits, .. } = &mut self.looking;
-        let unseen = crowd.unseen(files, self.sums.len());
+        self.looking.crowd.update_restless(since.as_nanos() as u64, self.stolen.steal_ratio());
+        let ThreadScanner { files, crowd, waits, .. } = &mut self.looking;
+        let unseen = crowd.unseen_cpu_time(files, self.sums.len());
         let looks = f64::from(self.done.max(1));
         let all: f64 = self.sums.iter().map(|sums| sums.looked_at).sum();
-        let mut parts: Vec<(Sweep, Vec<Group>)> = Vec::new();
+        let mut parts: Vec<(ThreadSampling, Vec<ThreadGroup>)> = Vec::new();
         for (sums, unseen_cpu_ns) in self.sums.iter().zip(unseen) {
             let share = if all > 0.0 { sums.looked_at / all } else { 0.0 };
-            let sweep = Sweep {
+            let sweep = ThreadSampling {
                 due: self.due,
                 done: self.done,
                 threads: sums.threads / looks,
@@ -290,7 +290,7 @@ impl Sweeper {
 /// By how much a sweep comes later than at equal distances. Requests come at equal distances, and who looks as regularly would see
 /// the same moment of each: a thread that works a quarter of its time was seen at work in nineteen of twenty looks. The
 /// golden section spreads the looks evenly over the period.
-fn later(turn: u32, period: Duration) -> Duration {
+fn jitter(turn: u32, period: Duration) -> Duration {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     period.mul_f64(0.9 * (f64::from(turn) * GOLDEN).fract())
 }
@@ -301,7 +301,7 @@ fn missed(late: Duration, period: Duration) -> u32 {
 }
 
 /// Now, as `stat` gives the start of processes: in ticks since the machine was started.
-fn started(files: &mut Files) -> u64 {
+fn now_ticks(files: &mut ProcFiles) -> u64 {
     let text = files.read_either(None, format_args!("uptime")).map(<[u8]>::to_vec).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
     let seconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn looks_do_not_keep_step_with_requests() {
         let period = Duration::from_millis(50);
-        let at = |turn: u32| (period * turn + later(turn, period)).as_secs_f64() / period.as_secs_f64();
+        let at = |turn: u32| (period * turn + jitter(turn, period)).as_secs_f64() / period.as_secs_f64();
         let seen = (0..100).filter(|turn| at(*turn).fract() < 0.25).count();
         assert!((22..=32).contains(&seen), "{seen} of 100");
         assert!((1..100).all(|turn| at(turn) > at(turn - 1)), "one after the other");

@@ -1,9 +1,9 @@
 //! Against real threads: of this test process itself, each test telling its own by their names.
 
-use super::Sweeps;
-use crate::scene::{Cast, Scene};
+use super::SweepSource;
 use crate::source::Source;
-use record::watch::{FutexOp, Group, Subject, Sweep, Wait, Window};
+use crate::watch_scope::{WatchScope, WatchedTree};
+use record::watch::{FutexOp, ThreadGroup, ThreadSampling, ThreadWait, WatchedProcesses, Window};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
@@ -21,17 +21,17 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn scene(subjects: &[&[u32]]) -> Scene {
-    let cast = |pids: &&[u32]| Cast {
-        about: Subject { pid: pids[0], cpus: 2.0, ..Subject::default() },
+fn scene(subjects: &[&[u32]]) -> WatchScope {
+    let cast = |pids: &&[u32]| WatchedTree {
+        about: WatchedProcesses { pid: pids[0], cpus: 2.0, ..WatchedProcesses::default() },
         pids: pids.to_vec(),
     };
-    Scene { subjects: subjects.iter().map(cast).collect(), ..Scene::default() }
+    WatchScope { subjects: subjects.iter().map(cast).collect(), ..WatchScope::default() }
 }
 
 /// Sweeps for so long, from a clean start.
-fn windows(scene: &Scene, length: Duration) -> Vec<(Sweep, Vec<Group>)> {
-    let mut sweeps = Sweeps::start(scene).expect("there can be a thread");
+fn windows(scene: &WatchScope, length: Duration) -> Vec<(ThreadSampling, Vec<ThreadGroup>)> {
+    let mut sweeps = SweepSource::start(scene).expect("there can be a thread");
     sweeps.read(scene);
     sweeps.begin();
     std::thread::sleep(Duration::from_millis(300));
@@ -40,7 +40,7 @@ fn windows(scene: &Scene, length: Duration) -> Vec<(Sweep, Vec<Group>)> {
     cut(&mut sweeps, scene)
 }
 
-fn cut(sweeps: &mut Sweeps, scene: &Scene) -> Vec<(Sweep, Vec<Group>)> {
+fn cut(sweeps: &mut SweepSource, scene: &WatchScope) -> Vec<(ThreadSampling, Vec<ThreadGroup>)> {
     let mut window = Window { subjects: vec![Default::default(); scene.subjects.len()], ..Window::default() };
     sweeps.cut(scene, &mut window);
     let parts = window.subjects.into_iter();
@@ -82,14 +82,14 @@ impl Drop for Threads {
     }
 }
 
-fn group<'a>(groups: &'a [Group], name: &str) -> &'a Group {
+fn group<'a>(groups: &'a [ThreadGroup], name: &str) -> &'a ThreadGroup {
     let found = groups.iter().find(|group| group.name == name);
     found
         .unwrap_or_else(|| panic!("no {name} among {:?}", groups.iter().map(|g| &g.name).collect::<Vec<_>>()))
 }
 
 /// The group's threads are where they should be, nearly all of the time.
-fn expect(groups: &[Group], name: &str, threads: f64, wait: &Wait) {
+fn expect(groups: &[ThreadGroup], name: &str, threads: f64, wait: &ThreadWait) {
     let group = group(groups, name);
     let sum: f64 = group.states.iter().map(|state| state.threads).sum();
     assert!((sum - group.threads).abs() < 1e-6, "{group:?}");
@@ -98,8 +98,8 @@ fn expect(groups: &[Group], name: &str, threads: f64, wait: &Wait) {
     assert!(there > 0.9 * threads, "not {wait:?}: {group:?}");
 }
 
-fn futex(within_s: Option<u32>, shared: bool) -> Wait {
-    Wait::Futex { op: FutexOp::WaitBitset, within_s, shared }
+fn futex(within_s: Option<u32>, shared: bool) -> ThreadWait {
+    ThreadWait::Futex { op: FutexOp::WaitBitset, within_s, shared }
 }
 
 /// What wakes a thread, and the work of one that waits for it.
@@ -176,11 +176,11 @@ fn known_waits_of_own_threads() {
     expect(groups, "zlock-N", 3.0, &futex(None, true));
     expect(groups, "ztimed-N", 1.0, &futex(Some(30), false));
     expect(groups, "zuntimed-N", 1.0, &futex(None, false));
-    expect(groups, "zepoll-N", 1.0, &Wait::Events);
-    expect(groups, "zsleep-N", 2.0, &Wait::Sleep);
-    expect(groups, "zevent-N", 1.0, &Wait::Events);
-    expect(groups, "zforever-N", 1.0, &Wait::Events);
-    expect(groups, "zpipe-N", 1.0, &Wait::Pipe);
+    expect(groups, "zepoll-N", 1.0, &ThreadWait::Events);
+    expect(groups, "zsleep-N", 2.0, &ThreadWait::Sleep);
+    expect(groups, "zevent-N", 1.0, &ThreadWait::Events);
+    expect(groups, "zforever-N", 1.0, &ThreadWait::Events);
+    expect(groups, "zpipe-N", 1.0, &ThreadWait::Pipe);
     drop(release);
     holder.join().expect("it does not panic");
     rustix::io::write(&own_event, &1_u64.to_ne_bytes()).expect("there is room");
@@ -191,7 +191,7 @@ fn known_waits_of_own_threads() {
 #[test]
 fn a_main_thread_that_polls_its_own_event_sleeps() {
     let _alone = alone();
-    for (deadline, wait) in [("20000", Wait::Sleep), ("None", Wait::Events)] {
+    for (deadline, wait) in [("20000", ThreadWait::Sleep), ("None", ThreadWait::Events)] {
         let program = format!(
             "import os, select; p = select.poll(); p.register(os.eventfd(0), 1); print(flush=True); p.poll({deadline})"
         );
@@ -252,13 +252,13 @@ fn sockets_lead_to_peers_and_clients() {
     ];
     let windows = windows(&scene(&[&[std::process::id()]]), Duration::from_millis(900));
     let groups = &windows[0].1;
-    let peer = Wait::Peer { address: at.to_string() };
+    let peer = ThreadWait::Peer { address: at.to_string() };
     expect(groups, "ypeer-N", 1.0, &peer);
     expect(groups, "ypoll-N", 1.0, &peer);
-    expect(groups, "yclient-N", 1.0, &Wait::Client);
-    expect(groups, "ycpoll-N", 1.0, &Wait::Client);
-    expect(groups, "yaccept-N", 1.0, &Wait::Accept);
-    expect(groups, "ylocal-N", 1.0, &Wait::Peer { address: format!("unix {}", path.display()) });
+    expect(groups, "yclient-N", 1.0, &ThreadWait::Client);
+    expect(groups, "ycpoll-N", 1.0, &ThreadWait::Client);
+    expect(groups, "yaccept-N", 1.0, &ThreadWait::Accept);
+    expect(groups, "ylocal-N", 1.0, &ThreadWait::Peer { address: format!("unix {}", path.display()) });
     let _ = TcpStream::connect(at);
     drop((accepting, threads));
 }
@@ -304,9 +304,9 @@ fn processor_time_is_exact_and_short_lived_threads_are_missed_aloud() {
     });
     let own = std::process::id();
     let scene = scene(&[&[own]]);
-    let mut sweeps = Sweeps::start(&scene).expect("there can be a thread");
+    let mut sweeps = SweepSource::start(&scene).expect("there can be a thread");
     sweeps.begin();
-    let cut = |sweeps: &mut Sweeps| {
+    let cut = |sweeps: &mut SweepSource| {
         let (before, windows) = (ran.load(Relaxed), cut(sweeps, &scene));
         (before, windows, ran.load(Relaxed))
     };
@@ -337,24 +337,24 @@ fn processor_time_is_exact_and_short_lived_threads_are_missed_aloud() {
         (took.saturating_sub(slack)..took + slack).contains(&sum),
         "{sum} of {took}, but for {slack}: {group:?}"
     );
-    assert!(group.states[0].wait == Wait::Running && group.states[0].threads > 0.9, "{group:?}");
+    assert!(group.states[0].wait == ThreadWait::Running && group.states[0].threads > 0.9, "{group:?}");
     // A few may have been seen all the same; on a busy machine there are no more than a few.
     assert!(sweep.unseen_cpu_ns >= brief_ran.saturating_sub(100_000_000) / 5, "{brief_ran}: {sweep:?}");
     drop((busy, brief));
 }
 
-struct Killed(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Killed {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-fn sleeper(seconds: &str) -> Killed {
+fn sleeper(seconds: &str) -> KillOnDrop {
     let child = Command::new("sleep").arg(seconds).stdout(Stdio::null()).spawn();
-    Killed(child.expect("there is a sleep everywhere"))
+    KillOnDrop(child.expect("there is a sleep everywhere"))
 }
 
 #[test]
@@ -362,24 +362,24 @@ fn a_process_that_ends_and_one_that_comes() {
     let _alone = alone();
     let (first, second) = (sleeper("60"), sleeper("60"));
     let mut both = scene(&[&[first.0.id(), second.0.id()]]);
-    let mut sweeps = Sweeps::start(&both).expect("there can be a thread");
+    let mut sweeps = SweepSource::start(&both).expect("there can be a thread");
     sweeps.begin();
     cut(&mut sweeps, &both);
     std::thread::sleep(Duration::from_millis(600));
-    expect(&cut(&mut sweeps, &both)[0].1, "sleep", 2.0, &Wait::Sleep);
+    expect(&cut(&mut sweeps, &both)[0].1, "sleep", 2.0, &ThreadWait::Sleep);
     let gone = first.0.id();
     drop(first);
     std::thread::sleep(Duration::from_millis(500));
     cut(&mut sweeps, &both);
     std::thread::sleep(Duration::from_millis(500));
-    expect(&cut(&mut sweeps, &both)[0].1, "sleep", 1.0, &Wait::Sleep);
+    expect(&cut(&mut sweeps, &both)[0].1, "sleep", 1.0, &ThreadWait::Sleep);
     both.subjects[0].pids.retain(|pid| *pid != gone);
     let third = sleeper("60");
     both.subjects[0].pids.push(third.0.id());
     sweeps.read(&both);
     cut(&mut sweeps, &both);
     std::thread::sleep(Duration::from_millis(500));
-    expect(&cut(&mut sweeps, &both)[0].1, "sleep", 2.0, &Wait::Sleep);
+    expect(&cut(&mut sweeps, &both)[0].1, "sleep", 2.0, &ThreadWait::Sleep);
     // All are gone, one after the other.
     drop((second, third));
     std::thread::sleep(Duration::from_millis(500));
@@ -444,21 +444,21 @@ fn another_users_process_is_seen_but_not_what_it_waits_for() {
 #[ignore = "run by another test, as another user"]
 fn as_nobody() {
     let pid: u32 = std::env::var("OBSERVED").expect("it was given").parse().expect("it is a number");
-    let asked = plan::Watch { pids: vec![pid], ..plan::Watch::default() };
-    let finder = crate::finder::Finder::new(&asked, &crate::Where::Nowhere);
+    let asked = plan::WatchPlan { pids: vec![pid], ..plan::WatchPlan::default() };
+    let finder = crate::finder::Finder::new(&asked, &crate::TargetLocation::Nowhere);
     let scene = finder.scene();
-    assert_eq!(scene.level, record::watch::Level::SameUser);
+    assert_eq!(scene.level, record::watch::AccessLevel::SameUser);
     assert!(
         scene.missing.iter().any(|missing| missing.why.contains("belongs to user 0")),
         "{:?}",
         scene.missing
     );
-    let sweeps = Sweeps::start(scene).expect("there can be a thread");
+    let sweeps = SweepSource::start(scene).expect("there can be a thread");
     assert!(sweeps.missing().iter().any(|missing| missing.what == "threads at full load"));
     let windows = windows(scene, Duration::from_millis(600));
     let (sweep, groups) = &windows[0];
     assert_eq!(sweep.readable, 0.0, "{sweep:?}");
-    expect(groups, "sleep", 1.0, &Wait::Unknown);
+    expect(groups, "sleep", 1.0, &ThreadWait::Unknown);
 }
 
 /// Ten permits among many threads, each kept for 10 ms: whoever does not wait for one has one, and there are always ten.
@@ -496,7 +496,7 @@ fn permits_on_their_way_from_one_to_the_next_are_not_lost() {
         given.notify_all();
     };
     let threads = Threads::start("zpermit", 200, work).stopped_by(stop);
-    let waiting = |wait: &Wait| matches!(wait, Wait::Futex { .. });
+    let waiting = |wait: &ThreadWait| matches!(wait, ThreadWait::Futex { .. });
     let seen = || {
         let parts = windows(&scene(&[&[std::process::id()]]), Duration::from_secs(3));
         let group = group(&parts[0].1, "zpermit-N");

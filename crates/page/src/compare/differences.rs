@@ -1,35 +1,35 @@
 //! What differs between runs: in words, and all figures as a table.
 
 use super::plain;
-use view::document::{Doubt, Piece, Table, Text};
-use view::{Measure, RunComparison, Tone};
+use view::document::{PageCaveat, Text, TextSpan, TextTable};
+use view::{ComparedMeasure, RunComparison, Tone};
 
 /// What came of each run but the first, what was changed for that, and the way on.
 pub(super) fn verdict(compared: &RunComparison) -> Vec<Text> {
-    let one = |verdict: &view::RunVerdict| Text::of(verdict.standing.tone(), &verdict.words);
-    let changed = compared.changed().map(|changed| Text::labelled("changed", changed.to_string()));
-    compared.verdicts.iter().map(one).chain(changed).chain(compared.way_on()).collect()
+    let one = |verdict: &view::RunVerdict| Text::new(verdict.standing.tone(), &verdict.words);
+    let changed = compared.changes().map(|changed| Text::labelled("changed", changed.to_string()));
+    compared.verdicts.iter().map(one).chain(changed).chain(compared.next_steps()).collect()
 }
 
-pub(super) fn doubts(compared: &RunComparison) -> Vec<Doubt> {
-    compared.doubted().map(|doubt| Doubt { text: doubt.to_string(), section: None }).collect()
+pub(super) fn doubts(compared: &RunComparison) -> Vec<PageCaveat> {
+    compared.caveats().map(|doubt| PageCaveat { text: doubt.to_string(), section: None }).collect()
 }
 
 /// The figures of all: how each differs from the first is the picture.
-pub(super) fn table(compared: &RunComparison) -> Table {
+pub(super) fn table(compared: &RunComparison) -> TextTable {
     let titles = compared.runs.iter().map(|run| run.title.clone());
-    Table {
+    TextTable {
         title: "Figures, each with its 95 % interval".to_owned(),
         head: std::iter::once(String::new()).chain(titles).collect(),
         rows: compared.measures.iter().map(figures).collect(),
-        ..Table::default()
+        ..TextTable::default()
     }
 }
 
-fn figures(measure: &Measure) -> Vec<Piece> {
+fn figures(measure: &ComparedMeasure) -> Vec<TextSpan> {
     let figure = |figure: &Option<view::RunFigure>| {
         let Some(figure) = figure else {
-            return Piece { text: "not measured".to_owned(), tone: Tone::Faint };
+            return TextSpan { text: "not measured".to_owned(), tone: Tone::Faint };
         };
         let interval = measure.interval_words(figure);
         let interval = if interval.is_empty() { interval } else { format!(" ({interval})") };
@@ -43,10 +43,10 @@ mod tests {
     use super::*;
     use record::RunId;
     use stats::Estimate;
-    use view::{Compared, RunFigure, RunVerdict, Standing};
+    use view::{ComparedRun, RunFigure, RunVerdict, Significance};
 
     fn compared() -> RunComparison {
-        let run = |id: &str| Compared {
+        let run = |id: &str| ComparedRun {
             id: RunId(id.to_owned()),
             title: id.to_owned(),
             command: record::RunKind::Run,
@@ -57,10 +57,10 @@ mod tests {
             gave: None,
         };
         let interval = Some(Estimate { value: 2e6, low: 1e6, high: 3e6 });
-        let measure = Measure {
+        let measure = ComparedMeasure {
             id: "response_p99",
             title: "response p99".to_owned(),
-            unit: record::Unit::Nanos,
+            unit: record::FigureUnit::Nanos,
             less_is_better: true,
             decides: true,
             figures: vec![Some(RunFigure { value: 2e6, interval }), None],
@@ -69,12 +69,12 @@ mod tests {
         RunComparison {
             runs: vec![run("before"), run("after")],
             doubts: vec![
-                record::Caveat::new(record::Doubt::OtherPlan, "from “before” to “after”: seed 5 → 6"),
-                record::Caveat::new(record::Doubt::SingleRuns, "one run of each"),
+                record::Caveat::new(record::CaveatKind::OtherPlan, "from “before” to “after”: seed 5 → 6"),
+                record::Caveat::new(record::CaveatKind::SingleRuns, "one run of each"),
             ],
             measures: vec![measure],
             code: vec![None, None],
-            verdicts: vec![RunVerdict { standing: Standing::Worse, words: "after is slower".to_owned() }],
+            verdicts: vec![RunVerdict { standing: Significance::Worse, words: "after is slower".to_owned() }],
             noise: 0.05,
         }
     }

@@ -6,18 +6,18 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use store::{Recording, Store};
+use store::{RunWriter, Store};
 use tempfile::TempDir;
-use torment_page::{Page, Serving, Token};
+use torment_page::{PageServer, ServeOptions, Token};
 use units::{Nanos, Rate};
 
 /// Longer than anything here takes on a busy machine: whoever waits so long waits for something that does not come.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a store.
-pub struct Place(TempDir);
+pub struct StoreFolder(TempDir);
 
-impl Place {
+impl StoreFolder {
     pub fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))
     }
@@ -31,26 +31,27 @@ impl Place {
     }
 
     /// Its page, at a free port.
-    pub fn serve(&self, token: Option<&str>) -> Served {
+    pub fn serve(&self, token: Option<&str>) -> ServedPage {
         serve(&self.path(), "127.0.0.1:0", token).expect("a free port")
     }
 }
 
-pub fn serve(store: &Path, at: &str, token: Option<&str>) -> std::io::Result<Served> {
+pub fn serve(store: &Path, at: &str, token: Option<&str>) -> std::io::Result<ServedPage> {
     let token: Option<Token> = token.map(|text| text.parse().expect("a token"));
-    let page = Page::start(&Serving { store, at: at.parse().expect("an address"), token, beside: None })?;
+    let page =
+        PageServer::start(&ServeOptions { store, at: at.parse().expect("an address"), token, beside: None })?;
     let place = page.url().strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect("a URL");
     let at = place.parse().expect("an address");
-    Ok(Served { page, at })
+    Ok(ServedPage { page, at })
 }
 
-pub struct Served {
-    pub page: Page,
+pub struct ServedPage {
+    pub page: PageServer,
     pub at: SocketAddr,
 }
 
-impl Served {
-    pub fn get(&self, path: &str) -> Answer {
+impl ServedPage {
+    pub fn get(&self, path: &str) -> HttpAnswer {
         self.ask("GET", path, &[("Host", "localhost")])
     }
 
@@ -70,13 +71,13 @@ impl Served {
         answer.json()["error"].as_str().expect("words").to_owned()
     }
 
-    pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> HttpAnswer {
         let mut stream = connect(self.at);
         send(&mut stream, method, path, "1.1", headers);
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("it answers in UTF-8");
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text}"));
-        Answer { status: status(head), head: head.to_lowercase(), body: body.to_owned() }
+        HttpAnswer { status: status(head), head: head.to_lowercase(), body: body.to_owned() }
     }
 
     /// The events of a run, from the last one that was seen.
@@ -97,14 +98,14 @@ impl Served {
     }
 }
 
-pub struct Answer {
+pub struct HttpAnswer {
     pub status: u16,
     /// In small letters.
     pub head: String,
     pub body: String,
 }
 
-impl Answer {
+impl HttpAnswer {
     #[track_caller]
     pub fn json(&self) -> Value {
         assert!(self.head.contains("content-type: application/json"), "{}\n{}", self.head, self.body);
@@ -135,7 +136,7 @@ pub struct Events {
 }
 
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ServerEvent {
     pub event: String,
     pub id: String,
     pub data: Value,
@@ -143,8 +144,8 @@ pub struct Told {
 
 impl Events {
     /// The next one; none at the end of the answer.
-    pub fn next(&mut self) -> Option<Told> {
-        let mut told = Told::default();
+    pub fn next(&mut self) -> Option<ServerEvent> {
+        let mut told = ServerEvent::default();
         loop {
             let mut line = String::new();
             if self.lines.read_line(&mut line).expect("an event in time") == 0 {
@@ -164,7 +165,7 @@ impl Events {
 
     /// The next one of this kind.
     #[track_caller]
-    pub fn next_of(&mut self, event: &str) -> Told {
+    pub fn next_of(&mut self, event: &str) -> ServerEvent {
         loop {
             let told = self.next().unwrap_or_else(|| panic!("no '{event}' before the end"));
             if told.event == event {
@@ -176,15 +177,15 @@ impl Events {
 
 /// The rows a browser has, put together as it does.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct ReceivedRows {
     pub generation: Option<u64>,
     pub at: Vec<f64>,
     pub id: String,
 }
 
-impl Rows {
+impl ReceivedRows {
     #[track_caller]
-    pub fn take(&mut self, told: &Told) {
+    pub fn take(&mut self, told: &ServerEvent) {
         let number =
             |name: &str| told.data[name].as_u64().unwrap_or_else(|| panic!("no {name}: {}", told.data));
         let (generation, from) = (number("generation"), number("from") as usize);
@@ -219,7 +220,7 @@ pub fn begun(id: &str, target: &str) -> Event {
 }
 
 /// A run under load.
-pub fn begin(store: &Store, id: &str, target: &str) -> Recording {
+pub fn begin(store: &Store, id: &str, target: &str) -> RunWriter {
     let mut recording = store.begin(&begun(id, target)).expect("begins");
     let trial = Event::TrialStarted {
         trial: 1,
@@ -233,7 +234,7 @@ pub fn begin(store: &Store, id: &str, target: &str) -> Recording {
 }
 
 /// Seconds of it.
-pub fn load(recording: &mut Recording, seconds: std::ops::Range<u32>) {
+pub fn load(recording: &mut RunWriter, seconds: std::ops::Range<u32>) {
     for index in seconds {
         let mut slice =
             Slice { index, elapsed: Nanos::from_secs(1), due: 1000, sent: 1000, ..Slice::default() };
@@ -248,8 +249,8 @@ pub fn load(recording: &mut Recording, seconds: std::ops::Range<u32>) {
 }
 
 /// Its end, in the store.
-pub fn end(mut recording: Recording) {
-    let ended = Event::RunEnded(Box::new(record::End {
+pub fn end(mut recording: RunWriter) {
+    let ended = Event::RunEnded(Box::new(record::RunEnd {
         at_unix_ms: 1_763_000_600_000,
         verdict: None,
         exit_code: 0,
@@ -260,7 +261,7 @@ pub fn end(mut recording: Recording) {
 }
 
 /// As if its process had been killed.
-pub fn cut_short(place: &Place, id: &str) {
+pub fn cut_short(place: &StoreFolder, id: &str) {
     let db = rusqlite::Connection::open(place.path()).expect("opens");
     let changed = db.execute("UPDATE run SET writer_boot = 'another' WHERE id = ?1", [id]).expect("updates");
     assert_eq!(changed, 1);

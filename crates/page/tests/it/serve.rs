@@ -1,6 +1,6 @@
 //! The page over real sockets: what can be asked for, and by whom.
 
-use crate::client::{PATIENCE, Place, begin, connect, cut_short, end, load, send, serve};
+use crate::client::{PATIENCE, StoreFolder, begin, connect, cut_short, end, load, send, serve};
 use record::{CallNode, CodeFunction, Event, Profile, StackCount};
 use std::io::{ErrorKind, Read};
 use std::thread::sleep;
@@ -11,7 +11,7 @@ const TOKEN: &str = "a-token-of-ours";
 
 #[test]
 fn the_page_says_what_may_happen_on_it() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let served = place.serve(None);
     let answer = served.get("/");
     assert_eq!(answer.status, 200);
@@ -37,7 +37,7 @@ fn the_page_says_what_may_happen_on_it() {
 
 #[test]
 fn runs_are_listed_and_shown() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let store = place.store();
     let served = place.serve(None);
     assert_eq!(served.json("/api/history")["runs"].as_array().map(Vec::len), Some(0));
@@ -78,11 +78,11 @@ fn runs_are_listed_and_shown() {
 
 #[test]
 fn the_page_of_a_run_begins_there() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let served = place.serve(None);
     assert_eq!(served.json("/api/home")["home"], "#/");
-    served.page.shows(&record::RunId("20261120-1-aaa".to_owned()));
-    served.page.shows(&record::RunId("20261120-2-bbb".to_owned()));
+    served.page.set_home_run(&record::RunId("20261120-1-aaa".to_owned()));
+    served.page.set_home_run(&record::RunId("20261120-2-bbb".to_owned()));
     assert_eq!(
         served.json("/api/home")["home"],
         "#/runs/20261120-1-aaa",
@@ -92,7 +92,7 @@ fn the_page_of_a_run_begins_there() {
 
 #[test]
 fn a_run_that_was_cut_short_is_shown_as_that() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let store = place.store();
     let mut recording = begin(&store, "a", "http://a/");
     load(&mut recording, 0..3);
@@ -112,7 +112,7 @@ fn a_run_that_was_cut_short_is_shown_as_that() {
 
 #[test]
 fn runs_are_shown_beside_each_other() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let store = place.store();
     for (id, target) in [("aa", "http://one/"), ("bb", "http://two/")] {
         let mut recording = begin(&store, id, target);
@@ -139,7 +139,7 @@ fn runs_are_shown_beside_each_other() {
 /// The terminal told which functions cost more, and the page did not.
 #[test]
 fn what_changed_in_code_is_shown_beside_the_figures() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let store = place.store();
     for (id, samples) in [("before", [500, 300]), ("after", [900, 310])] {
         let function = |name: &str| CodeFunction { name: name.to_owned(), module: 0, file: None, line: None };
@@ -148,7 +148,7 @@ fn what_changed_in_code_is_shown_beside_the_figures() {
             samples: samples.iter().sum(),
             requests: Some(1000),
             functions: vec![function("render"), function("parse")],
-            calls: vec![CallNode::of(None, 0), CallNode::of(None, 1)],
+            calls: vec![CallNode::new(None, 0), CallNode::new(None, 1)],
             stacks: (0..).zip(samples).map(|(place, samples)| StackCount(0, place, samples)).collect(),
             ..Profile::default()
         };
@@ -174,7 +174,7 @@ fn what_changed_in_code_is_shown_beside_the_figures() {
 
 #[test]
 fn another_name_of_this_machine_is_refused() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let served = place.serve(None);
     let port = served.at.port();
     for host in ["localhost", &format!("127.0.0.1:{port}"), "[::1]:1"] {
@@ -197,7 +197,7 @@ fn another_name_of_this_machine_is_refused() {
 
 #[test]
 fn a_token_opens_and_nothing_else_does() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let served = place.serve(Some(TOKEN));
     assert!(served.page.url().ends_with(&format!("/?token={TOKEN}")), "{}", served.page.url());
     for path in ["/", "/api/home", "/api/history?token=", "/?token=a-token-of-yours", "/elsewhere"] {
@@ -224,7 +224,7 @@ fn a_token_opens_and_nothing_else_does() {
 
 #[test]
 fn more_connections_than_there_is_room_for_wait() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let served = place.serve(None);
     let idle: Vec<_> = (0..100).map(|_| connect(served.at)).collect();
     let mut late = connect(served.at);
@@ -241,17 +241,17 @@ fn more_connections_than_there_is_room_for_wait() {
 
 #[test]
 fn a_port_that_is_taken_is_said() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let first = place.serve(None);
     let taken = serve(&place.path(), &first.at.to_string(), None).map(|_| ());
     assert_eq!(taken.expect_err("two at one port").kind(), ErrorKind::AddrInUse);
-    first.page.end();
-    serve(&place.path(), &first.at.to_string(), None).expect("it is free again").page.end();
+    first.page.shut_down();
+    serve(&place.path(), &first.at.to_string(), None).expect("it is free again").page.shut_down();
 }
 
 #[test]
 fn metrics_are_told_in_both_forms_and_to_nobody_without_the_token() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let mut recording = begin(&place.store(), "20261120-1-aaa", "http://\"one\"/");
     load(&mut recording, 0..3);
     let served = place.serve(Some(TOKEN));

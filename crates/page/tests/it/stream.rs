@@ -1,15 +1,16 @@
 //! A run told as it goes on, over real sockets.
 
 use crate::client::{
-    PATIENCE, Place, Rows, Served, begin, connect, cut_short, end, load, numbers, send, wait_for,
+    PATIENCE, ReceivedRows, ServedPage, StoreFolder, begin, connect, cut_short, end, load, numbers, send,
+    wait_for,
 };
 use record::RunId;
 use std::time::Instant;
-use store::Recording;
+use store::RunWriter;
 
 /// A run of so far six seconds, and its page.
-fn going_on(target: &str) -> (Recording, Served, Place) {
-    let place = Place::new();
+fn going_on(target: &str) -> (RunWriter, ServedPage, StoreFolder) {
+    let place = StoreFolder::new();
     let store = place.store();
     let mut recording = begin(&store, "a", target);
     load(&mut recording, 0..6);
@@ -24,7 +25,7 @@ fn a_run_is_told_as_it_goes_on_until_its_end() {
     let front = events.next_of("front");
     assert_eq!(front.data["head"]["state"], "running");
     assert_eq!(front.data["head"]["target"], "http://</script>/", "it is JSON, no markup");
-    let mut rows = Rows::default();
+    let mut rows = ReceivedRows::default();
     rows.take(&events.next_of("rows"));
     let before = rows.at.len();
     assert!(before >= 2, "six seconds, of which the last are not settled: {rows:?}");
@@ -55,7 +56,7 @@ fn a_run_is_told_as_it_goes_on_until_its_end() {
 #[test]
 fn whoever_comes_back_goes_on_where_it_was() {
     let (mut recording, served, place) = going_on("http://a/");
-    let mut rows = Rows::default();
+    let mut rows = ReceivedRows::default();
     rows.take(&served.events("a", None).next_of("rows"));
 
     load(&mut recording, 6..12);
@@ -79,7 +80,7 @@ fn whoever_comes_back_goes_on_where_it_was() {
 
 #[test]
 fn runs_without_an_end_have_one_all_the_same() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let store = place.store();
     for id in ["cut", "gone"] {
         let mut recording = begin(&store, id, "http://a/");
@@ -107,7 +108,7 @@ fn runs_without_an_end_have_one_all_the_same() {
 
 #[test]
 fn a_browser_that_stands_still_holds_up_nobody() {
-    let place = Place::new();
+    let place = StoreFolder::new();
     let store = place.store();
     // What is said of this run fits into no buffer of a socket.
     let mut recording = begin(&store, "long", &"x".repeat(16 << 20));
@@ -131,7 +132,7 @@ fn a_browser_that_stands_still_holds_up_nobody() {
     assert_eq!(served.json("/api/runs/other")["front"]["head"]["target"], "http://other/");
     // Nor does it hold up the end.
     let asked = Instant::now();
-    served.page.end();
+    served.page.shut_down();
     assert!(asked.elapsed() < PATIENCE, "{:?}", asked.elapsed());
     drop(standing);
 }
@@ -143,7 +144,7 @@ fn the_end_of_a_run_is_told_before_its_page_ends() {
     events.next_of("rows");
     end(recording);
     let at = served.at;
-    let ends = std::thread::spawn(move || served.page.end());
+    let ends = std::thread::spawn(move || served.page.shut_down());
     assert_eq!(events.next_of("end").data["state"], "ended");
     assert!(events.next().is_none());
     ends.join().expect("no panic");

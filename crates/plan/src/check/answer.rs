@@ -1,10 +1,10 @@
 //! What an answer must be, and what is taken from it.
 
-use super::known;
-use crate::draft::{Given, Section};
+use super::parse_choice;
+use crate::draft::{Section, SourceText};
 use crate::error::Error;
 use crate::placeholder::{OWN_WORDS, is_name};
-use crate::{Check, Key, StatusRange, Take, TakeFrom};
+use crate::{AnswerCheck, Extraction, ExtractionSource, Key, StatusRange};
 
 impl Section {
     pub(super) fn statuses(&self) -> Result<Vec<StatusRange>, Error> {
@@ -20,34 +20,34 @@ impl Section {
         Ok(expect)
     }
 
-    pub(super) fn checks(&self) -> Result<Vec<Check>, Error> {
+    pub(super) fn checks(&self) -> Result<Vec<AnswerCheck>, Error> {
         let mut checks = Vec::new();
         for given in self.all(Key::ExpectHeader) {
             let (name, value) = given.text.split_once(':').unwrap_or((&given.text, ""));
-            checks.push(Check::Header(header_name(name, given)?.to_owned(), value.trim().to_owned()));
+            checks.push(AnswerCheck::Header(header_name(name, given)?.to_owned(), value.trim().to_owned()));
         }
         for given in self.all(Key::ExpectBody) {
             if given.text.is_empty() {
                 return Err(given.error("every body contains nothing: expected some text"));
             }
-            checks.push(Check::Body(given.text.clone()));
+            checks.push(AnswerCheck::Body(given.text.clone()));
         }
         for given in self.all(Key::ExpectJson) {
             let (pointer, value) = given.text.split_once('=').ok_or_else(|| {
                 given.error(format!("'{}' is not a JSON value, /pointer=value", given.text))
             })?;
-            checks.push(Check::Json(json_pointer(pointer, given)?, value.to_owned()));
+            checks.push(AnswerCheck::Json(json_pointer(pointer, given)?, value.to_owned()));
         }
         Ok(checks)
     }
 
     /// What a step takes from its answer.
-    pub(super) fn takes(&self) -> Result<Vec<Take>, Error> {
+    pub(super) fn takes(&self) -> Result<Vec<Extraction>, Error> {
         self.all(Key::Take).iter().map(take).collect()
     }
 }
 
-pub(super) fn header_name<'a>(name: &'a str, given: &Given) -> Result<&'a str, Error> {
+pub(super) fn header_name<'a>(name: &'a str, given: &SourceText) -> Result<&'a str, Error> {
     let name = name.trim();
     if !is_token(name) {
         return Err(given.error(format!("'{name}' is not the name of a header: letters, digits and '-'")));
@@ -61,7 +61,7 @@ pub fn is_token(text: &str) -> bool {
 }
 
 /// `name=kind:where`.
-fn take(given: &Given) -> Result<Take, Error> {
+fn take(given: &SourceText) -> Result<Extraction, Error> {
     const KINDS: [&str; 4] = ["json", "regex", "header", "cookie"];
     let (name, from) = given.text.split_once('=').unwrap_or((&given.text, ""));
     let name = name.trim();
@@ -76,22 +76,25 @@ fn take(given: &Given) -> Result<Take, Error> {
             "'{from}' does not say where it stands; expected json:/pointer, regex:…, header:Name or cookie:name"
         )));
     };
-    let kind =
-        known(&Given { text: kind.trim().to_owned(), place: given.place.clone() }, &KINDS, |kind| kind)?;
+    let kind = parse_choice(
+        &SourceText { text: kind.trim().to_owned(), place: given.place.clone() },
+        &KINDS,
+        |kind| kind,
+    )?;
     let from = match kind {
-        "json" => TakeFrom::Json(json_pointer(at.trim(), given)?),
-        "regex" => TakeFrom::Regex(pattern(at, given)?),
-        "header" => TakeFrom::Header(header_name(at, given)?.to_owned()),
+        "json" => ExtractionSource::Json(json_pointer(at.trim(), given)?),
+        "regex" => ExtractionSource::Regex(pattern(at, given)?),
+        "header" => ExtractionSource::Header(header_name(at, given)?.to_owned()),
         _ if !is_token(at.trim()) => {
             return Err(given.error(format!("'{at}' is not the name of a cookie")));
         }
-        _ => TakeFrom::Cookie(at.trim().to_owned()),
+        _ => ExtractionSource::Cookie(at.trim().to_owned()),
     };
-    Ok(Take { name: name.to_owned(), from })
+    Ok(Extraction { name: name.to_owned(), from })
 }
 
 /// RFC 6901, 3.
-fn json_pointer(text: &str, given: &Given) -> Result<String, Error> {
+fn json_pointer(text: &str, given: &SourceText) -> Result<String, Error> {
     let is_escape = |rest: &str| rest.starts_with(['0', '1']);
     let is_pointer = text.is_empty() || text.starts_with('/');
     if !is_pointer || !text.split('~').skip(1).all(is_escape) {
@@ -102,7 +105,7 @@ fn json_pointer(text: &str, given: &Given) -> Result<String, Error> {
     Ok(text.to_owned())
 }
 
-fn pattern(text: &str, given: &Given) -> Result<String, Error> {
+fn pattern(text: &str, given: &SourceText) -> Result<String, Error> {
     regex::bytes::Regex::new(text).map_err(|error| {
         // The last line says what is wrong, those before show where.
         let error = error.to_string();

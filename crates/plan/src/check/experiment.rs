@@ -1,10 +1,12 @@
 //! What `torment try` does: `[try]`, and what follows from it together with variants and hypotheses.
 
-use super::hypothesis::{Context, MANAGEABLE, parse_at};
-use super::probes::Probes;
+use super::hypothesis::{Context, MANAGEABLE, parse_load_level};
+use super::measurements::Measurements;
 use crate::draft::{Draft, MAX_DURATION, Section};
 use crate::error::{Error, advice};
-use crate::{At, Experiment, ExperimentSettings, Find, Flow, Key, Measure, Setup, Workload};
+use crate::{
+    ArmMeasure, ExperimentPlan, ExperimentSettings, Flow, Key, LoadLevel, SearchPlan, Setup, Workload,
+};
 use units::{Nanos, Share};
 
 /// The workload of all flows together.
@@ -20,7 +22,7 @@ const DEFAULT_HOLD: Nanos = Nanos::from_secs(10);
 pub(super) const DEFAULT_EFFECT: Share = Share(0.1);
 
 impl Draft {
-    pub(super) fn experiment(&self, flows: &[Flow], setup: Option<&Setup>) -> Result<Experiment, Error> {
+    pub(super) fn experiment(&self, flows: &[Flow], setup: Option<&Setup>) -> Result<ExperimentPlan, Error> {
         let said = &self.experiment;
         let Some(setup) = setup else {
             let first = self.hypotheses.first().or(self.variants.first()).unwrap_or(said);
@@ -43,7 +45,7 @@ impl Draft {
         let arms = self.arms(setup)?;
         let workloads = said.workloads(flows)?;
         let table = said.table()?;
-        let mut probes = Probes::default();
+        let mut probes = Measurements::default();
         let everyone: Vec<usize> = (0..arms.arms.len()).collect();
         let context = Context { arms: &arms, workloads: &workloads, table: &table };
         let (asked, questions) = self.questions(&context)?;
@@ -51,29 +53,30 @@ impl Draft {
             // Where no hypothesis asks about a workload, the pilot tells of it.
             let is_asked = questions.is_empty() || questions.iter().any(|q| q.workload == workload);
             let measured = if is_asked { &everyone[..] } else { &[0] };
-            let closed = table.connections.iter().map(|n| At::Connections(*n));
-            let limit = table.capacity.then_some(At::Limit);
+            let closed = table.connections.iter().map(|n| LoadLevel::Connections(*n));
+            let limit = table.capacity.then_some(LoadLevel::Limit);
             for at in limit.into_iter().chain(table.at.iter().copied()).chain(closed) {
-                probes.want(workload, at, measured);
+                probes.require(workload, at, measured);
             }
         }
         for question in &questions {
             let measured: Vec<usize> = question.contrast.iter().map(|(arm, _)| *arm).collect();
-            probes.want(question.workload, question.at, &measured);
+            probes.require(question.workload, question.at, &measured);
         }
         let are_named = table.named && !questions.is_empty();
-        if are_named || probes.any(|at| matches!(at, At::Limit | At::Share(_))) {
+        if are_named || probes.any(|at| matches!(at, LoadLevel::Limit | LoadLevel::Share(_))) {
             // What is asked of the plan as it stands, of every workload: its capacity, and how it fares well below that.
-            let calm = table.at.iter().copied().find(|at| matches!(at, At::Share(_))).unwrap_or(MANAGEABLE);
+            let calm =
+                table.at.iter().copied().find(|at| matches!(at, LoadLevel::Share(_))).unwrap_or(MANAGEABLE);
             for workload in 0..workloads.len() {
-                probes.want(workload, At::Limit, &[0]);
-                probes.want(workload, calm, &[0]);
+                probes.require(workload, LoadLevel::Limit, &[0]);
+                probes.require(workload, calm, &[0]);
             }
         }
         let probes = probes.sorted();
         for (arm, section) in (1..).zip(&self.variants) {
             if !probes.iter().any(|probe| probe.arms.contains(&arm)) {
-                return Err(section.complain(
+                return Err(section.error_at(
                     Key::Name,
                     format!(
                         "'{}' is never tested: expected a [[hypothesis]] with this variant, its factor in \
@@ -84,31 +87,34 @@ impl Draft {
             }
         }
         let asked_nothing = questions.is_empty();
-        let hypotheses = questions.into_iter().map(|question| question.placed(&probes)).collect();
-        let count = |key, usual, what| said.one(key).map_or(Ok(usual), |given| given.count(MAX_STARTS, what));
+        let hypotheses = questions.into_iter().map(|question| question.with_probe(&probes)).collect();
+        let count =
+            |key, usual, what| said.one(key).map_or(Ok(usual), |given| given.parse_count(MAX_STARTS, what));
         // A table alone compares nothing: it needs no pilot, and one block is one.
-        let is_table = asked_nothing && !probes.iter().any(|probe| matches!(probe.at, At::Share(_)));
+        let is_table = asked_nothing && !probes.iter().any(|probe| matches!(probe.at, LoadLevel::Share(_)));
         let pilot = match said.one(Key::Pilot) {
             Some(given) if is_table && given.text.trim() == "0" => 0,
             None if is_table => 0,
             _ => count(Key::Pilot, DEFAULT_PILOT, "a number of starts")?,
         };
-        let most =
-            said.one(Key::Most).map(|given| given.count(MAX_STARTS, "a number of blocks")).transpose()?;
+        let most = said
+            .one(Key::Most)
+            .map(|given| given.parse_count(MAX_STARTS, "a number of blocks"))
+            .transpose()?;
         let least =
             count(Key::Least, DEFAULT_LEAST.min(most.unwrap_or(DEFAULT_LEAST)), "a number of blocks")?;
         let most = most.unwrap_or(DEFAULT_MOST.max(least));
         if least < 2 && !asked_nothing {
             let key = if said.has(Key::Least) { Key::Least } else { Key::Most };
-            return Err(said.complain(key, "one block shows no noise: expected at least 2"));
+            return Err(said.error_at(key, "one block shows no noise: expected at least 2"));
         }
         if least > most {
             let key = if said.has(Key::Most) { Key::Most } else { Key::Least };
             return Err(said
-                .complain(key, format!("at least {least} blocks and at most {most}: least is above most")));
+                .error_at(key, format!("at least {least} blocks and at most {most}: least is above most")));
         }
         let find = self.top.find()?;
-        Ok(Experiment {
+        Ok(ExperimentPlan {
             arms: arms.arms,
             workloads,
             probes,
@@ -120,7 +126,7 @@ impl Draft {
             confidence: said.confidence()?,
             warm: said.warm()?,
             hold: said.time(Key::Hold)?.unwrap_or(DEFAULT_HOLD),
-            find: Find { budget: said.time(Key::Search)?.or(find.budget), ..find },
+            find: SearchPlan { budget: said.time(Key::Search)?.or(find.budget), ..find },
             said: ExperimentSettings { asked, ..table },
         })
     }
@@ -155,7 +161,7 @@ impl Section {
         let mut said = ExperimentSettings {
             named: self.has(Key::Workloads),
             cross: self.all(Key::Cross).iter().map(|given| given.text.trim().to_owned()).collect(),
-            measure: self.measure(Measure::Capacity)?,
+            measure: self.measure(ArmMeasure::Capacity)?,
             effect: self.effect()?.unwrap_or(DEFAULT_EFFECT),
             connections: connections.collect::<Result<_, _>>()?,
             at: Vec::new(),
@@ -163,8 +169,8 @@ impl Section {
             asked: Vec::new(),
         };
         for given in self.all(Key::At) {
-            match parse_at(given)? {
-                At::Connections(_) => {
+            match parse_load_level(given)? {
+                LoadLevel::Connections(_) => {
                     return Err(given.error("connections go in [try] connections = [1000]"));
                 }
                 at if said.at.contains(&at) => return Err(given.error("this load is listed twice")),
@@ -175,15 +181,15 @@ impl Section {
     }
 
     /// What is compared, or else this.
-    pub(super) fn measure(&self, usual: Measure) -> Result<Measure, Error> {
+    pub(super) fn measure(&self, usual: ArmMeasure) -> Result<ArmMeasure, Error> {
         let given = self.one(Key::Measure);
-        given.map_or(Ok(usual), |given| super::known(given, &Measure::ALL, Measure::name))
+        given.map_or(Ok(usual), |given| super::parse_choice(given, &ArmMeasure::ALL, ArmMeasure::name))
     }
 
     pub(super) fn effect(&self) -> Result<Option<Share>, Error> {
         let effect: Option<Share> = self.parsed(Key::Effect)?;
         match effect {
-            Some(effect) if effect.0 <= 0.0 => Err(self.complain(
+            Some(effect) if effect.0 <= 0.0 => Err(self.error_at(
                 Key::Effect,
                 "no experiment can show that nothing at all has changed: expected the smallest effect worth having, \
                  such as 10%",
@@ -195,7 +201,7 @@ impl Section {
     fn confidence(&self) -> Result<Share, Error> {
         let confidence: Share = self.parsed(Key::Confidence)?.unwrap_or(DEFAULT_CONFIDENCE);
         if confidence.0 < 0.5 || confidence.0 > 0.9999 {
-            return Err(self.complain(
+            return Err(self.error_at(
                 Key::Confidence,
                 format!("{confidence} is not a confidence such as 95%, at least 50 % and below 100 %"),
             ));
@@ -207,7 +213,7 @@ impl Section {
     fn warm(&self) -> Result<Nanos, Error> {
         match self.parsed(Key::Warm)? {
             Some(warm) if warm > MAX_DURATION => {
-                Err(self.refuse(Key::Warm, "too long; expected at most a month"))
+                Err(self.invalid_value(Key::Warm, "too long; expected at most a month"))
             }
             warm => Ok(warm.unwrap_or(DEFAULT_WARM)),
         }

@@ -1,26 +1,26 @@
 //! Who makes the load, and who watches the target.
 
-use crate::draft::{Draft, Given};
+use crate::draft::{Draft, SourceText};
 use crate::fleet::is_remote_path;
-use crate::{Arrivals, Error, Find, FleetPlace, FleetPlan, Key, Load, Target, Task, Watch};
+use crate::{Arrivals, Error, FleetPlace, FleetPlan, Key, Load, SearchPlan, Target, Task, WatchPlan};
 use units::Rate;
 
 /// Drawing one takes 15 ns: with more than this it takes a loop more than a thirtieth of its time.
 const RANDOM_MOST: Rate = Rate(2e6);
 
 impl Draft {
-    pub(super) fn fleet(&self, target: &Target, task: &Task, watch: &Watch) -> Result<FleetPlan, Error> {
+    pub(super) fn fleet(&self, target: &Target, task: &Task, watch: &WatchPlan) -> Result<FleetPlan, Error> {
         let top = &self.top;
         let place = |key, parse: fn(&str) -> Result<FleetPlace, String>| {
             let given = top.one(key).map(|given| parse(given.text.trim()).map_err(|why| given.error(why)));
             given.transpose()
         };
-        let on = place(Key::FleetOn, FleetPlace::of_workers)?;
-        let watch_on = place(Key::WatchOn, FleetPlace::of_watchers)?;
+        let on = place(Key::FleetOn, FleetPlace::parse_workers)?;
+        let watch_on = place(Key::WatchOn, FleetPlace::parse_watchers)?;
         let any = |is: fn(&FleetPlace) -> bool| on.iter().chain(&watch_on).any(is);
         let is_hosts = |place: &FleetPlace| matches!(place, FleetPlace::Ssh(_));
         let is_joined = |place: &FleetPlace| matches!(place, FleetPlace::Join(_));
-        let refuse = |is: bool, key, why: &str| if is { Err(top.complain(key, why)) } else { Ok(()) };
+        let refuse = |is: bool, key, why: &str| if is { Err(top.error_at(key, why)) } else { Ok(()) };
         let says = |key| top.has(key);
         if let Task::Try(_) = task {
             refuse(
@@ -63,7 +63,7 @@ impl Draft {
             "only those of join, and pods, are waited for: leave it out",
         )?;
         refuse(
-            on.is_some() && at_random(task) > RANDOM_MOST,
+            on.is_some() && max_poisson_rate(task) > RANDOM_MOST,
             Key::FleetOn,
             "a fleet makes at most 2,000,000 arrivals a second at random: each of its loops draws all of them; ask for \
              fewer, or for --arrivals even",
@@ -82,11 +82,11 @@ impl Draft {
         Ok(FleetPlan {
             workers: top.one(Key::Workers).map(head_count).transpose()?,
             watchers: watchers
-                .map(|given| given.count(FleetPlan::WATCHERS_MOST, "a number of watchers"))
+                .map(|given| given.parse_count(FleetPlan::WATCHERS_MOST, "a number of watchers"))
                 .transpose()?,
             worker_cpus: top
                 .one(Key::WorkerCpus)
-                .map(|given| given.count(FleetPlan::CPUS_MOST, "a number of processors"))
+                .map(|given| given.parse_count(FleetPlan::CPUS_MOST, "a number of processors"))
                 .transpose()?,
             wait: top.time(Key::Wait)?,
             remote_binary: top.one(Key::RemoteBinary).map(remote_path).transpose()?,
@@ -97,7 +97,7 @@ impl Draft {
 }
 
 /// At the beginning, and at the most: `4`, `4..16`.
-fn head_count(given: &Given) -> Result<(u32, u32), Error> {
+fn head_count(given: &SourceText) -> Result<(u32, u32), Error> {
     let most = FleetPlan::WORKERS_MOST;
     let count = |text: &str| text.trim().parse().ok().filter(|count| (1..=most).contains(count));
     let counts = match given.text.split_once("..") {
@@ -113,7 +113,7 @@ fn head_count(given: &Given) -> Result<(u32, u32), Error> {
 }
 
 /// It goes through a shell.
-fn remote_path(given: &Given) -> Result<String, Error> {
+fn remote_path(given: &SourceText) -> Result<String, Error> {
     let text = given.text.trim();
     if is_remote_path(text) {
         return Ok(text.to_owned());
@@ -122,8 +122,9 @@ fn remote_path(given: &Given) -> Result<String, Error> {
 }
 
 /// The highest rate at which there are arrivals at random.
-fn at_random(task: &Task) -> Rate {
-    let of_search = |find: &Find| if find.arrivals == Arrivals::Poisson { find.max } else { Rate::ZERO };
+fn max_poisson_rate(task: &Task) -> Rate {
+    let of_search =
+        |find: &SearchPlan| if find.arrivals == Arrivals::Poisson { find.max } else { Rate::ZERO };
     match task {
         Task::Find(find) => of_search(find),
         Task::Try(experiment) => of_search(&experiment.find),

@@ -1,11 +1,11 @@
 //! What an arrival can be: requests and flows, with their names, weights and steps.
 
-use super::request::Around;
-use crate::draft::{Draft, FlowDraft, Given, MAX_DURATION, Section};
+use super::request::RequestContext;
+use crate::draft::{Draft, FlowDraft, MAX_DURATION, Section, SourceText};
 use crate::error::Error;
-use crate::placeholder::Names;
-use crate::url::Address;
-use crate::{Data, Flow, Key, Payload, ReadFile, Step, Take};
+use crate::placeholder::NameScope;
+use crate::url::TargetUrl;
+use crate::{DataSet, Extraction, Flow, Key, Payload, ReadFile, Step};
 use std::collections::BTreeSet;
 use units::Nanos;
 
@@ -16,14 +16,14 @@ const MAX_STEPS: usize = 1000;
 impl Draft {
     pub(super) fn flows(
         &self,
-        address: &Address,
-        data: &[Data],
+        address: &TargetUrl,
+        data: &[DataSet],
         read: ReadFile<'_>,
     ) -> Result<Vec<Flow>, Error> {
-        let drafts = self.settled_flows()?;
+        let drafts = self.resolved_flows()?;
         let steps: usize = drafts.iter().map(|draft| draft.steps().len()).sum();
         if steps > MAX_STEPS {
-            return Err(Error::whole(format!("{steps} requests in one plan; expected at most {MAX_STEPS}")));
+            return Err(Error::new(format!("{steps} requests in one plan; expected at most {MAX_STEPS}")));
         }
         let mut flows = Vec::new();
         for draft in &drafts {
@@ -37,7 +37,7 @@ impl Draft {
             };
             names.push((draft.whole().name()?, default));
         }
-        for (flow, name) in flows.iter_mut().zip(apart(names)?) {
+        for (flow, name) in flows.iter_mut().zip(unique_names(names)?) {
             flow.name = name;
         }
         for (flow, draft) in flows.iter_mut().zip(&drafts) {
@@ -46,7 +46,7 @@ impl Draft {
                 FlowDraft::Flow(_, steps) => {
                     let defaults = flow.steps.iter().map(|step| default_name(&step.ask));
                     let said = steps.iter().map(Section::name).collect::<Result<Vec<_>, _>>()?;
-                    let names = apart(said.into_iter().zip(defaults).collect())?;
+                    let names = unique_names(said.into_iter().zip(defaults).collect())?;
                     flow.steps.iter_mut().zip(names).for_each(|(step, name)| step.name = name);
                 }
             }
@@ -58,29 +58,29 @@ impl Draft {
     fn flow(
         &self,
         draft: &FlowDraft,
-        address: &Address,
-        data: &[Data],
+        address: &TargetUrl,
+        data: &[DataSet],
         read: ReadFile<'_>,
     ) -> Result<Flow, Error> {
         let whole = draft.whole();
         let is_flow = matches!(draft, FlowDraft::Flow(..));
         if draft.steps().is_empty() {
             return Err(
-                whole.complain(Key::Name, "a flow without steps; expected at least one [[flow.step]]")
+                whole.error_at(Key::Name, "a flow without steps; expected at least one [[flow.step]]")
             );
         }
         let takes = draft.steps().iter().map(Section::takes).collect::<Result<Vec<_>, _>>()?;
-        let names: Vec<String> = takes.iter().flatten().map(|take: &Take| take.name.clone()).collect();
+        let names: Vec<String> = takes.iter().flatten().map(|take: &Extraction| take.name.clone()).collect();
         let (mut steps, mut known) = (Vec::new(), 0);
         for (number, (section, takes)) in (0..).zip(draft.steps().iter().zip(takes)) {
             let (taken, later) = names.split_at(known);
             known += takes.len();
-            let names = Names { data, taken, later };
-            let around = Around { address, top: &self.top, names, is_step: is_flow };
+            let names = NameScope { data, taken, later };
+            let around = RequestContext { address, top: &self.top, names, is_step: is_flow };
             let mut step = Step {
                 name: String::new(),
                 think: section.think(number == 0)?,
-                ask: section.ask(&around, read)?,
+                ask: section.payload(&around, read)?,
                 timeout: section.time(Key::Timeout)?.unwrap_or(DEFAULT_TIMEOUT),
                 takes,
             };
@@ -95,7 +95,7 @@ impl Draft {
 }
 
 impl Section {
-    pub(super) fn name(&self) -> Result<Option<&Given>, Error> {
+    pub(super) fn name(&self) -> Result<Option<&SourceText>, Error> {
         match self.one(Key::Name) {
             Some(given) if given.text.trim().is_empty() || given.text.contains(char::is_control) => {
                 Err(given.error("expected a name for reports, without line breaks"))
@@ -140,7 +140,7 @@ pub(crate) fn default_name(ask: &Payload) -> String {
 }
 
 /// Names given and by default, so that no two are the same.
-fn apart(names: Vec<(Option<&Given>, String)>) -> Result<Vec<String>, Error> {
+fn unique_names(names: Vec<(Option<&SourceText>, String)>) -> Result<Vec<String>, Error> {
     let mut used = BTreeSet::new();
     for given in names.iter().filter_map(|(given, _)| *given) {
         if !used.insert(given.text.trim().to_owned()) {
@@ -154,14 +154,14 @@ fn apart(names: Vec<(Option<&Given>, String)>) -> Result<Vec<String>, Error> {
         used.insert(name.clone());
         name
     };
-    let name = |(given, default): (Option<&Given>, String)| {
+    let name = |(given, default): (Option<&SourceText>, String)| {
         given.map_or_else(|| name_apart(default), |given| given.text.trim().to_owned())
     };
     Ok(names.into_iter().map(name).collect())
 }
 
 /// A time, or a range of times.
-fn think(given: &Given) -> Result<(Nanos, Nanos), Error> {
+fn think(given: &SourceText) -> Result<(Nanos, Nanos), Error> {
     let (least, most) = given.text.split_once("..").unwrap_or((&given.text, &given.text));
     let parse = |text: &str| text.parse::<Nanos>().map_err(|e| given.error(e.to_string()));
     let (least, most) = (parse(least)?, parse(most)?);

@@ -1,14 +1,16 @@
 //! What is asked: each `[[hypothesis]]`, and the effects of crossed factors.
 
-use super::variant::{Arms, Cross};
-use crate::draft::{Draft, Given, MAX_RATE, Section};
+use super::variant::{Arms, CrossedFactors};
+use crate::draft::{Draft, MAX_RATE, Section, SourceText};
 use crate::error::{Error, advice};
-use crate::{At, ExperimentSettings, Hypothesis, HypothesisText, Key, Measure, Probe, Workload};
+use crate::{
+    ArmMeasure, ExperimentSettings, Hypothesis, HypothesisText, Key, LoadLevel, Measurement, Workload,
+};
 use std::collections::BTreeSet;
 use units::{Rate, Share};
 
 /// Where the target is busy and still well.
-pub(super) const MANAGEABLE: At = At::Share(Share(0.5));
+pub(super) const MANAGEABLE: LoadLevel = LoadLevel::Share(Share(0.5));
 
 /// What a hypothesis can name.
 pub(super) struct Context<'a> {
@@ -19,19 +21,19 @@ pub(super) struct Context<'a> {
 
 /// A hypothesis whose probe is not known yet.
 #[derive(Clone)]
-pub(super) struct Question {
+pub(super) struct PendingHypothesis {
     name: String,
     pub(super) contrast: Vec<(usize, f64)>,
     pub(super) workload: usize,
-    pub(super) at: At,
-    measure: Measure,
+    pub(super) at: LoadLevel,
+    measure: ArmMeasure,
     effect: Share,
     relieves: Vec<String>,
 }
 
-impl Question {
-    pub(super) fn placed(self, probes: &[Probe]) -> Hypothesis {
-        let is_it = |probe: &Probe| probe.workload == self.workload && probe.at == self.at;
+impl PendingHypothesis {
+    pub(super) fn with_probe(self, probes: &[Measurement]) -> Hypothesis {
+        let is_it = |probe: &Measurement| probe.workload == self.workload && probe.at == self.at;
         Hypothesis {
             probe: probes.iter().position(is_it).expect("every question wants its probe"),
             name: self.name,
@@ -48,14 +50,14 @@ impl Draft {
     pub(super) fn questions(
         &self,
         context: &Context<'_>,
-    ) -> Result<(Vec<HypothesisText>, Vec<Question>), Error> {
+    ) -> Result<(Vec<HypothesisText>, Vec<PendingHypothesis>), Error> {
         let (mut all, mut questions, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
         for section in &self.hypotheses {
-            let (asked, question) = section.asked(context)?;
+            let (asked, question) = section.parse_hypothesis(context)?;
             if let Some(name) = &asked.name
                 && !names.insert(name.clone())
             {
-                return Err(section.complain(Key::Name, format!("'{name}' is already used as a name")));
+                return Err(section.error_at(Key::Name, format!("'{name}' is already used as a name")));
             }
             let on = asked.on.as_ref();
             let on = on.and_then(|name| context.workloads.iter().position(|w| w.name == *name));
@@ -81,11 +83,11 @@ impl Draft {
 
 impl Context<'_> {
     /// Asks on one workload, or on each of them.
-    fn on_each(&self, on: Option<usize>, question: Question, into: &mut Vec<Question>) {
+    fn on_each(&self, on: Option<usize>, question: PendingHypothesis, into: &mut Vec<PendingHypothesis>) {
         let workloads = on.map_or(0..self.workloads.len(), |on| on..on + 1);
         let is_told = workloads.len() > 1;
         for workload in workloads {
-            let mut question = Question { workload, ..question.clone() };
+            let mut question = PendingHypothesis { workload, ..question.clone() };
             if is_told {
                 question.name += &format!(" on {}", self.workloads[workload].name);
             }
@@ -94,11 +96,11 @@ impl Context<'_> {
     }
 
     /// The main effect of every level, and the interaction of each pair of levels.
-    fn crossed(&self) -> Vec<Question> {
+    fn crossed(&self) -> Vec<PendingHypothesis> {
         let Self { arms: Arms { arms, cross }, table, .. } = self;
         let measure = table.measure;
         let at = table.load_of(measure);
-        let question = |name: String, contrast, relieves| Question {
+        let question = |name: String, contrast, relieves| PendingHypothesis {
             name,
             contrast,
             workload: 0,
@@ -132,7 +134,7 @@ impl Context<'_> {
     }
 }
 
-impl Cross {
+impl CrossedFactors {
     /// Each of these factors at its level against the plan as it stands, as a mean over the levels of all others:
     /// of one factor its main effect, of two their interaction.
     fn contrast(&self, of: &[(usize, usize)]) -> Vec<(usize, f64)> {
@@ -152,23 +154,23 @@ impl Cross {
 impl ExperimentSettings {
     /// At what load a measure is taken if nothing is said: of those that the table is about, one that the measure
     /// differs at.
-    fn load_of(&self, measure: Measure) -> At {
+    fn load_of(&self, measure: ArmMeasure) -> LoadLevel {
         let open = self.at.first().copied();
-        let closed = self.connections.first().map(|count| At::Connections(*count));
+        let closed = self.connections.first().map(|count| LoadLevel::Connections(*count));
         match measure {
-            Measure::Capacity => At::Limit,
+            ArmMeasure::Capacity => LoadLevel::Limit,
             // An open loop says of the throughput only its own rate again.
-            Measure::Throughput => closed.or(open).unwrap_or(MANAGEABLE),
+            ArmMeasure::Throughput => closed.or(open).unwrap_or(MANAGEABLE),
             _ => open.or(closed).unwrap_or(MANAGEABLE),
         }
     }
 }
 
 impl Section {
-    fn asked(&self, context: &Context<'_>) -> Result<(HypothesisText, Question), Error> {
+    fn parse_hypothesis(&self, context: &Context<'_>) -> Result<(HypothesisText, PendingHypothesis), Error> {
         let arms = &context.arms.arms;
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
-        let place = |given: &Given| {
+        let place = |given: &SourceText| {
             let name = given.text.trim();
             names.iter().position(|known| *known == name).ok_or_else(|| {
                 let advice = advice(name, &names);
@@ -176,7 +178,7 @@ impl Section {
             })
         };
         let given = self.one(Key::Variant).ok_or_else(|| {
-            self.complain(
+            self.error_at(
                 Key::Variant,
                 "about which variant? Expected variant = \"the name of a [[variant]]\"",
             )
@@ -186,7 +188,7 @@ impl Section {
         let against = baseline.unwrap_or(0);
         if variant == against {
             let key = if baseline.is_some() { Key::Baseline } else { Key::Variant };
-            return Err(self.complain(key, format!("'{}' is compared with itself", names[variant])));
+            return Err(self.error_at(key, format!("'{}' is compared with itself", names[variant])));
         }
         let measure = self.measure(context.table.measure)?;
         let at = self.load_of(measure, context.table)?;
@@ -208,7 +210,7 @@ impl Section {
                 relieves.push(cause.clone());
             }
         }
-        let question = Question {
+        let question = PendingHypothesis {
             name: name.clone().unwrap_or_else(|| {
                 let against =
                     if against == 0 { String::new() } else { format!(" against {}", names[against]) };
@@ -234,13 +236,13 @@ impl Section {
     }
 
     /// At what load a measure is taken.
-    fn load_of(&self, measure: Measure, table: &ExperimentSettings) -> Result<At, Error> {
+    fn load_of(&self, measure: ArmMeasure, table: &ExperimentSettings) -> Result<LoadLevel, Error> {
         match (self.all(Key::At), measure) {
             ([], _) => Ok(table.load_of(measure)),
-            ([given, ..], Measure::Capacity) => Err(given.error(
+            ([given, ..], ArmMeasure::Capacity) => Err(given.error(
                 "the capacity is searched for, not measured at a load: leave this out, or name a measure",
             )),
-            ([given], _) => parse_at(given),
+            ([given], _) => parse_load_level(given),
             ([_, given, ..], _) => {
                 Err(given.error("a hypothesis is about one load; expected a [[hypothesis]] for each"))
             }
@@ -249,7 +251,7 @@ impl Section {
 }
 
 /// A share of the capacity, a rate, or a number of connections.
-pub(super) fn parse_at(given: &Given) -> Result<At, Error> {
+pub(super) fn parse_load_level(given: &SourceText) -> Result<LoadLevel, Error> {
     let text = given.text.trim();
     let wrong = |why: &str| {
         given.error(format!(
@@ -258,12 +260,14 @@ pub(super) fn parse_at(given: &Given) -> Result<At, Error> {
     };
     let count = ["connections", "connection"].iter().find_map(|word| text.strip_suffix(word));
     if let Some(count) = count {
-        return given.connections(count.trim()).map(At::Connections);
+        return given.connections(count.trim()).map(LoadLevel::Connections);
     }
     if text.ends_with('%') {
         let share = text.parse().ok().filter(|share: &Share| share.0 > 0.0);
-        return share.map(At::Share).ok_or_else(|| wrong(": expected more than 0 % and at most 100 %"));
+        return share
+            .map(LoadLevel::Share)
+            .ok_or_else(|| wrong(": expected more than 0 % and at most 100 %"));
     }
     let rate = text.parse().ok().filter(|rate: &Rate| rate.0 > 0.0 && *rate <= MAX_RATE);
-    rate.map(At::Rate).ok_or_else(|| wrong(""))
+    rate.map(LoadLevel::Rate).ok_or_else(|| wrong(""))
 }

@@ -1,7 +1,7 @@
 //! What is offered: the load of `run`, the search of `find`.
 
-use crate::draft::{Given, MAX_DURATION, MAX_RATE, Section};
-use crate::{Arrivals, Error, Find, Key, Load, Stage};
+use crate::draft::{MAX_DURATION, MAX_RATE, Section, SourceText};
+use crate::{Arrivals, Error, Key, Load, SearchPlan, Stage};
 use units::{Nanos, Rate, Share};
 
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(30);
@@ -18,22 +18,22 @@ impl Section {
     pub(super) fn load(&self, usual: Option<u32>) -> Result<Load, Error> {
         let duration = self.time(Key::Duration)?;
         let requests: Option<u64> =
-            self.one(Key::Requests).map(|g| g.whole(1, "a number of requests")).transpose()?;
+            self.one(Key::Requests).map(|g| g.parse_whole(1, "a number of requests")).transpose()?;
         let connections: Option<u32> = self
             .one(Key::Connections)
-            .map(|g| g.count(MAX_CONNECTIONS, "a number of connections"))
+            .map(|g| g.parse_count(MAX_CONNECTIONS, "a number of connections"))
             .transpose()?;
         let rate = self.rate(Key::Rate)?;
         let arrivals = self.arrivals()?;
         if rate.is_none() && self.all(Key::Stages).is_empty() {
             if requests.is_none() && connections.is_none() {
-                return Err(Error::whole(
+                return Err(Error::new(
                     "how much load? Give --rate 1000 (arrivals a second, whether or not the target keeps up), \
                      or --connections 50 (each waits for its answer); `torment find` looks for the limit itself",
                 ));
             }
             if self.one(Key::Arrivals).is_some() {
-                return Err(self.complain(Key::Arrivals, "a closed loop plans no arrivals: give a rate"));
+                return Err(self.error_at(Key::Arrivals, "a closed loop plans no arrivals: give a rate"));
             }
             let connections = connections.unwrap_or_else(|| {
                 let usual = usual.unwrap_or(DEFAULT_CONNECTIONS);
@@ -45,17 +45,17 @@ impl Section {
         if connections.is_some() {
             let message = "connections make a closed loop, a rate or stages an open one: leave one out (an open \
                            loop opens connections as it needs them, at most --max-connections)";
-            return Err(self.complain(Key::Connections, message));
+            return Err(self.error_at(Key::Connections, message));
         }
         let stages = match (self.all(Key::Stages), rate) {
             ([], Some(rate)) => {
                 if duration.is_some() && requests.is_some() {
                     let message = "a rate with both a duration and a number of requests: leave one out";
-                    return Err(self.complain(Key::Requests, message));
+                    return Err(self.error_at(Key::Requests, message));
                 }
                 let count = requests.map(|n| Nanos::from_secs_f64(n as f64 / rate.0));
                 if count.is_some_and(|time| time > MAX_DURATION) {
-                    return Err(self.complain(Key::Requests, "at this rate, this takes longer than a month"));
+                    return Err(self.error_at(Key::Requests, "at this rate, this takes longer than a month"));
                 }
                 let duration = duration.or(count).unwrap_or(DEFAULT_DURATION);
                 vec![Stage { duration, from: rate, to: rate }]
@@ -64,7 +64,7 @@ impl Section {
                 for key in [Key::Duration, Key::Requests] {
                     if self.one(key).is_some() {
                         return Err(
-                            self.complain(key, "stages already say how long they last: leave this out")
+                            self.error_at(key, "stages already say how long they last: leave this out")
                         );
                     }
                 }
@@ -74,7 +74,7 @@ impl Section {
         Ok(Load::Open { stages, arrivals })
     }
 
-    fn stages(&self, given: &[Given], rate: Option<Rate>) -> Result<Vec<Stage>, Error> {
+    fn stages(&self, given: &[SourceText], rate: Option<Rate>) -> Result<Vec<Stage>, Error> {
         let (mut stages, mut level, mut percent) = (Vec::new(), Rate::ZERO, false);
         for given in given {
             let text = if given.text.trim() == "article" { ARTICLE } else { &given.text };
@@ -105,37 +105,37 @@ impl Section {
         }
         if rate.is_some() && !percent {
             return Err(
-                self.complain(Key::Rate, "no stage is a percentage of it: leave the rate or the stages out")
+                self.error_at(Key::Rate, "no stage is a percentage of it: leave the rate or the stages out")
             );
         }
         if stages.iter().all(|stage| stage.from == Rate::ZERO && stage.to == Rate::ZERO) {
-            return Err(self.complain(
+            return Err(self.error_at(
                 Key::Stages,
                 "these stages offer nothing: expected a rate above 0 in one of them",
             ));
         }
         if stages.iter().fold(Nanos::ZERO, |sum, stage| sum + stage.duration) > MAX_DURATION {
-            return Err(self.complain(Key::Stages, "these stages take longer than a month"));
+            return Err(self.error_at(Key::Stages, "these stages take longer than a month"));
         }
         Ok(stages)
     }
 
-    pub(super) fn find(&self) -> Result<Find, Error> {
+    pub(super) fn find(&self) -> Result<SearchPlan, Error> {
         let careful = self.flag(Key::Careful)?.unwrap_or(false);
-        let base = if careful { Find::default().careful() } else { Find::default() };
+        let base = if careful { SearchPlan::default().careful() } else { SearchPlan::default() };
         let max = self.rate(Key::Max)?.unwrap_or(base.max);
         // A maximum below the usual start moves the start.
         let from = self.rate(Key::From)?.unwrap_or(Rate(base.from.0.min(max.0 / 10.0)));
         if from >= max {
             let key = if self.one(Key::From).is_some() { Key::From } else { Key::Max };
-            return Err(self.complain(
+            return Err(self.error_at(
                 key,
                 format!("the search from {from} to {max} has no room: from must be below max"),
             ));
         }
         let width: Share = self.parsed(Key::Width)?.unwrap_or(base.width);
         if !(width.0 > 0.0 && width.0 <= 0.5) {
-            return Err(self.complain(Key::Width, format!("{width} is not above 0 % and at most 50 %")));
+            return Err(self.error_at(Key::Width, format!("{width} is not above 0 % and at most 50 %")));
         }
         let trial = self.time(Key::Trial)?;
         // Short or long, a rate is decided by as many trials as by default.
@@ -143,17 +143,17 @@ impl Section {
         let trial = trial.unwrap_or(base.trial);
         let sum = self.time(Key::Sum)?.unwrap_or(scaled);
         if sum < trial {
-            return Err(self.complain(Key::Sum, format!("{sum} is shorter than one trial of {trial}")));
+            return Err(self.error_at(Key::Sum, format!("{sum} is shorter than one trial of {trial}")));
         }
         let budget = self.time(Key::Budget)?;
         if budget.is_some_and(|budget| budget < trial) {
-            return Err(self.complain(
+            return Err(self.error_at(
                 Key::Budget,
                 format!("not enough for one trial of {trial}; give more, or shorten the trial"),
             ));
         }
         let strict = self.flag(Key::Strict)?.unwrap_or(false);
-        Ok(Find { from, max, width, trial, sum, strict, budget, arrivals: self.arrivals()? })
+        Ok(SearchPlan { from, max, width, trial, sum, strict, budget, arrivals: self.arrivals()? })
     }
 
     fn arrivals(&self) -> Result<Arrivals, Error> {
@@ -161,7 +161,7 @@ impl Section {
             None | Some("even") => Ok(Arrivals::Even),
             Some("poisson") => Ok(Arrivals::Poisson),
             Some(other) => {
-                Err(self.complain(Key::Arrivals, format!("'{other}' is neither even nor poisson")))
+                Err(self.error_at(Key::Arrivals, format!("'{other}' is neither even nor poisson")))
             }
         }
     }

@@ -1,35 +1,37 @@
 //! One request: what is sent, and what its answer must be.
 
 use super::answer::{header_name, is_token};
-use crate::draft::{Given, Section};
-use crate::error::{Error, GivenAt};
-use crate::placeholder::Names;
+use crate::draft::{Section, SourceText};
+use crate::error::{Error, SourceLocation};
+use crate::placeholder::NameScope;
 use crate::secret::{hide, hide_basic, hide_header, is_secret_name};
-use crate::url::{Address, parse_path};
-use crate::{Fit, Key, Payload, Piece, ReadFile, Request, Statement, Target, Template, data, form};
+use crate::url::{TargetUrl, parse_path};
+use crate::{
+    Escaping, Key, Payload, ReadFile, Request, Statement, Target, Template, TemplatePiece, data_set, form,
+};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 /// What is said of statements as of requests; the other keys of a request are for HTTP.
 const FOR_ALL: [Key; 5] = [Key::Name, Key::Weight, Key::Think, Key::Sql, Key::Timeout];
 
 /// Where a request stands: what is said of all requests, and the names known there.
-pub(super) struct Around<'a> {
-    pub(super) address: &'a Address,
+pub(super) struct RequestContext<'a> {
+    pub(super) address: &'a TargetUrl,
     /// `[target]`: headers and credentials of every request.
     pub(super) top: &'a Section,
-    pub(super) names: Names<'a>,
+    pub(super) names: NameScope<'a>,
     /// Whether it is a step of a `[[flow]]`.
     pub(super) is_step: bool,
 }
 
 impl Section {
-    pub(super) fn ask(&self, around: &Around<'_>, read: ReadFile<'_>) -> Result<Payload, Error> {
+    pub(super) fn payload(&self, around: &RequestContext<'_>, read: ReadFile<'_>) -> Result<Payload, Error> {
         let is_database = matches!(around.address.target, Target::Sql(_));
         let Some(sql) = self.one(Key::Sql) else {
             if is_database {
                 let message =
                     "no statement for the database; expected sql = \"select 1\", or --sql 'select 1'";
-                return Err(self.complain(Key::Sql, message));
+                return Err(self.error_at(Key::Sql, message));
             }
             return Ok(Payload::Http(self.request(around, read)?));
         };
@@ -39,14 +41,14 @@ impl Section {
         if let Some(key) = self.values.keys().copied().find(|key| !FOR_ALL.contains(key)) {
             let message =
                 format!("a statement has no {}: that is for http:// and https:// targets", key.name());
-            return Err(self.complain(key, message));
+            return Err(self.error_at(key, message));
         }
         let mut statement = Statement::parse(&sql.text, &around.names).map_err(|e| sql.error(e))?;
-        statement.parameters.iter_mut().for_each(|parameter| parameter.rooted(&sql.place));
+        statement.parameters.iter_mut().for_each(|parameter| parameter.resolve_paths(&sql.place));
         Ok(Payload::Sql(statement))
     }
 
-    fn request(&self, around: &Around<'_>, read: ReadFile<'_>) -> Result<Request, Error> {
+    fn request(&self, around: &RequestContext<'_>, read: ReadFile<'_>) -> Result<Request, Error> {
         let names = &around.names;
         let (body, content_type) = self.body(names, read)?;
         let mut headers = self.headers(around)?;
@@ -72,15 +74,15 @@ impl Section {
             expect: self.statuses()?,
             checks: self.checks()?,
         };
-        request.fit();
+        request.set_escaping();
         Ok(request)
     }
 
-    fn path(&self, around: &Around<'_>) -> Result<Template, Error> {
+    fn path(&self, around: &RequestContext<'_>) -> Result<Template, Error> {
         let address = around.address;
         let Some(given) = self.one(Key::Path) else {
             if around.is_step {
-                return Err(self.complain(Key::Path, "a step without url; expected url = \"/path\""));
+                return Err(self.error_at(Key::Path, "a step without url; expected url = \"/path\""));
             }
             return Ok(address.path.clone());
         };
@@ -88,7 +90,7 @@ impl Section {
         // Before a path, a query and a placeholder only.
         let is_full = text.split(['/', '?', '#', '{']).next().is_some_and(|scheme| scheme.ends_with(':'));
         let mut path = if is_full {
-            let full = Address::parse(text, &around.names).map_err(|e| given.error(e))?;
+            let full = TargetUrl::parse(text, &around.names).map_err(|e| given.error(e))?;
             let is_same = match (&full.target, &address.target) {
                 (Target::Http(a), Target::Http(b)) => (a.tls, &a.host, a.port) == (b.tls, &b.host, b.port),
                 _ => false,
@@ -105,8 +107,8 @@ impl Section {
         } else {
             let path = parse_path(text, &around.names, text).map_err(|e| given.error(e))?;
             let begins = match path.pieces.first() {
-                Some(Piece::Literal(text)) => text.starts_with(b"/"),
-                Some(Piece::Taken { .. } | Piece::Field { .. }) => true,
+                Some(TemplatePiece::Literal(text)) => text.starts_with(b"/"),
+                Some(TemplatePiece::Taken { .. } | TemplatePiece::Field { .. }) => true,
                 _ => false,
             };
             if !begins {
@@ -115,15 +117,15 @@ impl Section {
             }
             path
         };
-        path.rooted(&given.place);
+        path.resolve_paths(&given.place);
         Ok(path)
     }
 
     /// Those of `[target]` that are not said again here, then those that are said here.
-    fn headers(&self, around: &Around<'_>) -> Result<Vec<(String, Template)>, Error> {
-        let own: Vec<String> = self.all(Key::Headers).iter().map(Given::header_name).collect();
+    fn headers(&self, around: &RequestContext<'_>) -> Result<Vec<(String, Template)>, Error> {
+        let own: Vec<String> = self.all(Key::Headers).iter().map(SourceText::header_name).collect();
         let has_credentials = self.has(Key::Basic) || self.has(Key::Bearer);
-        let is_left = |given: &&Given| {
+        let is_left = |given: &&SourceText| {
             let name = given.header_name();
             let is_said_here = own.contains(&name) || has_credentials && name == "authorization";
             !given.is_option() && !is_said_here
@@ -133,7 +135,7 @@ impl Section {
     }
 
     /// The `Authorization` header that no header says.
-    fn credentials(&self, around: &Around<'_>) -> Result<Option<Template>, Error> {
+    fn credentials(&self, around: &RequestContext<'_>) -> Result<Option<Template>, Error> {
         if let Some(found) = self.own_credentials(&around.names, |_| true)? {
             return Ok(found);
         }
@@ -148,8 +150,8 @@ impl Section {
     /// None if nothing is said here; none inside if a header says it.
     fn own_credentials(
         &self,
-        names: &Names<'_>,
-        counts: impl Fn(&Given) -> bool,
+        names: &NameScope<'_>,
+        counts: impl Fn(&SourceText) -> bool,
     ) -> Result<Option<Option<Template>>, Error> {
         let header = self
             .all(Key::Headers)
@@ -157,7 +159,7 @@ impl Section {
             .find(|given| counts(given) && given.header_name() == "authorization");
         let one = |key| self.one(key).filter(|given| counts(given));
         let (basic, bearer) = (one(Key::Basic), one(Key::Bearer));
-        let given: Vec<&Given> = [header, basic, bearer].into_iter().flatten().collect();
+        let given: Vec<&SourceText> = [header, basic, bearer].into_iter().flatten().collect();
         if let [_, second, ..] = given[..] {
             return Err(
                 second.error("give one kind of credentials: basic, bearer, or an Authorization header")
@@ -182,7 +184,11 @@ impl Section {
     }
 
     /// The body, and the content type that comes with it.
-    fn body(&self, names: &Names<'_>, read: ReadFile<'_>) -> Result<(Template, Option<&'static str>), Error> {
+    fn body(
+        &self,
+        names: &NameScope<'_>,
+        read: ReadFile<'_>,
+    ) -> Result<(Template, Option<&'static str>), Error> {
         let kinds = [Key::Body, Key::BodyFile, Key::BodyBase64, Key::Form];
         let given: Vec<_> = kinds.into_iter().filter_map(|key| Some((key, self.one(key)?))).collect();
         let (key, given) = match given[..] {
@@ -195,7 +201,8 @@ impl Section {
         let body = match key {
             Key::Body => parse(given.text.as_bytes(), given, names)?,
             Key::BodyFile => {
-                let bytes = read(&data::rooted(&given.text, &given.place)).map_err(|e| given.error(e))?;
+                let bytes =
+                    read(&data_set::resolve_path(&given.text, &given.place)).map_err(|e| given.error(e))?;
                 parse(&bytes, given, names)?
             }
             Key::BodyBase64 => {
@@ -207,7 +214,7 @@ impl Section {
         Ok((body, None))
     }
 
-    fn form(&self, names: &Names<'_>) -> Result<Template, Error> {
+    fn form(&self, names: &NameScope<'_>) -> Result<Template, Error> {
         let mut body = Template::default();
         for given in self.all(Key::Form) {
             let (name, value) =
@@ -215,7 +222,7 @@ impl Section {
                     given.error(format!("'{}' is not a form field, name=value", given.text))
                 })?;
             let mut field = form::field(name, value, names).map_err(|e| given.error(e.to_string()))?;
-            field.rooted(&given.place);
+            field.resolve_paths(&given.place);
             if !body.is_empty() {
                 body.append(Template::literal("&"));
             }
@@ -227,31 +234,33 @@ impl Section {
 
 impl Request {
     /// Tells each template where it stands.
-    pub(crate) fn fit(&mut self) {
-        self.path.stands(Fit::Path);
-        if let Some(Piece::Taken { fit, .. } | Piece::Field { fit, .. }) = self.path.pieces.first_mut() {
-            *fit = Fit::Url;
+    pub(crate) fn set_escaping(&mut self) {
+        self.path.set_escaping(Escaping::Path);
+        if let Some(TemplatePiece::Taken { fit, .. } | TemplatePiece::Field { fit, .. }) =
+            self.path.pieces.first_mut()
+        {
+            *fit = Escaping::Url;
         }
         let is_form = self.headers.iter().any(|(name, value)| {
             name.eq_ignore_ascii_case("content-type") && value.to_string().starts_with(form::CONTENT_TYPE)
         });
-        self.body.stands(if is_form { Fit::Form } else { Fit::Raw });
-        self.headers.iter_mut().for_each(|(_, value)| value.stands(Fit::Header));
+        self.body.set_escaping(if is_form { Escaping::Form } else { Escaping::Raw });
+        self.headers.iter_mut().for_each(|(_, value)| value.set_escaping(Escaping::Header));
     }
 }
 
 fn basic_header(basic: Template) -> Template {
-    Template::of(vec![Piece::Literal(b"Basic ".to_vec()), Piece::Base64(basic)])
+    Template::from_pieces(vec![TemplatePiece::Literal(b"Basic ".to_vec()), TemplatePiece::Base64(basic)])
 }
 
-fn parse(text: &[u8], given: &Given, names: &Names<'_>) -> Result<Template, Error> {
+fn parse(text: &[u8], given: &SourceText, names: &NameScope<'_>) -> Result<Template, Error> {
     let mut template = Template::parse_with(text, names).map_err(|e| given.error(e.to_string()))?;
-    template.rooted(&given.place);
+    template.resolve_paths(&given.place);
     Ok(template)
 }
 
 /// `Name: value`.
-fn header(given: &Given, names: &Names<'_>) -> Result<(String, Template), Error> {
+fn header(given: &SourceText, names: &NameScope<'_>) -> Result<(String, Template), Error> {
     let (name, value) = given.text.split_once(':').ok_or_else(|| {
         let name = given.text.split(' ').next().unwrap_or("");
         let shown = if is_secret_name(name) { name } else { &given.text };
@@ -270,7 +279,7 @@ fn header(given: &Given, names: &Names<'_>) -> Result<(String, Template), Error>
     Ok((name.to_owned(), hide_header(name, value)))
 }
 
-fn method(given: &Given) -> Result<String, Error> {
+fn method(given: &SourceText) -> Result<String, Error> {
     const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     let method = given.text.trim();
     if let Some(known) = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(method)) {
@@ -284,10 +293,10 @@ fn method(given: &Given) -> Result<String, Error> {
 
 impl Template {
     /// Files named in a plan file are looked for next to it.
-    pub(crate) fn rooted(&mut self, place: &GivenAt) {
+    pub(crate) fn resolve_paths(&mut self, place: &SourceLocation) {
         self.visit_mut(&mut |piece| {
             if let Some(file) = piece.file_mut() {
-                *file = data::rooted(file, place);
+                *file = data_set::resolve_path(file, place);
             }
         });
     }

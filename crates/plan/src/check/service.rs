@@ -1,13 +1,16 @@
 //! What a plan starts: the service under test, and what that needs.
 
-use super::{known, load::MAX_CONNECTIONS};
-use crate::draft::{Draft, Given, NeedDraft, Section};
-use crate::error::{Error, GivenAt};
-use crate::placeholder::{Names, is_name};
+use super::{load::MAX_CONNECTIONS, parse_choice};
+use crate::draft::{DependencyDraft, Draft, Section, SourceText};
+use crate::error::{Error, SourceLocation};
+use crate::placeholder::{NameScope, is_name};
 use crate::secret::{hide, is_secret_variable, may_hold_secret, url_secrets};
-use crate::url::Address;
-use crate::{Key, Limits, Need, Piece, Postgres, Program, Ready, Reset, Setup, Target, Template};
-use crate::{data, parse_cores};
+use crate::url::TargetUrl;
+use crate::{
+    Dependency, Key, PostgresSetup, Program, ReadyCondition, ResetMethod, ResourceLimits, Setup, Target,
+    Template, TemplatePiece,
+};
+use crate::{data_set, parse_cores};
 use std::path::{Component, Path};
 use units::{Bytes, Nanos};
 
@@ -27,8 +30,8 @@ impl Draft {
         let mut needs = Vec::new();
         for draft in &self.needs {
             needs.push(match draft {
-                NeedDraft::Postgres(section) => Need::Postgres(section.postgres()?),
-                NeedDraft::Program(name, section) => {
+                DependencyDraft::Postgres(section) => Dependency::Postgres(section.postgres()?),
+                DependencyDraft::Program(name, section) => {
                     if !is_name(&name.text) || matches!(name.text.as_str(), "service" | "postgres") {
                         return Err(name.error(format!(
                             "'{}' is not a name for a program: letters, digits, '_' and '-', and neither service \
@@ -36,14 +39,14 @@ impl Draft {
                             name.text
                         )));
                     }
-                    Need::Program(section.program(&name.text, || Ok(Ready::Started))?)
+                    Dependency::Program(section.program(&name.text, || Ok(ReadyCondition::Started))?)
                 }
             });
         }
         let service = self.service.as_ref().map(|section| {
             section.program("service", || {
                 ready_target(target).ok_or_else(|| {
-                    section.complain(
+                    section.error_at(
                         Key::Ready,
                         "when is the service ready? The target has no port that says so; expected ready = \
                          \"http://127.0.0.1:8080/health\", \"port 8080\", \"log TEXT\" or \"started\"",
@@ -55,39 +58,43 @@ impl Draft {
         if needs.is_empty() && service.is_none() {
             return Ok(None);
         }
-        let can_reset = needs.iter().any(|need| matches!(need, Need::Postgres(p) if p.reset.is_some()));
+        let can_reset = needs.iter().any(|need| matches!(need, Dependency::Postgres(p) if p.reset.is_some()));
         let reset = match self.service.as_ref().and_then(|section| section.one(Key::Reset)) {
             Some(given) => {
-                let reset = known(given, &Reset::ALL, Reset::name)?;
-                if reset == Reset::Sql && !can_reset {
+                let reset = parse_choice(given, &ResetMethod::ALL, ResetMethod::name)?;
+                if reset == ResetMethod::Sql && !can_reset {
                     return Err(given.error(
                         "no SQL to restore the state: expected a [postgres] with reset = \"file.sql\"",
                     ));
                 }
                 reset
             }
-            None if can_reset => Reset::Sql,
-            None => Reset::None,
+            None if can_reset => ResetMethod::Sql,
+            None => ResetMethod::None,
         };
         Ok(Some(Setup { needs, service, reset }))
     }
 }
 
 /// It listens where the load goes.
-fn ready_target(target: &Target) -> Option<Ready> {
+fn ready_target(target: &Target) -> Option<ReadyCondition> {
     match target {
-        Target::Http(origin) if origin.unix_socket.is_none() => Some(Ready::Port(origin.port)),
-        Target::Sql(database) if !database.is_socket() => Some(Ready::Port(database.port)),
+        Target::Http(origin) if origin.unix_socket.is_none() => Some(ReadyCondition::Port(origin.port)),
+        Target::Sql(database) if !database.is_socket() => Some(ReadyCondition::Port(database.port)),
         _ => None,
     }
 }
 
 impl Section {
     /// `usual` is when it is ready if the plan does not say.
-    fn program(&self, name: &str, usual: impl FnOnce() -> Result<Ready, Error>) -> Result<Program, Error> {
+    fn program(
+        &self,
+        name: &str,
+        usual: impl FnOnce() -> Result<ReadyCondition, Error>,
+    ) -> Result<Program, Error> {
         let prepare = self.all(Key::Prepare).iter().map(prepared);
         let command = self.command()?.ok_or_else(|| self.no_command())?;
-        let stop = self.one(Key::Stop).map(|given| known(given, &STOPS, |stop| stop)).transpose()?;
+        let stop = self.one(Key::Stop).map(|given| parse_choice(given, &STOPS, |stop| stop)).transpose()?;
         Ok(Program {
             name: name.to_owned(),
             prepare: prepare.collect::<Result<_, _>>()?,
@@ -103,9 +110,9 @@ impl Section {
         })
     }
 
-    fn postgres(&self) -> Result<Postgres, Error> {
+    fn postgres(&self) -> Result<PostgresSetup, Error> {
         let port = self.one(Key::Port).ok_or_else(|| {
-            self.complain(Key::Port, "no port for PostgreSQL; expected a free one, such as port = 54329")
+            self.error_at(Key::Port, "no port for PostgreSQL; expected a free one, such as port = 54329")
         })?;
         let database = match self.one(Key::DatabaseName) {
             None => DEFAULT_DATABASE.to_owned(),
@@ -114,8 +121,10 @@ impl Section {
             }
             Some(given) => given.text.clone(),
         };
-        let file = |given: &Given| Ok(data::rooted(given.said("expected the path of a file")?, &given.place));
-        Ok(Postgres {
+        let file = |given: &SourceText| {
+            Ok(data_set::resolve_path(given.non_empty("expected the path of a file")?, &given.place))
+        };
+        Ok(PostgresSetup {
             port: port.port()?,
             database,
             seed: self.all(Key::SeedFiles).iter().map(file).collect::<Result<_, _>>()?,
@@ -129,9 +138,9 @@ impl Section {
 
     fn folder(&self) -> String {
         match self.one(Key::Folder).filter(|given| !given.text.trim().is_empty()) {
-            Some(given) => data::rooted(given.text.trim(), &given.place),
+            Some(given) => data_set::resolve_path(given.text.trim(), &given.place),
             None => {
-                let rooted = self.place.as_ref().map(|place| data::rooted("", place));
+                let rooted = self.place.as_ref().map(|place| data_set::resolve_path("", place));
                 let folder = rooted.as_deref().unwrap_or("").trim_end_matches('/');
                 match (folder, rooted.as_deref()) {
                     ("", Some("/")) => "/".to_owned(),
@@ -153,7 +162,7 @@ impl Section {
     }
 
     fn no_command(&self) -> Error {
-        self.complain(
+        self.error_at(
             Key::Program,
             "no command; expected the program and its arguments, command = [\"java\", \"-jar\", \"app.jar\"]",
         )
@@ -161,12 +170,12 @@ impl Section {
 
     /// Words of a command.
     pub(super) fn texts(&self, key: Key) -> Result<Vec<Template>, Error> {
-        self.all(key).iter().map(|given| text(&given.text, given)).collect()
+        self.all(key).iter().map(|given| parse_text(&given.text, given)).collect()
     }
 
     pub(super) fn env(&self) -> Result<Vec<(String, Template)>, Error> {
         self.named(Key::Env, "an environment variable, NAME=value", |name, value, given| {
-            let value = text(value, given)?;
+            let value = parse_text(value, given)?;
             Ok(if is_secret_variable(name) { hide(value) } else { value })
         })
     }
@@ -182,7 +191,9 @@ impl Section {
                 return Err(given.error(message));
             }
         }
-        self.named(Key::Files, "a file and its content, path=content", |_, value, given| text(value, given))
+        self.named(Key::Files, "a file and its content, path=content", |_, value, given| {
+            parse_text(value, given)
+        })
     }
 
     pub(super) fn settings(&self) -> Result<Vec<(String, String)>, Error> {
@@ -198,9 +209,9 @@ impl Section {
     }
 
     pub(super) fn data_folder(&self) -> Result<Option<String>, Error> {
-        let folder = |given: &Given| {
-            let path = given.said("expected an existing folder, such as /mnt/fast")?;
-            Ok(data::rooted(path, &given.place))
+        let folder = |given: &SourceText| {
+            let path = given.non_empty("expected an existing folder, such as /mnt/fast")?;
+            Ok(data_set::resolve_path(path, &given.place))
         };
         self.one(Key::DataFolder).map(folder).transpose()
     }
@@ -210,7 +221,7 @@ impl Section {
         &self,
         key: Key,
         what: &str,
-        mut read: impl FnMut(&str, &str, &Given) -> Result<T, Error>,
+        mut read: impl FnMut(&str, &str, &SourceText) -> Result<T, Error>,
     ) -> Result<Vec<(String, T)>, Error> {
         let mut all: Vec<(String, T)> = Vec::new();
         for given in self.all(key) {
@@ -221,21 +232,24 @@ impl Section {
             if all.iter().any(|(known, _)| known == name) {
                 return Err(given.error(format!("'{name}' is given twice")));
             }
-            plain(given, ())?;
+            check_no_nul(given, ())?;
             all.push((name.to_owned(), read(name, value, given)?));
         }
         Ok(all)
     }
 
-    pub(super) fn limits(&self) -> Result<Limits, Error> {
+    pub(super) fn limits(&self) -> Result<ResourceLimits, Error> {
         let memory = self.parsed::<Bytes>(Key::Memory)?;
         if memory.is_some_and(|memory| memory < LEAST_MEMORY) {
-            return Err(self.complain(Key::Memory, format!("no program starts in less than {LEAST_MEMORY}")));
+            return Err(self.error_at(Key::Memory, format!("no program starts in less than {LEAST_MEMORY}")));
         }
-        Ok(Limits {
+        Ok(ResourceLimits {
             cpus: self.one(Key::Cpus).map(cpus).transpose()?,
             memory,
-            pids: self.one(Key::Pids).map(|given| given.whole(1, "a number of processes")).transpose()?,
+            pids: self
+                .one(Key::Pids)
+                .map(|given| given.parse_whole(1, "a number of processes"))
+                .transpose()?,
             cores: self.cores()?,
         })
     }
@@ -252,20 +266,21 @@ impl Section {
     }
 }
 
-impl Given {
+impl SourceText {
     fn port(&self) -> Result<u16, Error> {
-        self.whole(1, "a port").map_err(|_| self.error(format!("'{}' is not a port, 1 to 65535", self.text)))
+        self.parse_whole(1, "a port")
+            .map_err(|_| self.error(format!("'{}' is not a port, 1 to 65535", self.text)))
     }
 
     /// A number of connections.
     pub(super) fn connections(&self, text: &str) -> Result<u32, Error> {
         let given = Self { text: text.to_owned(), place: self.place.clone() };
-        given.count(MAX_CONNECTIONS, "a number of connections")
+        given.parse_count(MAX_CONNECTIONS, "a number of connections")
     }
 }
 
 /// The system ends a text at a NUL.
-fn plain<T>(given: &Given, value: T) -> Result<T, Error> {
+fn check_no_nul<T>(given: &SourceText, value: T) -> Result<T, Error> {
     if given.text.contains('\0') {
         return Err(given.error("no program can be given a NUL character"));
     }
@@ -273,20 +288,20 @@ fn plain<T>(given: &Given, value: T) -> Result<T, Error> {
 }
 
 /// A word of what is run before: it is kept as it is written.
-fn prepared(given: &Given) -> Result<String, Error> {
+fn prepared(given: &SourceText) -> Result<String, Error> {
     let has_secret = ["{env:", "{secret:", "{redacted}"].iter().any(|begin| given.text.contains(begin));
     if has_secret || may_hold_secret(&given.text) && !url_secrets(&given.text).is_empty() {
         return Err(given.error(
             "prepare is stored as written, and takes no placeholders: let it read an environment variable",
         ));
     }
-    plain(given, given.text.clone())
+    check_no_nul(given, given.text.clone())
 }
 
 /// Text for a program: only `{env:NAME}` and `{secret:FILE}` are placeholders in it, and what is secret of a URL is
 /// hidden.
-fn text(text: &str, given: &Given) -> Result<Template, Error> {
-    plain(given, ())?;
+fn parse_text(text: &str, given: &SourceText) -> Result<Template, Error> {
+    check_no_nul(given, ())?;
     let part = |text: &str| Template::parse(text).map_err(|e| given.error(e.to_string()));
     let mut whole = Template::default();
     let mut at = 0;
@@ -304,39 +319,39 @@ fn text(text: &str, given: &Given) -> Result<Template, Error> {
     let mut template = Template::default();
     for piece in whole.pieces {
         match piece {
-            Piece::Secret { .. } => template.pieces.push(piece),
+            TemplatePiece::Secret { .. } => template.pieces.push(piece),
             other => template.append(Template::literal(other.to_string())),
         }
     }
-    template.rooted(&given.place);
+    template.resolve_paths(&given.place);
     Ok(template)
 }
 
-fn cpus(given: &Given) -> Result<f64, Error> {
+fn cpus(given: &SourceText) -> Result<f64, Error> {
     let cpus = given.text.trim().parse::<f64>().ok().filter(|cpus| CPUS.contains(cpus));
     cpus.ok_or_else(|| {
         given.error(format!("'{}' is not a number of processors such as 2 or 0.5, from 0.01 on", given.text))
     })
 }
 
-fn ready(given: &Given) -> Result<Ready, Error> {
+fn ready(given: &SourceText) -> Result<ReadyCondition, Error> {
     let text = given.text.trim();
     if text == "started" {
-        return Ok(Ready::Started);
+        return Ok(ReadyCondition::Started);
     }
     if let Some(port) = text.strip_prefix("port ") {
-        let place: GivenAt = given.place.clone();
-        return Ok(Ready::Port(Given { text: port.trim().to_owned(), place }.port()?));
+        let place: SourceLocation = given.place.clone();
+        return Ok(ReadyCondition::Port(SourceText { text: port.trim().to_owned(), place }.port()?));
     }
     if let Some(line) = text.strip_prefix("log ").map(str::trim).filter(|line| !line.is_empty()) {
-        return Ok(Ready::Log(line.to_owned()));
+        return Ok(ReadyCondition::Log(line.to_owned()));
     }
     if text.starts_with("http://") {
-        let address = Address::parse(text, &Names::default()).map_err(|e| given.error(e))?;
+        let address = TargetUrl::parse(text, &NameScope::default()).map_err(|e| given.error(e))?;
         if !address.path.is_constant() || !url_secrets(text).is_empty() {
             return Err(given.error("expected a URL without placeholders and without a password"));
         }
-        return Ok(Ready::Http(text.to_owned()));
+        return Ok(ReadyCondition::Http(text.to_owned()));
     }
     Err(given.error(
         "this does not say when it is ready: expected \"http://127.0.0.1:8080/health\" (answered with a status below \

@@ -2,7 +2,7 @@
 
 use crate::draft::{Draft, Section};
 use crate::error::{Error, advice};
-use crate::{Arm, Change, Key, Setup};
+use crate::{Arm, Key, Setup, Variant};
 use std::collections::BTreeMap;
 
 /// The arm that is the plan as it stands.
@@ -13,12 +13,12 @@ const MAX_ARMS: usize = 64;
 /// All arms, and where each came from.
 pub(super) struct Arms {
     pub(super) arms: Vec<Arm>,
-    pub(super) cross: Cross,
+    pub(super) cross: CrossedFactors,
 }
 
 /// The factors that are combined.
 #[derive(Default)]
-pub(super) struct Cross {
+pub(super) struct CrossedFactors {
     pub(super) factors: Vec<Factor>,
     /// The arm of each combination: one level of each factor, 0 for the plan as it stands.
     pub(super) arms: BTreeMap<Vec<usize>, usize>,
@@ -35,7 +35,7 @@ impl Draft {
         let mut arms = vec![Arm { name: BASELINE.to_owned(), changes: Vec::new(), setup: setup.clone() }];
         for section in &self.variants {
             let change = section.change(setup)?;
-            let wrong = |message| Err(section.complain(Key::Name, message));
+            let wrong = |message| Err(section.error_at(Key::Name, message));
             if change.name == BASELINE {
                 return wrong(
                     "the plan as it stands is the baseline: name the variant after what it changes"
@@ -56,8 +56,8 @@ impl Draft {
     }
 
     /// Adds an arm for each combination of levels of several factors.
-    fn cross(&self, arms: &mut Vec<Arm>, setup: &Setup) -> Result<Cross, Error> {
-        let mut cross = Cross::default();
+    fn cross(&self, arms: &mut Vec<Arm>, setup: &Setup) -> Result<CrossedFactors, Error> {
+        let mut cross = CrossedFactors::default();
         let named: Vec<(usize, String)> = (1..)
             .zip(&arms[1..])
             .filter_map(|(place, arm)| Some((place, arm.changes[0].factor.clone()?)))
@@ -106,14 +106,14 @@ impl Draft {
                 [] => 0,
                 [single] => single,
                 _ => {
-                    let changes: Vec<Change> =
+                    let changes: Vec<Variant> =
                         places.iter().map(|place| arms[*place].changes[0].clone()).collect();
                     let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
                     let name = names.join(" + ");
                     let setup = changes.iter().fold(setup.clone(), |setup, change| change.applied(setup));
                     let same = arms.iter().find(|arm| arm.setup == setup || arm.name == name);
                     if let Some(same) = same {
-                        return Err(self.experiment.complain(Key::Cross, said_twice(&name, same)));
+                        return Err(self.experiment.error_at(Key::Cross, said_twice(&name, same)));
                     }
                     arms.push(Arm { name, changes, setup });
                     arms.len() - 1
@@ -135,23 +135,24 @@ fn said_twice(name: &str, same: &Arm) -> String {
 }
 
 impl Section {
-    fn change(&self, setup: &Setup) -> Result<Change, Error> {
+    fn change(&self, setup: &Setup) -> Result<Variant, Error> {
         const OF_SERVICE: [Key; 8] =
             [Key::Program, Key::Args, Key::Env, Key::Files, Key::Cpus, Key::Memory, Key::Pids, Key::Cores];
         let name = self.name()?.ok_or_else(|| {
-            self.complain(Key::Name, "a variant without a name; expected name = \"what it changes\"")
+            self.error_at(Key::Name, "a variant without a name; expected name = \"what it changes\"")
         })?;
         let has = |keys: &[Key]| keys.iter().copied().find(|key| self.has(*key));
         if let (Some(key), None) = (has(&OF_SERVICE), &setup.service) {
-            return Err(self.complain(key, "the plan starts no [service] that this could change"));
+            return Err(self.error_at(key, "the plan starts no [service] that this could change"));
         }
         if let (Some(key), None) = (has(&[Key::Settings, Key::DataFolder]), setup.postgres()) {
-            return Err(self.complain(key, "the plan starts no [postgres] that this could change"));
+            return Err(self.error_at(key, "the plan starts no [postgres] that this could change"));
         }
-        let factor =
-            self.one(Key::Factor).map(|given| given.said("expected the name of a factor, such as threads"));
+        let factor = self
+            .one(Key::Factor)
+            .map(|given| given.non_empty("expected the name of a factor, such as threads"));
         let limits = self.limits()?;
-        Ok(Change {
+        Ok(Variant {
             name: name.text.trim().to_owned(),
             factor: factor.transpose()?.map(str::to_owned),
             relieves: self.all(Key::Relieves).iter().map(|given| given.text.trim().to_owned()).collect(),

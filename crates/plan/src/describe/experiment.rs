@@ -1,10 +1,10 @@
-use super::{counted, listed};
-use crate::{At, Experiment, Hypothesis, Limits, Need, Reset, Setup};
+use super::{labelled_lines, pluralized};
+use crate::{Dependency, ExperimentPlan, Hypothesis, LoadLevel, ResetMethod, ResourceLimits, Setup};
 use units::Nanos;
 
 /// One line for each thing that is started, in order.
 pub(super) fn describe_setup(setup: &Setup) -> Vec<String> {
-    let limited = |text: String, limits: &Limits| {
+    let limited = |text: String, limits: &ResourceLimits| {
         let limits = limits.to_string();
         if limits.is_empty() { text } else { format!("{text} · {limits}") }
     };
@@ -12,35 +12,38 @@ pub(super) fn describe_setup(setup: &Setup) -> Vec<String> {
         .needs
         .iter()
         .map(|need| match need {
-            Need::Postgres(postgres) => {
+            Dependency::Postgres(postgres) => {
                 let text = format!("needs    a PostgreSQL of its own at port {}", postgres.port);
                 limited(text, &postgres.limits)
             }
-            Need::Program(program) => {
+            Dependency::Program(program) => {
                 limited(format!("needs    {}: {program}", program.name), &program.limits)
             }
         })
         .collect();
     lines.extend(setup.service.iter().map(|service| limited(format!("service  {service}"), &service.limits)));
     let reset = match setup.reset {
-        Reset::Restart => "everything is restarted between measurements",
-        Reset::Sql => "the database is reset between measurements",
-        Reset::None => return lines,
+        ResetMethod::Restart => "everything is restarted between measurements",
+        ResetMethod::Sql => "the database is reset between measurements",
+        ResetMethod::None => return lines,
     };
     lines.push(format!("reset    {reset}"));
     lines
 }
 
 /// Arms, questions, and how long it goes on.
-pub(super) fn describe_experiment(experiment: &Experiment) -> Vec<String> {
-    let mut lines = listed("arms", experiment.arms.iter().map(|arm| arm.name.clone()).collect());
-    lines.extend(listed("asks", experiment.hypotheses.iter().map(|one| asked(experiment, one)).collect()));
+pub(super) fn describe_experiment(experiment: &ExperimentPlan) -> Vec<String> {
+    let mut lines = labelled_lines("arms", experiment.arms.iter().map(|arm| arm.name.clone()).collect());
+    lines.extend(labelled_lines(
+        "asks",
+        experiment.hypotheses.iter().map(|one| asked(experiment, one)).collect(),
+    ));
     let budget =
         experiment.budget.map_or_else(String::new, |budget| format!(", done after {budget} at the latest"));
     lines.push(format!(
         "blocks   {} of the baseline, then {} to {} blocks of one start of each arm{budget}; verdicts hold together with \
          {} confidence",
-        counted(experiment.pilot as usize, "start"),
+        pluralized(experiment.pilot as usize, "start"),
         experiment.least,
         experiment.most,
         experiment.confidence
@@ -49,7 +52,7 @@ pub(super) fn describe_experiment(experiment: &Experiment) -> Vec<String> {
 }
 
 /// How long a load is made that is no search.
-pub(super) fn describe_held(experiment: &Experiment) -> String {
+pub(super) fn describe_held(experiment: &ExperimentPlan) -> String {
     let held = format!("held for {}", experiment.hold);
     match experiment.warm {
         Nanos::ZERO => held,
@@ -57,12 +60,12 @@ pub(super) fn describe_held(experiment: &Experiment) -> String {
     }
 }
 
-fn asked(experiment: &Experiment, hypothesis: &Hypothesis) -> String {
+fn asked(experiment: &ExperimentPlan, hypothesis: &Hypothesis) -> String {
     let Hypothesis { name, measure, effect, .. } = hypothesis;
     // The name that nobody gave says it already.
     let what = if name.contains(measure.name()) { String::new() } else { format!(", {}", measure.name()) };
     let at = match experiment.probes[hypothesis.probe].at {
-        At::Limit => String::new(),
+        LoadLevel::Limit => String::new(),
         at => format!(" at {at}"),
     };
     format!("{name}{what}{at}, by {effect} at least")

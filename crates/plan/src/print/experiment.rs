@@ -1,11 +1,11 @@
 //! An experiment as it is read: what its file said, with every default filled in.
 
-use super::Lines;
-use super::exact::exact_rate;
-use crate::{At, Change, Experiment, ExperimentSettings, HypothesisText, Key, Limits};
+use super::TomlWriter;
+use super::toml_value::exact_rate;
+use crate::{ExperimentPlan, ExperimentSettings, HypothesisText, Key, LoadLevel, ResourceLimits, Variant};
 
-impl Lines {
-    pub(super) fn experiment(&mut self, experiment: &Experiment) {
+impl TomlWriter {
+    pub(super) fn experiment(&mut self, experiment: &ExperimentPlan) {
         // Crossed arms follow from the others.
         for arm in &experiment.arms {
             if let [change] = &arm.changes[..] {
@@ -34,7 +34,7 @@ impl Lines {
         self.put(Key::Hold, experiment.hold);
     }
 
-    fn change(&mut self, change: &Change) {
+    fn change(&mut self, change: &Variant) {
         self.section("[[variant]]");
         self.put(Key::Name, &change.name);
         self.put(Key::Factor, &change.factor);
@@ -43,8 +43,8 @@ impl Lines {
         self.put(Key::Args, &change.args);
         self.put(Key::Env, &change.env);
         self.put(Key::Files, &change.files);
-        let Change { cpus, memory, pids, .. } = *change;
-        self.limits(&Limits { cpus, memory, pids, cores: change.cores.clone().unwrap_or_default() });
+        let Variant { cpus, memory, pids, .. } = *change;
+        self.limits(&ResourceLimits { cpus, memory, pids, cores: change.cores.clone().unwrap_or_default() });
         self.put(Key::Settings, &change.settings);
         self.put(Key::DataFolder, &change.data);
     }
@@ -63,12 +63,12 @@ impl Lines {
 }
 
 /// The load of the search for a capacity is not written.
-fn exact_at(at: At) -> Option<String> {
+fn exact_at(at: LoadLevel) -> Option<String> {
     match at {
-        At::Limit => None,
-        At::Rate(rate) => Some(exact_rate(rate)),
-        At::Share(share) => Some(exact_percent(share.0)),
-        At::Connections(count) => Some(format!("{count} connections")),
+        LoadLevel::Limit => None,
+        LoadLevel::Rate(rate) => Some(exact_rate(rate)),
+        LoadLevel::Share(share) => Some(exact_percent(share.0)),
+        LoadLevel::Connections(count) => Some(format!("{count} connections")),
     }
 }
 

@@ -1,12 +1,12 @@
 //! What is offered, as it is read.
 
-use super::Lines;
-use super::exact::{exact_rate, exact_time};
-use crate::{Find, Key, Load, Stage};
+use super::TomlWriter;
+use super::toml_value::{exact_rate, exact_time};
+use crate::{Key, Load, SearchPlan, Stage};
 use units::Rate;
 
-impl Lines {
-    pub(super) fn find(&mut self, find: &Find) {
+impl TomlWriter {
+    pub(super) fn find(&mut self, find: &SearchPlan) {
         self.section("[load]");
         self.put(Key::Arrivals, find.arrivals.name());
         self.section("[find]");

@@ -1,14 +1,14 @@
 //! What a plan starts, as it is read.
 
-use super::Lines;
-use crate::{Key, Limits, Need, Postgres, Program, Ready, Reset, Setup};
+use super::TomlWriter;
+use crate::{Dependency, Key, PostgresSetup, Program, ReadyCondition, ResetMethod, ResourceLimits, Setup};
 
-impl Lines {
+impl TomlWriter {
     pub(super) fn setup(&mut self, setup: &Setup) {
         for need in &setup.needs {
             match need {
-                Need::Postgres(postgres) => self.postgres(postgres),
-                Need::Program(program) => {
+                Dependency::Postgres(postgres) => self.postgres(postgres),
+                Dependency::Program(program) => {
                     self.section(&format!("[need.{}]", program.name));
                     self.program(program);
                 }
@@ -17,7 +17,7 @@ impl Lines {
         if let Some(service) = &setup.service {
             self.section("[service]");
             self.program(service);
-            if setup.reset != Reset::None || setup.postgres().is_some_and(|p| p.reset.is_some()) {
+            if setup.reset != ResetMethod::None || setup.postgres().is_some_and(|p| p.reset.is_some()) {
                 self.put(Key::Reset, setup.reset.name());
             }
         }
@@ -38,8 +38,8 @@ impl Lines {
         self.limits(limits);
     }
 
-    fn postgres(&mut self, postgres: &Postgres) {
-        let Postgres { port, database, seed, reset, settings, data, within, limits } = postgres;
+    fn postgres(&mut self, postgres: &PostgresSetup) {
+        let PostgresSetup { port, database, seed, reset, settings, data, within, limits } = postgres;
         self.section("[postgres]");
         self.put(Key::Port, port);
         self.put(Key::DatabaseName, database);
@@ -51,8 +51,8 @@ impl Lines {
         self.limits(limits);
     }
 
-    pub(super) fn limits(&mut self, limits: &Limits) {
-        let Limits { cpus, memory, pids, cores } = limits;
+    pub(super) fn limits(&mut self, limits: &ResourceLimits) {
+        let ResourceLimits { cpus, memory, pids, cores } = limits;
         self.put(Key::Cpus, cpus);
         self.put(Key::Memory, memory);
         self.put(Key::Pids, pids);
@@ -61,7 +61,7 @@ impl Lines {
 }
 
 /// As it is read.
-impl std::fmt::Display for Ready {
+impl std::fmt::Display for ReadyCondition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Http(url) => f.write_str(url),

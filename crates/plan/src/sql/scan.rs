@@ -2,7 +2,7 @@
 
 /// What a part of a statement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Plain,
     /// `'text'`
     Quoted,
@@ -15,8 +15,8 @@ pub(super) enum Kind {
     Comment,
 }
 
-impl Kind {
-    pub(super) fn what(self) -> &'static str {
+impl TokenKind {
+    pub(super) fn description(self) -> &'static str {
         match self {
             Self::Plain => "a statement",
             Self::Quoted => "a text in quotes",
@@ -33,7 +33,7 @@ pub(super) fn is_word(c: char) -> bool {
 }
 
 /// Cuts a statement where the meaning of a character changes.
-pub(super) fn scan(text: &str) -> Result<Vec<(Kind, &str)>, String> {
+pub(super) fn scan(text: &str) -> Result<Vec<(TokenKind, &str)>, String> {
     let (mut chunks, mut plain, mut at) = (Vec::new(), 0, 0);
     while let Some(c) = text[at..].chars().next() {
         let Some((kind, begin, length)) = special(text, plain, at)? else {
@@ -41,21 +41,21 @@ pub(super) fn scan(text: &str) -> Result<Vec<(Kind, &str)>, String> {
             continue;
         };
         if plain < begin {
-            chunks.push((Kind::Plain, &text[plain..begin]));
+            chunks.push((TokenKind::Plain, &text[plain..begin]));
         }
         chunks.push((kind, &text[begin..at + length]));
         at += length;
         plain = at;
     }
     if plain < at {
-        chunks.push((Kind::Plain, &text[plain..]));
+        chunks.push((TokenKind::Plain, &text[plain..]));
     }
     Ok(chunks)
 }
 
 /// What begins at `at` and is not plain: its kind, its first byte (a letter before a quote belongs to
 /// it, from `plain` on), and how much of it is at `at` and after.
-fn special(text: &str, plain: usize, at: usize) -> Result<Option<(Kind, usize, usize)>, String> {
+fn special(text: &str, plain: usize, at: usize) -> Result<Option<(TokenKind, usize, usize)>, String> {
     let rest = &text[at..];
     let before = &text[plain..at];
     let found = |kind, length| Ok(Some((kind, at, length)));
@@ -66,25 +66,25 @@ fn special(text: &str, plain: usize, at: usize) -> Result<Option<(Kind, usize, u
         let has_escapes = prefix.eq_ignore_ascii_case("e");
         let length = quoted(rest, '\'', has_escapes)?;
         if is_prefix {
-            return Ok(Some((Kind::Escaped, at - word, length)));
+            return Ok(Some((TokenKind::Escaped, at - word, length)));
         }
-        return found(Kind::Quoted, length);
+        return found(TokenKind::Quoted, length);
     }
     if rest.starts_with('"') {
-        return found(Kind::Name, quoted(rest, '"', false)?);
+        return found(TokenKind::Name, quoted(rest, '"', false)?);
     }
     if rest.starts_with("--") {
-        return found(Kind::Comment, rest.find('\n').unwrap_or(rest.len()));
+        return found(TokenKind::Comment, rest.find('\n').unwrap_or(rest.len()));
     }
     if rest.starts_with("/*") {
-        return found(Kind::Comment, block_comment(rest)?);
+        return found(TokenKind::Comment, block_comment(rest)?);
     }
     if rest.starts_with('$') && !before.ends_with(|c: char| is_word(c) || c == '$') {
         let tag = rest[1..].find(|c: char| !is_word(c)).map(|end| &rest[..end + 2]);
         let tag = tag.filter(|tag| tag.ends_with('$') && !tag[1..].starts_with(|c: char| c.is_ascii_digit()));
         if let Some(tag) = tag {
             let end = rest[tag.len()..].find(tag).ok_or_else(|| format!("{tag} is never closed"))?;
-            return found(Kind::Dollar, end + 2 * tag.len());
+            return found(TokenKind::Dollar, end + 2 * tag.len());
         }
     }
     Ok(None)

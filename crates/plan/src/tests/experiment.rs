@@ -11,16 +11,16 @@ const THREADS: &str =
 const POOL: &str =
     "[[variant]]\nname = 'pool of 20'\nfactor = 'pool'\nenv.POOL = 20\nsettings.max_connections = 200\n";
 
-fn tried(text: &str) -> Experiment {
-    match plan(Command::Try, &format!("{BASE}{text}")).unwrap_or_else(|e| panic!("{text}\n{e}")).task {
+fn tried(text: &str) -> ExperimentPlan {
+    match plan(PlanCommand::Try, &format!("{BASE}{text}")).unwrap_or_else(|e| panic!("{text}\n{e}")).task {
         Task::Try(experiment) => *experiment,
         other => panic!("{other:?}"),
     }
 }
 
 /// `workload load: arms`.
-fn probes(experiment: &Experiment) -> Vec<String> {
-    let text = |probe: &Probe| {
+fn probes(experiment: &ExperimentPlan) -> Vec<String> {
+    let text = |probe: &Measurement| {
         format!("{} {}: {:?}", experiment.workloads[probe.workload].name, probe.at, probe.arms)
     };
     experiment.probes.iter().map(text).collect()
@@ -38,14 +38,14 @@ fn one_variant_and_one_question() {
         name: "400 threads changes capacity".to_owned(),
         contrast: vec![(1, 1.0), (0, -1.0)],
         probe: 0,
-        measure: Measure::Capacity,
+        measure: ArmMeasure::Capacity,
         effect: Share(0.1),
         relieves: vec!["workers".to_owned()],
     };
     assert_eq!(found.hypotheses, [expected]);
     assert_eq!((found.pilot, found.least, found.most, found.budget), (3, 4, 10, None));
     assert_eq!((found.confidence, found.warm), (Share(0.95), Nanos::from_secs(20)));
-    assert_eq!((found.hold, found.find), (Nanos::from_secs(10), Find::default()));
+    assert_eq!((found.hold, found.find), (Nanos::from_secs(10), SearchPlan::default()));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_quick_look_replaces_what_it_says() {
         "{BASE}{THREADS}[try]\nmost = 20\nconnections = [10]\nworkloads = ['reads']\n[find]\ntrial = '5s'\nwidth = '1%'\n\
          [quick]\nmost = 3\ntrial = '1s'\nconnections = []\ncapacity = true\nbudget = '5m'"
     );
-    let check = |draft: Draft| match draft.check(Command::Try, &mut super::read).expect("valid").task {
+    let check = |draft: Draft| match draft.check(PlanCommand::Try, &mut super::read).expect("valid").task {
         Task::Try(experiment) => experiment,
         other => panic!("{other:?}"),
     };
@@ -166,7 +166,7 @@ fn a_quick_look_replaces_what_it_says() {
         (20, Nanos::from_secs(5), &[10][..])
     );
     let mut quick = draft();
-    quick.quick().expect("there is one");
+    quick.apply_quick().expect("there is one");
     let quick = check(quick);
     assert_eq!((quick.most, quick.least, quick.find.trial), (3, 3, Nanos::from_secs(1)));
     assert_eq!((quick.find.width, quick.find.budget), (Share(0.01), None));
@@ -177,13 +177,14 @@ fn a_quick_look_replaces_what_it_says() {
     over.set(Key::TryBudget, "--budget", "1h");
     over.set(Key::Trial, "--trial", "3s");
     let mut both = draft().overlaid_by(over);
-    both.quick().expect("there is one");
+    both.apply_quick().expect("there is one");
     let both = check(both);
     assert_eq!(
         (both.budget, both.find.trial, both.most),
         (Some(Nanos::from_secs(3600)), Nanos::from_secs(3), 3)
     );
-    let error = Draft::from_toml("p", BASE).expect("valid").quick().expect_err("there is none").to_string();
+    let error =
+        Draft::from_toml("p", BASE).expect("valid").apply_quick().expect_err("there is none").to_string();
     assert!(error.starts_with("this plan has no [quick]: expected that section"), "{error}");
 }
 
@@ -193,8 +194,8 @@ fn what_was_not_named_is_not_named_when_printed() {
         "{BASE}{THREADS}[[hypothesis]]\nvariant = '400 threads'\nmeasure = 'throughput'\nat = '32 connections'\n\
          [try]\nconnections = [32]"
     );
-    let whole = plan(Command::Try, &text).expect("valid");
-    let back = Plan::from_toml(&whole.to_toml(), Command::Try).expect("a plan");
+    let whole = plan(PlanCommand::Try, &text).expect("valid");
+    let back = Plan::from_toml(&whole.to_toml(), PlanCommand::Try).expect("a plan");
     let (Task::Try(one), Task::Try(other)) = (&whole.task, &back.task) else { panic!("{:?}", back.task) };
     assert_eq!(probes(one), ["all 32 connections: [0, 1]"]);
     assert_eq!(probes(other), probes(one), "{}", whole.to_toml());
@@ -203,31 +204,31 @@ fn what_was_not_named_is_not_named_when_printed() {
 #[test]
 fn a_part_is_a_plan() {
     let text = format!("{BASE}{THREADS}[try]\nworkloads = ['writes']\ncapacity = true");
-    let whole = plan(Command::Try, &text).expect("valid");
+    let whole = plan(PlanCommand::Try, &text).expect("valid");
     let Task::Try(experiment) = &whole.task else { panic!("{:?}", whole.task) };
     let load = Load::Closed { connections: 40, requests: None, duration: Some(Nanos::from_secs(5)) };
-    let part = whole.part(&experiment.workloads[0], Task::Run(load));
+    let part = whole.for_workload(&experiment.workloads[0], Task::Run(load));
     assert_eq!((part.flows.len(), part.flows[0].name.as_str(), &part.setup), (1, "writes", &None));
-    assert_eq!(Plan::from_toml(&part.to_toml(), Command::Run).expect("a plan"), part);
+    assert_eq!(Plan::from_toml(&part.to_toml(), PlanCommand::Run).expect("a plan"), part);
     let text = "target.url = 'postgres://postgres@h:5555/torment'\nrequest.sql = 'select 1'\npostgres.port = 5555\n\
                 variant = [{ name = 'v', settings = { a = 1 } }]\ntry.connections = [100]";
-    let whole = plan(Command::Try, text).expect("valid");
+    let whole = plan(PlanCommand::Try, text).expect("valid");
     let Task::Try(experiment) = &whole.task else { panic!("{:?}", whole.task) };
     let load = Load::Closed { connections: 100, requests: Some(5), duration: None };
-    assert_eq!(whole.part(&experiment.workloads[0], Task::Run(load)).generator.connections, 100);
+    assert_eq!(whole.for_workload(&experiment.workloads[0], Task::Run(load)).generator.connections, 100);
 }
 
 #[test]
 fn other_commands_start_the_plan_as_it_stands() {
     let text = format!("{BASE}{THREADS}[[hypothesis]]\nvariant = '400 threads'\n[load]\nrate = 5");
-    for command in [Command::Run, Command::Find] {
+    for command in [PlanCommand::Run, PlanCommand::Find] {
         let found = plan(command, &text).expect("valid");
         assert_eq!(found.command(), command);
         assert!(found.setup.is_some_and(|setup| setup.service.is_some()));
         let error = plan(command, &text.replace("= '400 threads'\n[load]", "= '40 threads'\n[load]"));
         assert!(error.expect_err("no such variant").to_string().contains("'40 threads' is not a variant"));
     }
-    assert_eq!(Command::Try.name(), "try");
+    assert_eq!(PlanCommand::Try.name(), "try");
 }
 
 #[test]
@@ -238,7 +239,7 @@ fn describes_an_experiment_to_people() {
     );
     let text =
         text.replace("command = 'app',", "command = 'java -jar app.jar', cpus = 1.5, memory = '2GiB',");
-    let lines = plan(Command::Try, &text).expect("valid").describe().join("\n");
+    let lines = plan(PlanCommand::Try, &text).expect("valid").describe().join("\n");
     for expected in [
         "\nneeds    a PostgreSQL of its own at port 5555\nservice  java -jar app.jar · 1.5 processors, 2 GiB\n",
         "\narms     baseline\n         400 threads\n         pool of 20\n",
@@ -254,7 +255,7 @@ fn describes_an_experiment_to_people() {
     let text = format!(
         "{BASE}{THREADS}[try]\nmeasure = 'throughput'\nconnections = [100]\nwarm = '30s'\nhold = '8s'"
     );
-    let lines = plan(Command::Try, &text).expect("valid").describe().join("\n");
+    let lines = plan(PlanCommand::Try, &text).expect("valid").describe().join("\n");
     assert!(lines.contains("\nload     held for 8 s, after 30 s that do not count\n"), "{lines}");
     assert!(!lines.contains("\nsearch "), "nothing is searched: {lines}");
 }
@@ -262,7 +263,7 @@ fn describes_an_experiment_to_people() {
 #[test]
 fn rates_are_numbers() {
     let found = tried(&format!("{THREADS}[try]\nat = [0.5, '1.5k/s']"));
-    assert_eq!(found.said.at, [At::Rate(Rate(0.5)), At::Rate(Rate(1500.0))]);
+    assert_eq!(found.said.at, [LoadLevel::Rate(Rate(0.5)), LoadLevel::Rate(Rate(1500.0))]);
 }
 
 #[test]
@@ -392,7 +393,7 @@ fn a_message_says_where_what_and_what_else() {
         (tried("[find]\nwidth = 0"), "14:9: 0 % is not above 0 %"),
         (tried("[quick]\nrate = 5"), "14:1: unknown key 'rate' in [quick]; it belongs in [load]"),
     ] {
-        let error = plan(Command::Try, &format!("{BASE}{text}")).expect_err(&text).to_string();
+        let error = plan(PlanCommand::Try, &format!("{BASE}{text}")).expect_err(&text).to_string();
         if !error.contains(expected) || error.lines().count() > 3 {
             wrong.push(format!("{text}\nexpected: {expected}\nfound: {error}"));
         }
@@ -415,7 +416,7 @@ fn only_what_is_started_can_be_changed() {
             "7:10: the plan starts no [postgres] that this could change",
         ),
     ] {
-        let error = plan(Command::Try, &format!("{alone}{text}")).expect_err(&text).to_string();
+        let error = plan(PlanCommand::Try, &format!("{alone}{text}")).expect_err(&text).to_string();
         assert!(error.contains(expected), "{text}\nexpected: {expected}\nfound: {error}");
     }
 }
@@ -424,7 +425,7 @@ fn only_what_is_started_can_be_changed() {
 fn combinations_are_arms_of_their_own() {
     let again = THREADS.replace("400", "800").replace("factor = 'threads'", "factor = 'more'");
     let text = format!("{BASE}{THREADS}{again}[try]\ncross = ['threads', 'more']");
-    let error = plan(Command::Try, &text).expect_err("one hides the other").to_string();
+    let error = plan(PlanCommand::Try, &text).expect_err("one hides the other").to_string();
     assert!(error.contains("'400 threads + 800 threads' is the same as '800 threads'"), "{error}");
     let many = |factor: &str| {
         let level =
@@ -432,7 +433,7 @@ fn combinations_are_arms_of_their_own() {
         (0..8).map(level).collect::<String>()
     };
     let text = format!("{BASE}{}{}[try]\ncross = ['A', 'B']", many("A"), many("B"));
-    let error = plan(Command::Try, &text).expect_err("too many").to_string();
+    let error = plan(PlanCommand::Try, &text).expect_err("too many").to_string();
     assert!(
         error.contains("81 combinations, each of which is started many times; expected at most 64"),
         "{error}"

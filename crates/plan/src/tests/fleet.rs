@@ -5,7 +5,7 @@ use crate::*;
 
 fn fleet(text: &str) -> Result<FleetPlan, String> {
     let text = format!("target.url = 'http://h/'\nload.rate = 1\n[fleet]\n{text}");
-    plan(Command::Run, &text).map(|plan| plan.fleet).map_err(|why| why.to_string())
+    plan(PlanCommand::Run, &text).map(|plan| plan.fleet).map_err(|why| why.to_string())
 }
 
 #[test]
@@ -91,6 +91,6 @@ fn what_does_not_is_one_message() {
         let why = fleet(text).expect_err(text);
         assert!(why.contains(words), "{text}: {why}");
     }
-    let null = plan(Command::Run, "target.url = 'null'\nload.rate = 1\nfleet.watch_on = 'ssh:b'");
+    let null = plan(PlanCommand::Run, "target.url = 'null'\nload.rate = 1\nfleet.watch_on = 'ssh:b'");
     assert!(null.expect_err("nobody is there").to_string().contains("no target that could be watched"));
 }

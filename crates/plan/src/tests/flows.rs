@@ -5,7 +5,7 @@ use crate::*;
 use units::Nanos;
 
 fn run(text: &str) -> Plan {
-    plan(Command::Run, &format!("load.rate = 1\n{text}")).unwrap_or_else(|e| panic!("{text}\n{e}"))
+    plan(PlanCommand::Run, &format!("load.rate = 1\n{text}")).unwrap_or_else(|e| panic!("{text}\n{e}"))
 }
 
 pub(super) const BUY: &str = "
@@ -61,19 +61,19 @@ fn requests_and_flows() {
     assert_eq!(
         steps[0].takes,
         [
-            Take { name: "token".to_owned(), from: TakeFrom::Json("/a/b".to_owned()) },
-            Take { name: "id".to_owned(), from: TakeFrom::Regex("id=(\\d+)".to_owned()) },
+            Extraction { name: "token".to_owned(), from: ExtractionSource::Json("/a/b".to_owned()) },
+            Extraction { name: "id".to_owned(), from: ExtractionSource::Regex("id=(\\d+)".to_owned()) },
         ]
     );
     let login = steps[0].request().expect("a request");
     assert_eq!((login.method.as_str(), login.path.to_string().as_str()), ("POST", "/login"));
-    let check = |pointer: &str, value: &str| Check::Json(pointer.to_owned(), value.to_owned());
+    let check = |pointer: &str, value: &str| AnswerCheck::Json(pointer.to_owned(), value.to_owned());
     assert_eq!(
         login.checks,
         [
-            Check::Header("Content-Type".to_owned(), "json".to_owned()),
-            Check::Body("ok".to_owned()),
-            Check::Body("fine".to_owned()),
+            AnswerCheck::Header("Content-Type".to_owned(), "json".to_owned()),
+            AnswerCheck::Body("ok".to_owned()),
+            AnswerCheck::Body("fine".to_owned()),
             check("/n", "5"),
             check("/yes", "true"),
             check("/t", "x=y"),
@@ -83,7 +83,7 @@ fn requests_and_flows() {
     let sent = |step: usize| {
         let taken = [b"http://h/cart".to_vec(), b"7".to_vec(), b"a b".to_vec(), b"s".to_vec()];
         let mut out = Vec::new();
-        let who = Who { taken: &taken, ..who(0) };
+        let who = RenderContext { taken: &taken, ..who(0) };
         steps[step].request().expect("a request").render_path(&who, &mut out);
         String::from_utf8(out).expect("text")
     };
@@ -96,7 +96,7 @@ fn requests_and_flows() {
     assert_eq!(headers(&plan, 0), ["Accept: a", "x-same: own"]);
     assert_eq!(headers(&plan, 2), ["Accept: a", "X-Same: target"]);
     assert_eq!(plan.url(), "http://h/");
-    assert_eq!(Plan::from_toml(&plan.to_toml(), Command::Run), Ok(plan));
+    assert_eq!(Plan::from_toml(&plan.to_toml(), PlanCommand::Run), Ok(plan));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn messages() {
 }
 
 fn check(text: &str, expected: &str) {
-    let error = plan(Command::Run, text).expect_err(text).to_string();
+    let error = plan(PlanCommand::Run, text).expect_err(text).to_string();
     assert!(error.contains(expected), "{text}\nexpected: {expected}\nfound: {error}");
     assert!(error.lines().count() <= 3, "{error}");
 }
@@ -242,7 +242,7 @@ fn options_are_for_every_request() {
         let mut over = Draft::default();
         options.iter().for_each(|(key, option, text)| over.set(*key, option, *text));
         let draft = Draft::from_toml("p.toml", &format!("load.rate = 1\n{BUY}")).expect("valid");
-        draft.overlaid_by(over).check(Command::Run, &mut read).map_err(|e| e.to_string())
+        draft.overlaid_by(over).check(PlanCommand::Run, &mut read).map_err(|e| e.to_string())
     };
     let plan = with(&[
         (Key::Headers, "-H", "X-SAME: option"),
@@ -260,7 +260,7 @@ fn options_are_for_every_request() {
         assert!(headers.contains(&"Authorization: Bearer {env:TOKEN}".to_owned()), "{headers:?}");
         assert_eq!(headers.iter().filter(|header| header.to_lowercase().starts_with("x-same")).count(), 1);
         assert_eq!((step.timeout, &request.expect[..]), (Nanos::from_secs(7), &[StatusRange(418, 418)][..]));
-        assert!(request.checks.contains(&Check::Body("tea".to_owned())));
+        assert!(request.checks.contains(&AnswerCheck::Body("tea".to_owned())));
     }
     for (key, option) in [
         (Key::Method, "--method"),
@@ -288,7 +288,7 @@ fn statements() {
         over.set(Key::Timeout, "--timeout", "1s");
         over
     });
-    let plan = draft.check(Command::Run, &mut read).expect("valid");
+    let plan = draft.check(PlanCommand::Run, &mut read).expect("valid");
     let said: Vec<_> = plan.flows.iter().map(|flow| (flow.weight, flow.name.as_str())).collect();
     assert_eq!(said, [(3.0, "select '{1..9}::int' || {counter}"), (1.0, "select a::text from t")]);
     let Payload::Sql(statement) = &plan.flows[0].steps[0].ask else { panic!("a statement") };
@@ -299,7 +299,7 @@ fn statements() {
     assert_eq!(plan.generator.connections, 20);
     assert!(matches!(plan.task, Task::Run(Load::Closed { connections: 20, requests: Some(99), .. })));
     assert_eq!(plan.url(), "postgres://me@h/d");
-    assert_eq!(Plan::from_toml(&plan.to_toml(), Command::Run), Ok(plan));
+    assert_eq!(Plan::from_toml(&plan.to_toml(), PlanCommand::Run), Ok(plan));
     for (text, connections) in [
         ("load.rate = 5", 16),
         ("load.connections = 64", 64),
@@ -308,7 +308,7 @@ fn statements() {
     ] {
         let text = format!("target.url = 'postgres://me@h/d'\nrequest.sql = 'select 1'\n{text}");
         assert_eq!(
-            super::plan(Command::Run, &text).expect("valid").generator.connections,
+            super::plan(PlanCommand::Run, &text).expect("valid").generator.connections,
             connections,
             "{text}"
         );
@@ -317,7 +317,7 @@ fn statements() {
     over.set(Key::Url, "TARGET", "postgres://me@h/d");
     over.set(Key::Sql, "--sql", "0: select 1");
     over.set(Key::Requests, "-n", "1");
-    let error = over.check(Command::Run, &mut read).expect_err("no weight").to_string();
+    let error = over.check(PlanCommand::Run, &mut read).expect_err("no weight").to_string();
     assert_eq!(error, "--sql: '0' is not a weight, a number above 0 such as 3 or 0.5");
 }
 
@@ -363,11 +363,11 @@ fn rows_that_are_used_once_bound_the_load() {
     for load in
         ["rate = 3\nduration = '1s'", "connections = 1", "requests = 3", "rate = 9\narrivals = 'poisson'"]
     {
-        assert_eq!(bound(load, Command::Run).expect(load).arrivals_limit(), Some(3));
+        assert_eq!(bound(load, PlanCommand::Run).expect(load).arrivals_limit(), Some(3));
     }
-    assert_eq!(bound("arrivals = 'even'", Command::Find).expect("a search").arrivals_limit(), Some(3));
+    assert_eq!(bound("arrivals = 'even'", PlanCommand::Find).expect("a search").arrivals_limit(), Some(3));
     for load in ["rate = 4\nduration = '1s'", "requests = 4"] {
-        let error = bound(load, Command::Run).expect_err(load).to_string();
+        let error = bound(load, PlanCommand::Run).expect_err(load).to_string();
         assert_eq!(
             error,
             "the load has 4 arrivals, and the data set 'users' 3 rows, each for one of them: shorten the load, or \

@@ -1,8 +1,8 @@
 //! The page of all keys says what is so: its examples are plans, its defaults are what comes of leaving a key out.
 
 use super::read;
-use crate::key::{Key, LeftOut, Word};
-use crate::{Command, Draft, Error, Plan, reference};
+use crate::key::{DefaultValue, Key, KeySpec};
+use crate::{Draft, Error, Plan, PlanCommand, reference};
 
 const SQL: &str = "[target]\nurl = 'postgres://me@h/d'\n";
 const HTTP: &str = "[target]\nurl = 'http://h/'\n";
@@ -47,13 +47,13 @@ fn bases(section: &str) -> Vec<String> {
 
 fn plan(section: &str, text: &str) -> Result<Plan, Error> {
     let command = match section {
-        "load" => Command::Run,
-        "variant" | "hypothesis" | "try" | "quick" => Command::Try,
-        _ => Command::Find,
+        "load" => PlanCommand::Run,
+        "variant" | "hypothesis" | "try" | "quick" => PlanCommand::Try,
+        _ => PlanCommand::Find,
     };
     let mut draft = Draft::from_toml("plans/p.toml", text)?;
     if section == "quick" {
-        draft.quick()?;
+        draft.apply_quick()?;
     }
     draft.check(command, &mut read)
 }
@@ -69,7 +69,7 @@ fn without(base: &str, name: &str) -> String {
     before.chars().chain(kept.flat_map(str::chars)).collect()
 }
 
-fn each(mut check: impl FnMut(&str, &'static Word)) {
+fn each(mut check: impl FnMut(&str, &'static KeySpec)) {
     for word in Key::ALL {
         word.sections.iter().for_each(|section| check(section, word));
     }
@@ -119,12 +119,12 @@ fn a_key_that_is_left_out_means_what_the_page_says() {
     each(|section, word| {
         let pairs = bases(section).into_iter().map(|base| (without(&base, word.name), base));
         match word.left_out {
-            LeftOut::Must => {
+            DefaultValue::Must => {
                 let mut pairs = pairs.filter(|(without, with)| without != with);
                 let (without, _) = pairs.next().unwrap_or_else(|| panic!("[{section}] {}", word.name));
                 assert!(plan(section, &without).is_err(), "[{section}] {} may be left out", word.name);
             }
-            LeftOut::Is(value) => {
+            DefaultValue::Is(value) => {
                 let same = |(without, _): (String, String)| {
                     let said = plan(section, &with(&without, word.name, value)).ok()?;
                     let left_out = plan(section, &without).ok()?;
@@ -135,7 +135,7 @@ fn a_key_that_is_left_out_means_what_the_page_says() {
                 assert!(pairs.find_map(same).is_some(), "[{section}] {} = {value}", word.name);
                 defaults += 1;
             }
-            LeftOut::Means(_) => {}
+            DefaultValue::Means(_) => {}
         }
     });
     assert!(defaults > 40, "{defaults}");

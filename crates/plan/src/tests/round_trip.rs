@@ -1,15 +1,15 @@
 //! Any plan, printed and read again.
 
-mod started;
+mod setup;
 
 use super::read;
-use crate::placeholder::Names;
+use crate::placeholder::NameScope;
 use crate::*;
 use proptest::prelude::*;
 use units::{Nanos, Rate, Share};
 
 const FILES: [&str; 4] = [
-    started::TRIED,
+    setup::TRIED,
     include_str!("../../../../plans/flow.toml"),
     include_str!("../../../../plans/mix.toml"),
     super::flows::BUY,
@@ -26,47 +26,50 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn data() -> Vec<Data> {
-    let set = |name: &str, file: &str, order| Data { name: name.to_owned(), file: file.to_owned(), order };
-    vec![set("users", "a/users.csv", Order::Random), set("pets", "pets.jsonl", Order::Once)]
+fn data() -> Vec<DataSet> {
+    let set = |name: &str, file: &str, order| DataSet { name: name.to_owned(), file: file.to_owned(), order };
+    vec![set("users", "a/users.csv", RowOrder::Random), set("pets", "pets.jsonl", RowOrder::Once)]
 }
 
 /// One request as it is written: parsed when it is known what was taken before.
 #[derive(Debug, Clone)]
-struct Raw {
+struct RawRequest {
     path: String,
     headers: Vec<(String, String)>,
     basic: Option<&'static str>,
     body: Vec<u8>,
     expect: Vec<StatusRange>,
     method: &'static str,
-    checks: Vec<Check>,
+    checks: Vec<AnswerCheck>,
     sql: &'static str,
     timeout: Nanos,
     think: Option<(Nanos, Nanos)>,
-    takes: Vec<Take>,
+    takes: Vec<Extraction>,
 }
 
-fn checks() -> impl Strategy<Value = Vec<Check>> {
+fn checks() -> impl Strategy<Value = Vec<AnswerCheck>> {
     let headers = prop::collection::vec(("[A-Za-z-]{1,8}", "[!-~]{0,9}"), 0..2);
     let bodies = prop::collection::vec("\\PC{1,6}", 0..2);
     let values = prop::collection::vec(("(/[a-z]{0,3}(~0|~1)?){0,2}", text()), 0..2);
     (headers, bodies, values).prop_map(|(headers, bodies, values)| {
-        let headers = headers.into_iter().map(|(name, value)| Check::Header(name, value));
-        let bodies = bodies.into_iter().map(Check::Body);
-        headers.chain(bodies).chain(values.into_iter().map(|(at, value)| Check::Json(at, value))).collect()
+        let headers = headers.into_iter().map(|(name, value)| AnswerCheck::Header(name, value));
+        let bodies = bodies.into_iter().map(AnswerCheck::Body);
+        headers
+            .chain(bodies)
+            .chain(values.into_iter().map(|(at, value)| AnswerCheck::Json(at, value)))
+            .collect()
     })
 }
 
-fn takes() -> impl Strategy<Value = Vec<Take>> {
+fn takes() -> impl Strategy<Value = Vec<Extraction>> {
     let from = prop_oneof![
-        Just(TakeFrom::Json("/a~1b/0".to_owned())),
-        Just(TakeFrom::Regex("id=\"(\\d+)\":=".to_owned())),
-        Just(TakeFrom::Header("Location".to_owned())),
-        Just(TakeFrom::Cookie("session".to_owned())),
+        Just(ExtractionSource::Json("/a~1b/0".to_owned())),
+        Just(ExtractionSource::Regex("id=\"(\\d+)\":=".to_owned())),
+        Just(ExtractionSource::Header("Location".to_owned())),
+        Just(ExtractionSource::Cookie("session".to_owned())),
     ];
     prop::collection::vec((prop_oneof![Just("token"), Just("id"), Just("x-1_")], from), 0..3).prop_map(
-        |takes| takes.into_iter().map(|(name, from)| Take { name: name.to_owned(), from }).collect(),
+        |takes| takes.into_iter().map(|(name, from)| Extraction { name: name.to_owned(), from }).collect(),
     )
 }
 
@@ -87,14 +90,14 @@ prop_compose! {
             Just("select '{nothing}', $$x$$, E'\\''"),
         ],
         timeout in 1_u64..1_000_000_000_000, think in prop::option::of((0_u64..9_999_999_999, 1_u64..9_999_999_999)),
-    ) -> Raw {
+    ) -> RawRequest {
         let mut headers = headers;
         // What is said of these is not what was written.
         headers.retain(|(name, _)| secret::hide_header(name, Template::literal("x y")) == Template::literal("x y"));
         if is_form {
             headers.push(("content-type".to_owned(), form::CONTENT_TYPE.to_owned()));
         }
-        Raw {
+        RawRequest {
             path: path.to_owned(), headers, basic, body, method, checks, sql, takes,
             expect: expect.into_iter().map(|(from, n)| StatusRange(from, (from + n).min(599))).collect(),
             timeout: Nanos(timeout),
@@ -103,10 +106,10 @@ prop_compose! {
     }
 }
 
-impl Raw {
+impl RawRequest {
     fn step(&self, number: u32, is_sql: bool, taken: &[String], later: &[String]) -> Step {
         let data = data();
-        let names = Names { data: &data, taken, later };
+        let names = NameScope { data: &data, taken, later };
         let template = |text: &[u8]| Template::parse_with(text, &names);
         let (ask, takes) = if is_sql {
             let one = || Statement::parse("select 1", &names).expect("valid");
@@ -117,10 +120,10 @@ impl Raw {
                 .filter_map(|(name, value)| Some((name.clone(), template(value.as_bytes()).ok()?)))
                 .collect();
             if let Some(basic) = self.basic {
-                let inner = Piece::Base64(template(basic.as_bytes()).expect(basic));
+                let inner = TemplatePiece::Base64(template(basic.as_bytes()).expect(basic));
                 headers.push((
                     "Authorization".to_owned(),
-                    Template::of(vec![Piece::Literal(b"Basic ".to_vec()), inner]),
+                    Template::from_pieces(vec![TemplatePiece::Literal(b"Basic ".to_vec()), inner]),
                 ));
             }
             let mut request = Request {
@@ -131,7 +134,7 @@ impl Raw {
                 expect: self.expect.clone(),
                 checks: self.checks.clone(),
             };
-            request.fit();
+            request.set_escaping();
             (Payload::Http(request), self.takes.clone())
         };
         let mut step = Step { name: String::new(), think: None, ask, timeout: self.timeout, takes };
@@ -141,12 +144,12 @@ impl Raw {
 }
 
 /// Weight, whether it is a flow with cookies, its steps.
-fn flow() -> impl Strategy<Value = (f64, bool, Vec<Raw>)> {
+fn flow() -> impl Strategy<Value = (f64, bool, Vec<RawRequest>)> {
     let weight = prop_oneof![Just(1.0), 0.001..1e6_f64];
     (weight, any::<bool>(), prop::collection::vec(raw(), 1..4))
 }
 
-fn built(flows: Vec<(f64, bool, Vec<Raw>)>, is_sql: bool) -> Vec<Flow> {
+fn built(flows: Vec<(f64, bool, Vec<RawRequest>)>, is_sql: bool) -> Vec<Flow> {
     let mut used = std::collections::BTreeSet::new();
     let mut names = |name: String| {
         let mut names = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name} ({n})") });
@@ -198,7 +201,7 @@ fn target() -> impl Strategy<Value = Target> {
     let sql = sql.prop_map(|(host, port, user, name, password, tls, insecure)| {
         let tls = tls && !host.starts_with('/');
         let password = password.map(|text| Template::parse(text).expect(text));
-        Target::Sql(Database {
+        Target::Sql(DatabaseAddress {
             host: host.to_owned(),
             port,
             user,
@@ -238,7 +241,7 @@ fn task() -> impl Strategy<Value = Task> {
     );
     let find = find.prop_map(|(from, factor, width, trial, n, strict, budget, arrivals)| {
         let budget = budget.map(|n| trial * n);
-        Task::Find(Find {
+        Task::Find(SearchPlan {
             from,
             max: from * factor,
             width: Share(width),
@@ -252,11 +255,13 @@ fn task() -> impl Strategy<Value = Task> {
     prop_oneof![open, closed, find]
 }
 
-fn watch() -> impl Strategy<Value = Watch> {
+fn watch() -> impl Strategy<Value = WatchPlan> {
     let who = prop_oneof![
-        prop::collection::vec(1_u32..4_000_000, 0..3).prop_map(|pids| Watch { pids, ..Watch::default() }),
-        Just(Watch { cgroup: Some("/a b/c.service".to_owned()), ..Watch::default() }),
-        "[!-~]([ -~]{0,5}[!-~])?".prop_map(|command| Watch { command: Some(command), ..Watch::default() }),
+        prop::collection::vec(1_u32..4_000_000, 0..3)
+            .prop_map(|pids| WatchPlan { pids, ..WatchPlan::default() }),
+        Just(WatchPlan { cgroup: Some("/a b/c.service".to_owned()), ..WatchPlan::default() }),
+        "[!-~]([ -~]{0,5}[!-~])?"
+            .prop_map(|command| WatchPlan { command: Some(command), ..WatchPlan::default() }),
     ];
     let postgres = prop::option::of(target()).prop_map(|target| match target {
         Some(Target::Sql(database)) => Some(database),
@@ -268,9 +273,9 @@ fn watch() -> impl Strategy<Value = Watch> {
         Just("http://[::1]:9/{secret:a b}"),
     ]);
     (who, any::<bool>(), any::<bool>(), postgres, metrics).prop_map(|(who, on, attach, postgres, metrics)| {
-        let place = GivenAt::Option("--metrics");
-        let metrics = metrics.map(|url| Endpoint::parse(url, &place).expect(url));
-        Watch { on, attach, postgres, metrics, ..who }
+        let place = SourceLocation::Option("--metrics");
+        let metrics = metrics.map(|url| MetricsEndpoint::parse(url, &place).expect(url));
+        WatchPlan { on, attach, postgres, metrics, ..who }
     })
 }
 
@@ -328,7 +333,7 @@ prop_compose! {
         loss in prop_oneof![Just(0.0), (0_u32..1_000_000).prop_map(|n| f64::from(n) / 1e8)],
         deadline in prop::option::of(time()),
         connections in 1_u32..100_000, outstanding in 1_u32.., seed: u64, lateness in 0_u64..1_000_000_000,
-        cores in prop::collection::btree_set(0_u32..64, 0..3), resend: bool, setup in prop::option::of(started::setup()),
+        cores in prop::collection::btree_set(0_u32..64, 0..3), resend: bool, setup in prop::option::of(setup::setup()),
     ) -> Plan {
         let cores = cores.into_iter().collect();
         let is_sql = matches!(target, Target::Sql(_));
@@ -352,10 +357,10 @@ prop_compose! {
 #[test]
 fn an_experiment_that_crosses_nothing_keeps_its_measure() {
     let file = include_str!("../../../../plans/nothing.toml");
-    let plan = super::plan(Command::Try, file).expect("it is an experiment");
+    let plan = super::plan(PlanCommand::Try, file).expect("it is an experiment");
     let Task::Try(experiment) = &plan.task else { unreachable!("it is read as one") };
-    assert_eq!(experiment.said.measure, Measure::Throughput);
-    assert_eq!(Plan::from_toml(&plan.to_toml(), Command::Try), Ok(plan));
+    assert_eq!(experiment.said.measure, ArmMeasure::Throughput);
+    assert_eq!(Plan::from_toml(&plan.to_toml(), PlanCommand::Try), Ok(plan));
 }
 
 /// A plan of any parts is built in one go, and not optimised that takes nearly all of the 2 MiB that a test's thread has.
@@ -376,12 +381,12 @@ fn a_printed_plan_reads_back_as_it_was() {
 
 proptest! {
     #[test]
-    fn a_printed_experiment_reads_back_as_it_was(text in started::experiment()) {
-        let plan = Draft::from_toml("p.toml", &text).and_then(|draft| draft.check(Command::Try, &mut read));
+    fn a_printed_experiment_reads_back_as_it_was(text in setup::experiment()) {
+        let plan = Draft::from_toml("p.toml", &text).and_then(|draft| draft.check(PlanCommand::Try, &mut read));
         prop_assert!(plan.is_ok(), "{}\n{}", text, plan.expect_err("checked"));
         let plan = plan.expect("checked");
         let toml = plan.to_toml();
-        let back = Plan::from_toml(&toml, Command::Try);
+        let back = Plan::from_toml(&toml, PlanCommand::Try);
         prop_assert!(back.is_ok(), "{}\n{}", toml, back.expect_err("checked"));
         let Task::Try(experiment) = &plan.task else { unreachable!("it is read as one") };
         for hypothesis in &experiment.hypotheses {
@@ -407,12 +412,12 @@ proptest! {
         let checked = |command| {
             Draft::from_toml("p.toml", &file).and_then(|draft| draft.check(command, &mut read))
         };
-        let _ = checked(Command::Try).map(|plan| (plan.describe(), plan.to_toml()));
-        match checked(Command::Run) {
+        let _ = checked(PlanCommand::Try).map(|plan| (plan.describe(), plan.to_toml()));
+        match checked(PlanCommand::Run) {
             Ok(mut plan) => {
                 let bound = plan.bind(|_| Ok("name,id\na,1\n".to_owned()), |_| Ok("secret".to_owned()));
                 prop_assert!(plan.describe().len() >= 5);
-                let _ = (bound, plan.secrets(), plan.arrivals_limit(), plan.to_toml());
+                let _ = (bound, plan.redactor(), plan.arrivals_limit(), plan.to_toml());
             }
             Err(error) => prop_assert!(error.to_string().lines().count() <= 3, "{}", error),
         }
@@ -420,7 +425,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,40}", key in 0..Key::ALL.len(), command in any::<bool>()) {
-        let command = if command { Command::Run } else { Command::Find };
+        let command = if command { PlanCommand::Run } else { PlanCommand::Find };
         let mut draft = Draft::default();
         draft.set(Key::Url, "TARGET", "demo");
         draft.set(Key::ALL[key].key, "--option", text.clone());

@@ -22,7 +22,7 @@ fn secret_file(file: &str) -> Result<String, String> {
 
 fn sent(text: &str) -> (Plan, String) {
     let text = format!("load.rate = 1\n{text}");
-    let mut plan = plan(Command::Run, &text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+    let mut plan = plan(PlanCommand::Run, &text).unwrap_or_else(|e| panic!("{text}\n{e}"));
     plan.bind(secret_file, env).expect("all is there");
     let request = request(&plan);
     let mut out = Vec::new();
@@ -43,22 +43,22 @@ fn what_takes_a_secret_is_kept_here() {
         let text = format!(
             "load.rate = 1\ntarget.url = 'h'\nwatch = {{ postgres = '{postgres}', metrics = '{metrics}' }}"
         );
-        let mut plan = plan(Command::Run, &text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        let mut plan = plan(PlanCommand::Run, &text).unwrap_or_else(|e| panic!("{text}\n{e}"));
         plan.bind(secret_file, env).expect("all is there");
-        plan.watch.parted()
+        plan.watch.split_secrets()
     };
-    let asked = |watch: &Watch| (watch.postgres_url(), watch.metrics_url());
+    let asked = |watch: &WatchPlan| (watch.postgres_url(), watch.metrics_url());
     let (told, kept) = watch("postgres://me@db/x", "http://h/metrics");
     assert_eq!(asked(&told), (Some("postgres://me@db/x".to_owned()), Some("http://h/metrics".to_owned())));
-    assert!(!kept.asks_others());
+    assert!(!kept.has_database_or_metrics());
     let (told, kept) = watch("postgres://me:geheim@db/x", "http://me:geheim@h/metrics");
-    assert!(!told.asks_others() && !format!("{told:?}").contains(SECRET));
+    assert!(!told.has_database_or_metrics() && !format!("{told:?}").contains(SECRET));
     let (postgres, metrics) = asked(&kept);
     assert!(
         postgres.is_some_and(|url| url.contains(SECRET)) && metrics.is_some_and(|url| url.contains(SECRET))
     );
     let (told, kept) = watch("postgres://me:{env:TOKEN}@db/x", "http://h/?key={secret:s.txt}");
-    assert!(!told.asks_others() && kept.postgres.is_some() && kept.metrics.is_some());
+    assert!(!told.has_database_or_metrics() && kept.postgres.is_some() && kept.metrics.is_some());
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn they_are_sent() {
             // Bytes are debugged as numbers.
             assert!(!shown.replace([' ', '\n'], "").contains("103,101,104,101,105,109"), "{text}\n{shown}");
         }
-        let hidden = plan.secrets().hide(found.as_bytes()).into_owned();
+        let hidden = plan.redactor().redact(found.as_bytes()).into_owned();
         let hidden = String::from_utf8(hidden).expect("text");
         assert!(
             !hidden.contains(SECRET) && !hidden.contains("Z2VoZWlt") && hidden.contains("***"),
@@ -106,7 +106,7 @@ fn they_are_sent() {
         );
         // Answers may hold the value as it is.
         if text.contains("env:") {
-            assert_eq!(*plan.secrets().hide("geheim-env é".as_bytes()), *b"***");
+            assert_eq!(*plan.redactor().redact("geheim-env é".as_bytes()), *b"***");
         }
     }
 }
@@ -122,7 +122,7 @@ fn those_of_the_watch_are_given_to_who_connects() {
         ("metrics = 'http://{secret:s.txt}@h/?a={env:TOKEN}'", "http://geheim-file@h/?a=geheim-env é"),
     ] {
         let mut plan =
-            plan(Command::Run, &format!("target.url = 'h'\nload.rate = 1\n[watch]\n{text}")).expect(text);
+            plan(PlanCommand::Run, &format!("target.url = 'h'\nload.rate = 1\n[watch]\n{text}")).expect(text);
         plan.bind(secret_file, env).expect("all is there");
         let found = plan.watch.postgres_url().or(plan.watch.metrics_url());
         assert_eq!(found.as_deref(), Some(expected), "{text}");
@@ -130,13 +130,13 @@ fn those_of_the_watch_are_given_to_who_connects() {
             assert!(!shown.contains(SECRET), "{text}\n{shown}");
             assert!(!shown.replace([' ', '\n'], "").contains("103,101,104,101,105,109"), "{text}\n{shown}");
         }
-        assert_ne!(*plan.secrets().hide(expected.as_bytes()), *expected.as_bytes(), "{text}");
+        assert_ne!(*plan.redactor().redact(expected.as_bytes()), *expected.as_bytes(), "{text}");
     }
     let database = "load.rate = 1\ntarget.url = 'postgres://me:geheim@h/d'\nrequest.sql = 'select 1'";
-    let own = plan(Command::Run, database).expect("valid");
+    let own = plan(PlanCommand::Run, database).expect("valid");
     assert_eq!(own.watch.postgres_url().as_deref(), Some("postgres://me:geheim@h/d"));
-    let other =
-        plan(Command::Run, &format!("{database}\nwatch.postgres = 'postgres://monitor@h/d'")).expect("valid");
+    let other = plan(PlanCommand::Run, &format!("{database}\nwatch.postgres = 'postgres://monitor@h/d'"))
+        .expect("valid");
     assert_eq!(other.watch.postgres_url().as_deref(), Some("postgres://monitor@h/d"));
 }
 
@@ -152,8 +152,8 @@ fn they_are_not_kept() {
         "target.url = 'h'\nwatch.postgres = 'postgres://me:geheim@h/d'",
         "target.url = 'h'\nwatch.metrics = 'http://me:geheim@h/d'",
     ] {
-        let plan = plan(Command::Run, &format!("load.rate = 1\n{text}")).expect(text);
-        let error = Plan::from_toml(&plan.to_toml(), Command::Run).expect_err(text).to_string();
+        let plan = plan(PlanCommand::Run, &format!("load.rate = 1\n{text}")).expect(text);
+        let error = Plan::from_toml(&plan.to_toml(), PlanCommand::Run).expect_err(text).to_string();
         assert!(error.contains("this secret was not kept; give it again, best as {env:NAME}"), "{error}");
     }
     // Who gives it again need not write it into the plan.
@@ -172,7 +172,7 @@ fn they_are_not_kept() {
         over.set(key, "--option", text);
         let draft =
             Draft::from_toml("p", &format!("target.url = 'h'\nload.rate = 1\n{kept}")).expect("valid");
-        draft.overlaid_by(over).check(Command::Run, &mut read).expect(kept);
+        draft.overlaid_by(over).check(PlanCommand::Run, &mut read).expect(kept);
     }
 }
 
@@ -210,7 +210,7 @@ fn no_message_shows_them() {
         "target.url = 'h'\nwatch.metrics = 'postgres://me:geheim@h/'",
         "target.url = 'h'\nwatch.metrics = 'http://me:geheim@h/{uuid}'",
     ] {
-        let error = plan(Command::Run, &format!("load.rate = 1\n{text}")).expect_err(text).to_string();
+        let error = plan(PlanCommand::Run, &format!("load.rate = 1\n{text}")).expect_err(text).to_string();
         assert!(!error.contains(SECRET) && !error.contains("heim@"), "{text}\n{error}");
     }
     for (option, key, text) in [
@@ -224,7 +224,7 @@ fn no_message_shows_them() {
         draft.set(Key::Url, "TARGET", "h");
         draft.set(Key::Requests, "-n", "1");
         draft.set(key, option, text);
-        let error = draft.check(Command::Run, &mut read).expect_err(text).to_string();
+        let error = draft.check(PlanCommand::Run, &mut read).expect_err(text).to_string();
         assert!(error.starts_with(option) && !error.contains(SECRET), "{text}\n{error}");
     }
     for (text, expected) in [
@@ -238,7 +238,7 @@ fn no_message_shows_them() {
             "{env:LINES}: it is used in a header and holds a line break",
         ),
     ] {
-        let mut plan = plan(Command::Run, &format!("load.rate = 1\n{text}")).expect(text);
+        let mut plan = plan(PlanCommand::Run, &format!("load.rate = 1\n{text}")).expect(text);
         let error = plan.bind(secret_file, env).expect_err(text).to_string();
         assert!(error.starts_with(expected) && !error.contains(SECRET), "{error}");
     }
@@ -251,7 +251,7 @@ fn one_kind_of_credentials() {
         "target = { url = 'h', basic = 'a:b', headers = { authorization = 'c' } }",
         "target.url = 'h'\nrequest = { basic = 'a:b', bearer = 'c' }",
     ] {
-        let error = plan(Command::Run, &format!("load.rate = 1\n{text}")).expect_err(text).to_string();
+        let error = plan(PlanCommand::Run, &format!("load.rate = 1\n{text}")).expect_err(text).to_string();
         assert!(error.contains("give one kind of credentials"), "{error}");
     }
 }

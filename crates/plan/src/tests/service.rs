@@ -6,7 +6,10 @@ use units::{Bytes, Nanos};
 
 fn setup(text: &str) -> Setup {
     let text = format!("target.url = 'http://127.0.0.1:8080/'\nload.rate = 1\n{text}");
-    plan(Command::Run, &text).unwrap_or_else(|e| panic!("{text}\n{e}")).setup.expect("it starts something")
+    plan(PlanCommand::Run, &text)
+        .unwrap_or_else(|e| panic!("{text}\n{e}"))
+        .setup
+        .expect("it starts something")
 }
 
 fn service(text: &str) -> Program {
@@ -19,7 +22,7 @@ fn words(program: &Program) -> Vec<String> {
 
 #[test]
 fn nothing_is_started_if_nothing_is_said() {
-    let plan = plan(Command::Find, "target.url = 'h'").expect("valid");
+    let plan = plan(PlanCommand::Find, "target.url = 'h'").expect("valid");
     assert_eq!(plan.setup, None);
 }
 
@@ -30,11 +33,11 @@ fn a_command_is_enough() {
     assert_eq!(command, ["java", "-jar", "my app.jar"].map(Template::literal));
     assert_eq!((name.as_str(), folder.as_str(), stop.as_str()), ("service", "plans", "TERM"));
     assert_eq!((within, grace), (Nanos::from_secs(60), Nanos::from_secs(10)));
-    assert_eq!((ready, limits), (Ready::Port(8080), Limits::default()));
+    assert_eq!((ready, limits), (ReadyCondition::Port(8080), ResourceLimits::default()));
     assert!(prepare.is_empty() && env.is_empty() && files.is_empty());
-    assert_eq!(setup("[service]\ncommand = 'x'").reset, Reset::None);
+    assert_eq!(setup("[service]\ncommand = 'x'").reset, ResetMethod::None);
     let beside = Draft::from_toml("p.toml", "target.url = 'h'\nload.rate = 1\nservice.command = 'x'");
-    let beside = beside.and_then(|draft| draft.check(Command::Run, &mut super::read)).expect("valid");
+    let beside = beside.and_then(|draft| draft.check(PlanCommand::Run, &mut super::read)).expect("valid");
     assert_eq!(
         beside.setup.and_then(|setup| setup.service).map(|service| service.folder),
         Some(".".to_owned())
@@ -52,13 +55,15 @@ fn all_of_it() {
          ready = 'http://127.0.0.1:8080/health'\nwithin = '5s'\nstop = 'INT'\ngrace = '1s'\ncpus = 1.5\nmemory = '2GiB'\n\
          pids = 500\ncores = ['0-1', 4]\n[need.queue]\ncommand = 'x'\nready = 'log is up'",
     );
-    let [Need::Program(cache), Need::Postgres(postgres), Need::Program(queue)] = &setup.needs[..] else {
+    let [Dependency::Program(cache), Dependency::Postgres(postgres), Dependency::Program(queue)] =
+        &setup.needs[..]
+    else {
         panic!("{:?}", setup.needs)
     };
-    assert_eq!((cache.name.as_str(), &cache.ready), ("cache", &Ready::Started));
-    assert_eq!((queue.name.as_str(), &queue.ready), ("queue", &Ready::Log("is up".to_owned())));
+    assert_eq!((cache.name.as_str(), &cache.ready), ("cache", &ReadyCondition::Started));
+    assert_eq!((queue.name.as_str(), &queue.ready), ("queue", &ReadyCondition::Log("is up".to_owned())));
     let text = |text: &str| text.to_owned();
-    let expected = Postgres {
+    let expected = PostgresSetup {
         port: 54329,
         database: text("clinic"),
         seed: vec![text("plans/a.sql"), text("/b.sql")],
@@ -70,11 +75,11 @@ fn all_of_it() {
         ],
         data: Some(text("plans/disk")),
         within: Nanos::from_secs(120),
-        limits: Limits { cpus: Some(2.0), ..Limits::default() },
+        limits: ResourceLimits { cpus: Some(2.0), ..ResourceLimits::default() },
     };
     assert_eq!(postgres, &expected);
     // A database that says how it is put back is put back.
-    assert_eq!(setup.reset, Reset::Sql);
+    assert_eq!(setup.reset, ResetMethod::Sql);
     let service = setup.service.expect("a service");
     assert_eq!(service.prepare, ["mvn", "-q", "package"]);
     assert_eq!(words(&service), ["java", "-jar", "a b.jar"]);
@@ -82,9 +87,13 @@ fn all_of_it() {
     let env: Vec<_> = service.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(env, ["PORT=8080", "DEBUG=true", "HOME=/x"]);
     assert_eq!(service.files, [(text("conf/app.yml"), Template::literal("a: {b}\n"))]);
-    assert_eq!(service.ready, Ready::Http(text("http://127.0.0.1:8080/health")));
-    let limits =
-        Limits { cpus: Some(1.5), memory: Some(Bytes(2 << 30)), pids: Some(500), cores: vec![0, 1, 4] };
+    assert_eq!(service.ready, ReadyCondition::Http(text("http://127.0.0.1:8080/health")));
+    let limits = ResourceLimits {
+        cpus: Some(1.5),
+        memory: Some(Bytes(2 << 30)),
+        pids: Some(500),
+        cores: vec![0, 1, 4],
+    };
     assert_eq!(limits.to_string(), "1.5 processors, 2 GiB, 500 processes and threads, on processors 0, 1, 4");
     assert_eq!(service.limits, limits);
     assert_eq!((service.stop.as_str(), service.grace), ("INT", Nanos::from_secs(1)));
@@ -93,7 +102,7 @@ fn all_of_it() {
 #[test]
 fn a_database_alone_can_be_started() {
     let plan = plan(
-        Command::Run,
+        PlanCommand::Run,
         "target.url = 'postgres://postgres@127.0.0.1:5555/torment'\nrequest.sql = 'select 1'\nload.rate = 1\n\
          postgres.port = 5555",
     );
@@ -106,7 +115,7 @@ fn a_database_alone_can_be_started() {
 fn its_texts_are_filled_in_and_no_others() {
     let text = "target.url = 'h'\nload.rate = 1\n[need.db]\ncommand = 'db --key {secret:s.txt}'\n[service]\n\
                 command = 'app {uuid} {env:MODE}'\nenv = { A = '{env:MODE}!' }\nfiles = { f = '{1..3} {env:MODE}' }";
-    let mut plan = plan(Command::Run, text).expect("valid");
+    let mut plan = plan(PlanCommand::Run, text).expect("valid");
     plan.bind(
         |file| if file == "plans/s.txt" { Ok("geheim\n".to_owned()) } else { Err(file.to_owned()) },
         |name| Ok(format!("the {name}")),
@@ -114,7 +123,7 @@ fn its_texts_are_filled_in_and_no_others() {
     .expect("all is there");
     let setup = plan.setup.as_ref().expect("it starts something");
     let service = setup.service.as_ref().expect("a service");
-    let Need::Program(need) = &setup.needs[0] else { panic!("{:?}", setup.needs) };
+    let Dependency::Program(need) = &setup.needs[0] else { panic!("{:?}", setup.needs) };
     let text = |template: &Template| {
         let mut out = Vec::new();
         template.render(&super::who(7), 0, &mut out);
@@ -126,7 +135,7 @@ fn its_texts_are_filled_in_and_no_others() {
         ("the MODE!".into(), "{1..3} the MODE".into())
     );
     assert_eq!(text(&need.command[2]), "geheim");
-    assert_eq!(*plan.secrets().hide(b"--key geheim, the MODE"), *b"--key ***, ***");
+    assert_eq!(*plan.redactor().redact(b"--key geheim, the MODE"), *b"--key ***, ***");
 }
 
 #[test]
@@ -141,19 +150,19 @@ fn its_secrets_are_shown_nowhere() {
         "command = ['x', '--spring.datasource.password=geheim']",
     ] {
         let file = format!("target.url = 'h'\nload.rate = 1\n[service]\n{text}");
-        let found = plan(Command::Run, &file).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        let found = plan(PlanCommand::Run, &file).unwrap_or_else(|e| panic!("{text}\n{e}"));
         for shown in [found.to_toml(), found.describe().join("\n"), format!("{found:?} {found:#?}")] {
             assert!(!shown.contains("geheim"), "{text}\n{shown}");
             assert!(!shown.replace([' ', '\n'], "").contains("103,101,104,101,105,109"), "{text}\n{shown}");
         }
-        assert_eq!(*found.secrets().hide(b"geheim"), *b"***", "{text}");
-        let error = Plan::from_toml(&found.to_toml(), Command::Run).expect_err(text).to_string();
+        assert_eq!(*found.redactor().redact(b"geheim"), *b"***", "{text}");
+        let error = Plan::from_toml(&found.to_toml(), PlanCommand::Run).expect_err(text).to_string();
         assert!(error.contains("this secret was not kept; give it again"), "{error}");
         for mistake in ["stop = 'STOP'", "x = 1"] {
             let file =
                 file.replace('\n', ", ").replace("[service], ", "service = { ") + ", " + mistake + " }";
             let file = file.replacen(", ", "\n", 2);
-            let error = plan(Command::Run, &file).expect_err(&file).to_string();
+            let error = plan(PlanCommand::Run, &file).expect_err(&file).to_string();
             assert!(error.contains("3:") && !error.contains("geheim"), "{error}");
         }
     }
@@ -236,13 +245,13 @@ fn a_message_says_where_what_and_what_else() {
         let own = text.starts_with("[s") || text.starts_with("[[") || text.starts_with("[need");
         let text = if own { text.to_owned() } else { format!("{OK}{text}") };
         let text = format!("{text}\n[target]\nurl = 'h'\n[load]\nrate = 5");
-        let error = plan(Command::Run, &text).expect_err(&text).to_string();
+        let error = plan(PlanCommand::Run, &text).expect_err(&text).to_string();
         assert!(error.contains(expected), "{text}\nexpected: {expected}\nfound: {error}");
         assert!(error.lines().count() <= 3, "{error}");
     }
     for target in ["demo", "null"] {
         let text = format!("target.url = '{target}'\nload.rate = 1\n{OK}");
-        let error = plan(Command::Run, &text).expect_err(target).to_string();
+        let error = plan(PlanCommand::Run, &text).expect_err(target).to_string();
         assert!(
             error.contains("3:2: when is the service ready? The target has no port that says so"),
             "{error}"

@@ -1,10 +1,10 @@
 //! What the figures of messages are made of, and where the curves cross.
 
 use super::{
-    BUFFERED, BUFFERS, ECHOED, FRAMED, Framing, Medium, SENT, buffered, framed, one_way, placed, stream,
-    throughput,
+    BUFFERED, BUFFERS, ECHOED, FRAMED, MessageFraming, SENT, Transport, buffer_column, framed_row,
+    latency_row, placement_column, stream, throughput_row,
 };
-use crate::figure::{find, median, time};
+use crate::figure::{clamped_nanos, find_figure, median};
 use crate::sides::{Placement, placement_note};
 use record::{Figure, Summand};
 use units::Bytes;
@@ -15,7 +15,7 @@ const COLLAPSED: f64 = 0.7;
 const SMALL: Bytes = Bytes(4 << 10);
 
 pub fn explain(figures: &mut [Figure]) -> Vec<String> {
-    for medium in Medium::ALL {
+    for medium in Transport::ALL {
         for size in ECHOED {
             latency(figures, medium, size);
         }
@@ -23,8 +23,8 @@ pub fn explain(figures: &mut [Figure]) -> Vec<String> {
             rate(figures, medium, size);
         }
     }
-    for framing in [Framing::Rpc, Framing::Http] {
-        for medium in [Medium::Tcp, Medium::Unix] {
+    for framing in [MessageFraming::Rpc, MessageFraming::Http] {
+        for medium in [Transport::Tcp, Transport::Unix] {
             frame(figures, framing, medium);
         }
     }
@@ -36,61 +36,63 @@ pub fn explain(figures: &mut [Figure]) -> Vec<String> {
     notes.extend(gain(figures));
     notes.extend(crossings(figures));
     notes.extend(collapse(figures));
-    notes.extend(stream::buffers().ok());
+    notes.extend(stream::describe_buffers().ok());
     notes.extend(placement_note());
     notes
 }
 
-fn argue(figures: &mut [Figure], row: &str, column: &str, argument: String) {
-    if let Some(figure) = find(figures, row, column) {
+fn set_argument(figures: &mut [Figure], row: &str, column: &str, argument: String) {
+    if let Some(figure) = find_figure(figures, row, column) {
         figure.argument = Some(argument);
     }
 }
 
-fn split(figures: &mut [Figure], row: &str, column: &str, known: (&str, f64), rest: &str) {
-    if let Some(figure) = find(figures, row, column) {
+fn set_parts(figures: &mut [Figure], row: &str, column: &str, known: (&str, f64), rest: &str) {
+    if let Some(figure) = find_figure(figures, row, column) {
         figure.parts = Summand::split(figure.median, known, rest);
     }
 }
 
 /// As much or less, in words.
-fn beside(figure: f64, other: f64, than: &str) -> String {
+fn format_difference(figure: f64, other: f64, than: &str) -> String {
     match figure >= other {
-        true => format!("{} more than {than}", time(figure - other)),
-        false => format!("{} less than {than}", time(other - figure)),
+        true => format!("{} more than {than}", clamped_nanos(figure - other)),
+        false => format!("{} less than {than}", clamped_nanos(other - figure)),
     }
 }
 
-fn latency(figures: &mut [Figure], medium: Medium, size: Bytes) {
-    let row = one_way(medium);
-    let (one, two) = (placed(size, Placement::One), placed(size, Placement::Two));
-    let pipe = median(figures, &one_way(Medium::Pipe), &one);
+fn latency(figures: &mut [Figure], medium: Transport, size: Bytes) {
+    let row = latency_row(medium);
+    let (one, two) = (placement_column(size, Placement::One), placement_column(size, Placement::Two));
+    let pipe = median(figures, &latency_row(Transport::Pipe), &one);
     let here = median(figures, &row, &one);
     if let Some(here) = here {
         let against = |what: &str| {
-            let beside =
-                pipe.map_or_else(String::new, |pipe| format!("{}: ", beside(here, pipe, "the pipe")));
+            let beside = pipe
+                .map_or_else(String::new, |pipe| format!("{}: ", format_difference(here, pipe, "the pipe")));
             format!("{beside}{what}")
         };
         let text = match medium {
-            Medium::Pipe => format!("1 write, 1 read, a wake-up and a switch, 2 copies of {size}"),
-            Medium::Socketpair | Medium::Unix => against("a buffer with its bookkeeping for each message"),
-            Medium::Tcp => {
+            Transport::Pipe => format!("1 write, 1 read, a wake-up and a switch, 2 copies of {size}"),
+            Transport::Socketpair | Transport::Unix => {
+                against("a buffer with its bookkeeping for each message")
+            }
+            Transport::Tcp => {
                 against("a segment through the loopback device, a soft interrupt, an acknowledgement")
             }
-            Medium::SharedAsleep => {
+            Transport::SharedAsleep => {
                 against("1 futex wake, 1 futex wait and a switch; the kernel copies nothing")
             }
-            Medium::SharedBusy => against("no system call"),
+            Transport::SharedBusy => against("no system call"),
         };
-        argue(figures, &row, &one, text);
-        if let Some(pipe) = pipe.filter(|_| medium != Medium::Pipe) {
-            split(figures, &row, &one, ("as through a pipe", pipe), "what it does more");
+        set_argument(figures, &row, &one, text);
+        if let Some(pipe) = pipe.filter(|_| medium != Transport::Pipe) {
+            set_parts(figures, &row, &one, ("as through a pipe", pipe), "what it does more");
         }
     }
     let Some(apart) = median(figures, &row, &two) else { return };
     let text = match (medium, here) {
-        (Medium::SharedBusy, _) => {
+        (Transport::SharedBusy, _) => {
             "no system call: the lines of the message and of its number go from one processor's \
              cache to the other's; both processors are busy all the time"
                 .to_owned()
@@ -98,61 +100,75 @@ fn latency(figures: &mut [Figure], medium: Medium, size: Bytes) {
         (_, Some(here)) if apart > here => {
             format!(
                 "{}: an idle processor is woken for each message",
-                beside(apart, here, "on one processor")
+                format_difference(apart, here, "on one processor")
             )
         }
-        (_, Some(here)) => format!("{}: both copy at once", beside(apart, here, "on one processor")),
+        (_, Some(here)) => {
+            format!("{}: both copy at once", format_difference(apart, here, "on one processor"))
+        }
         (_, None) => "an idle processor is woken for each message".to_owned(),
     };
-    argue(figures, &row, &two, text);
-    if let Some(here) = here.filter(|_| medium != Medium::SharedBusy) {
-        split(figures, &row, &two, ("as on one processor", here), "an idle processor is woken");
+    set_argument(figures, &row, &two, text);
+    if let Some(here) = here.filter(|_| medium != Transport::SharedBusy) {
+        set_parts(figures, &row, &two, ("as on one processor", here), "an idle processor is woken");
     }
 }
 
-fn frame(figures: &mut [Figure], framing: Framing, medium: Medium) {
+fn frame(figures: &mut [Figure], framing: MessageFraming, medium: Transport) {
     for place in [Placement::One, Placement::Two] {
-        let (row, column) = (framed(framing, medium), placed(FRAMED, place));
-        let bare = median(figures, &one_way(medium), &column);
+        let (row, column) = (framed_row(framing, medium), placement_column(FRAMED, place));
+        let bare = median(figures, &latency_row(medium), &column);
         if let (Some(all), Some(bare)) = (median(figures, &row, &column), bare) {
             let than = format!("the bare message over {}", medium.name());
-            argue(figures, &row, &column, format!("{}, {:.2} times", beside(all, bare, &than), all / bare));
-            split(figures, &row, &column, ("the bare message", bare), "its frame");
+            set_argument(
+                figures,
+                &row,
+                &column,
+                format!("{}, {:.2} times", format_difference(all, bare, &than), all / bare),
+            );
+            set_parts(figures, &row, &column, ("the bare message", bare), "its frame");
         }
     }
 }
 
 /// Bytes a second, in powers of ten as links and memory are.
-fn speed(bytes: f64) -> String {
+fn format_throughput(bytes: f64) -> String {
     if bytes >= 1e9 { format!("{:.1} GB/s", bytes / 1e9) } else { format!("{:.0} MB/s", bytes / 1e6) }
 }
 
-fn rate(figures: &mut [Figure], medium: Medium, size: Bytes) {
-    let (row, column) = (throughput(medium), size.to_string());
+fn rate(figures: &mut [Figure], medium: Transport, size: Bytes) {
+    let (row, column) = (throughput_row(medium), size.to_string());
     let Some(bytes) = median(figures, &row, &column) else { return };
     let each = 1e9 * size.0 as f64 / bytes;
     let text = match (medium, size <= SMALL) {
-        (Medium::SharedBusy | Medium::SharedAsleep, true) => {
-            format!("{} a message: its line changes processors", time(each))
+        (Transport::SharedBusy | Transport::SharedAsleep, true) => {
+            format!("{} a message: its line changes processors", clamped_nanos(each))
         }
-        (_, true) => format!("{} a message: a system call on either side, whatever its size", time(each)),
-        (Medium::SharedBusy | Medium::SharedAsleep, false) => {
-            format!("{} a message: copied in by one processor while the other copies out", time(each))
+        (_, true) => {
+            format!("{} a message: a system call on either side, whatever its size", clamped_nanos(each))
         }
-        (_, false) => format!("{} a message: copied in and copied out, and waking whoever waits", time(each)),
+        (Transport::SharedBusy | Transport::SharedAsleep, false) => {
+            format!(
+                "{} a message: copied in by one processor while the other copies out",
+                clamped_nanos(each)
+            )
+        }
+        (_, false) => {
+            format!("{} a message: copied in and copied out, and waking whoever waits", clamped_nanos(each))
+        }
     };
-    argue(figures, &row, &column, text);
+    set_argument(figures, &row, &column, text);
 }
 
 fn buffers(figures: &mut [Figure]) {
-    for medium in [Medium::Unix, Medium::Pipe] {
+    for medium in [Transport::Unix, Transport::Pipe] {
         for size in BUFFERED {
-            let birth = median(figures, &throughput(medium), &size.to_string());
+            let birth = median(figures, &throughput_row(medium), &size.to_string());
             for buffer in BUFFERS {
-                let (row, column) = (throughput(medium), buffered(size, Some(buffer)));
+                let (row, column) = (throughput_row(medium), buffer_column(size, Some(buffer)));
                 if let (Some(wide), Some(birth)) = (median(figures, &row, &column), birth) {
                     let text = format!("{:.1} times as with the buffer at birth", wide / birth);
-                    argue(figures, &row, &column, text);
+                    set_argument(figures, &row, &column, text);
                 }
             }
         }
@@ -161,33 +177,33 @@ fn buffers(figures: &mut [Figure]) {
 
 /// By how much a Unix socket is quicker than TCP, where everybody asks.
 fn gain(figures: &[Figure]) -> Option<String> {
-    let column = placed(FRAMED, Placement::One);
-    let at = |medium| median(figures, &one_way(medium), &column);
-    let (tcp, unix) = (at(Medium::Tcp)?, at(Medium::Unix)?);
-    let http = median(figures, &framed(Framing::Http, Medium::Unix), &column)?;
+    let column = placement_column(FRAMED, Placement::One);
+    let at = |medium| median(figures, &latency_row(medium), &column);
+    let (tcp, unix) = (at(Transport::Tcp)?, at(Transport::Unix)?);
+    let http = median(figures, &framed_row(MessageFraming::Http, Transport::Unix), &column)?;
     Some(format!(
         "{FRAMED} one way on one processor: TCP {}, a Unix socket {}, {:.2} times as quick; HTTP/1.1 around it costs {} on either.",
-        time(tcp),
-        time(unix),
+        clamped_nanos(tcp),
+        clamped_nanos(unix),
         tcp / unix,
-        time(http - unix)
+        clamped_nanos(http - unix)
     ))
 }
 
 /// Sizes at which the curves of TCP and of the Unix socket cross.
 fn crossings(figures: &[Figure]) -> Vec<String> {
-    let points = |row: fn(Medium) -> String, sizes: &[Bytes], column: &dyn Fn(Bytes) -> String| {
+    let points = |row: fn(Transport) -> String, sizes: &[Bytes], column: &dyn Fn(Bytes) -> String| {
         let at = |medium, size| median(figures, &row(medium), &column(size));
-        let ratio = |size: Bytes| Some((size, (at(Medium::Tcp, size)? / at(Medium::Unix, size)?).ln()));
+        let ratio = |size: Bytes| Some((size, (at(Transport::Tcp, size)? / at(Transport::Unix, size)?).ln()));
         sizes.iter().filter_map(|size| ratio(*size)).collect::<Vec<_>>()
     };
     let mut notes = Vec::new();
     for place in [Placement::One, Placement::Two] {
-        let points = points(one_way, &ECHOED, &|size| placed(size, place));
+        let points = points(latency_row, &ECHOED, &|size| placement_column(size, place));
         let what = format!("one way on {}", place.name());
         notes.extend(crossing(&points, &what, "quicker", -1.0));
     }
-    let points = points(throughput, &SENT, &|size| size.to_string());
+    let points = points(throughput_row, &SENT, &|size| size.to_string());
     notes.extend(crossing(&points, "throughput", "the one that carries more", 1.0));
     notes
 }
@@ -221,22 +237,22 @@ fn crossing(points: &[(Bytes, f64)], what: &str, better: &str, sign: f64) -> Opt
 
 /// What happens to a pipe when a message is as large as its buffer.
 fn collapse(figures: &[Figure]) -> Option<String> {
-    let row = throughput(Medium::Pipe);
+    let row = throughput_row(Transport::Pipe);
     let at = |size: Bytes| Some((size, median(figures, &row, &size.to_string())?));
     let all: Vec<(Bytes, f64)> = SENT.iter().filter_map(|size| at(*size)).collect();
     let (best, most) = all.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (size, least) =
         all.iter().copied().find(|(size, bytes)| *size > best && *bytes < COLLAPSED * most)?;
     let wide = BUFFERS[BUFFERS.len() - 1];
-    let helped = median(figures, &row, &buffered(size, Some(wide)));
+    let helped = median(figures, &row, &buffer_column(size, Some(wide)));
     Some(format!(
         "The pipe carries {} with messages of {best} and {} with those of {size}: a message that fills the buffer has both sides \
          take turns, each turn waking the other's processor{}.",
-        speed(most),
-        speed(least),
+        format_throughput(most),
+        format_throughput(least),
         helped.map_or_else(String::new, |bytes| format!(
             "; with a buffer of {wide} it carries {}",
-            speed(bytes)
+            format_throughput(bytes)
         ))
     ))
 }
@@ -244,10 +260,11 @@ fn collapse(figures: &[Figure]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Unit;
+    use record::FigureUnit;
 
     fn figure(row: String, column: String, median: f64) -> Figure {
-        Figure::of(("ipc", &row, &column), Unit::Nanos, vec![median], 1).expect("it is a number")
+        Figure::from_blocks(("ipc", &row, &column), FigureUnit::Nanos, vec![median], 1)
+            .expect("it is a number")
     }
 
     #[test]
@@ -265,14 +282,14 @@ mod tests {
 
     #[test]
     fn figures_are_held_against_each_other() {
-        let column = placed(FRAMED, Placement::One);
+        let column = placement_column(FRAMED, Placement::One);
         let mut figures = vec![
-            figure(one_way(Medium::Tcp), column.clone(), 8660.0),
-            figure(one_way(Medium::Unix), column.clone(), 4740.0),
-            figure(one_way(Medium::Pipe), column.clone(), 2750.0),
-            figure(framed(Framing::Http, Medium::Unix), column, 6740.0),
-            figure(throughput(Medium::Pipe), "4 KiB".to_owned(), 3.4e9),
-            figure(throughput(Medium::Pipe), "64 KiB".to_owned(), 0.6e9),
+            figure(latency_row(Transport::Tcp), column.clone(), 8660.0),
+            figure(latency_row(Transport::Unix), column.clone(), 4740.0),
+            figure(latency_row(Transport::Pipe), column.clone(), 2750.0),
+            figure(framed_row(MessageFraming::Http, Transport::Unix), column, 6740.0),
+            figure(throughput_row(Transport::Pipe), "4 KiB".to_owned(), 3.4e9),
+            figure(throughput_row(Transport::Pipe), "64 KiB".to_owned(), 0.6e9),
         ];
         let notes = explain(&mut figures);
         assert!(

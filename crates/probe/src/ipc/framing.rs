@@ -1,7 +1,7 @@
 //! What protocols put around a message: its length, or the heads of HTTP/1.1. Both read through a buffer, as their
 //! libraries do.
 
-use super::stream::{Ends, Stream};
+use super::stream::{MessageEnd, StreamEnd};
 use std::io::{self, Read, Write};
 
 /// What is read at once.
@@ -10,19 +10,19 @@ const READ: usize = 16 << 10;
 const FIELDS: usize = 16;
 
 /// What was read of a stream, and not used yet.
-struct Buffered {
-    stream: Stream,
+struct BufferedStream {
+    stream: StreamEnd,
     bytes: Vec<u8>,
     start: usize,
     end: usize,
 }
 
-impl Buffered {
-    fn new(stream: Stream) -> Self {
+impl BufferedStream {
+    fn new(stream: StreamEnd) -> Self {
         Self { stream, bytes: vec![0; READ], start: 0, end: 0 }
     }
 
-    fn there(&self) -> &[u8] {
+    fn unread(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
@@ -51,7 +51,7 @@ impl Buffered {
 
     /// Waits until so many bytes are there.
     fn await_bytes(&mut self, count: usize) -> io::Result<()> {
-        while self.there().len() < count {
+        while self.unread().len() < count {
             self.fill()?;
         }
         Ok(())
@@ -62,7 +62,7 @@ impl Buffered {
     }
 
     /// The message, which must be as long as was said.
-    fn message(&mut self, length: usize, message: &mut [u8]) -> io::Result<()> {
+    fn read_message(&mut self, length: usize, message: &mut [u8]) -> io::Result<()> {
         if length != message.len() {
             return Err(io::Error::other(format!(
                 "{length} bytes were announced instead of {}",
@@ -70,25 +70,25 @@ impl Buffered {
             )));
         }
         self.await_bytes(length)?;
-        message.copy_from_slice(&self.there()[..length]);
+        message.copy_from_slice(&self.unread()[..length]);
         self.skip(length);
         Ok(())
     }
 }
 
 /// A message after its length in four bytes.
-pub struct Rpc {
-    input: Buffered,
+pub struct LengthPrefixed {
+    input: BufferedStream,
     output: Vec<u8>,
 }
 
-impl Rpc {
-    pub fn new(stream: Stream) -> Self {
-        Self { input: Buffered::new(stream), output: Vec::new() }
+impl LengthPrefixed {
+    pub fn new(stream: StreamEnd) -> Self {
+        Self { input: BufferedStream::new(stream), output: Vec::new() }
     }
 }
 
-impl Ends for Rpc {
+impl MessageEnd for LengthPrefixed {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
         let length = u32::try_from(message.len()).map_err(io::Error::other)?;
         self.output.clear();
@@ -99,26 +99,26 @@ impl Ends for Rpc {
 
     fn receive(&mut self, message: &mut [u8]) -> io::Result<()> {
         self.input.await_bytes(4)?;
-        let length = u32::from_be_bytes(self.input.there()[..4].try_into().expect("it is cut to size"));
+        let length = u32::from_be_bytes(self.input.unread()[..4].try_into().expect("it is cut to size"));
         self.input.skip(4);
-        self.input.message(length as usize, message)
+        self.input.read_message(length as usize, message)
     }
 }
 
 /// A message as the body of a request, or of the answer to one, on a connection that stays.
-pub struct Http {
-    input: Buffered,
+pub struct HttpFramed {
+    input: BufferedStream,
     output: Vec<u8>,
     client: bool,
 }
 
-impl Http {
-    pub fn client(stream: Stream) -> Self {
-        Self { input: Buffered::new(stream), output: Vec::new(), client: true }
+impl HttpFramed {
+    pub fn client(stream: StreamEnd) -> Self {
+        Self { input: BufferedStream::new(stream), output: Vec::new(), client: true }
     }
 
-    pub fn server(stream: Stream) -> Self {
-        Self { input: Buffered::new(stream), output: Vec::new(), client: false }
+    pub fn server(stream: StreamEnd) -> Self {
+        Self { input: BufferedStream::new(stream), output: Vec::new(), client: false }
     }
 
     /// How long the head is that has come, and how long it says that the body is; none if there is more of it to come.
@@ -126,11 +126,11 @@ impl Http {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS];
         let (parsed, fields, well) = if self.client {
             let mut response = httparse::Response::new(&mut fields);
-            let parsed = response.parse(self.input.there()).map_err(io::Error::other)?;
+            let parsed = response.parse(self.input.unread()).map_err(io::Error::other)?;
             (parsed, response.headers, response.code == Some(200))
         } else {
             let mut request = httparse::Request::new(&mut fields);
-            let parsed = request.parse(self.input.there()).map_err(io::Error::other)?;
+            let parsed = request.parse(self.input.unread()).map_err(io::Error::other)?;
             (parsed, request.headers, request.path == Some("/echo") && request.method == Some("POST"))
         };
         let httparse::Status::Complete(length) = parsed else { return Ok(None) };
@@ -144,7 +144,7 @@ impl Http {
     }
 }
 
-impl Ends for Http {
+impl MessageEnd for HttpFramed {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
         self.output.clear();
         let first =
@@ -166,16 +166,16 @@ impl Ends for Http {
             }
         };
         self.input.skip(head);
-        self.input.message(body, message)
+        self.input.read_message(body, message)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ipc::{Medium, stream::pair};
+    use crate::ipc::{Transport, stream::pair};
 
-    fn echoes<E: Ends + Send>(mut first: E, mut second: E) {
+    fn echoes<E: MessageEnd + Send>(mut first: E, mut second: E) {
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 for size in [1, 128, 100_000, 128] {
@@ -196,19 +196,19 @@ mod tests {
 
     #[test]
     fn messages_of_any_size_come_back_from_their_frames() {
-        let (first, second) = pair(Medium::Tcp, None).expect("it can be had");
-        echoes(Rpc::new(first), Rpc::new(second));
-        let (first, second) = pair(Medium::Unix, None).expect("it can be had");
-        echoes(Http::client(first), Http::server(second));
+        let (first, second) = pair(Transport::Tcp, None).expect("it can be had");
+        echoes(LengthPrefixed::new(first), LengthPrefixed::new(second));
+        let (first, second) = pair(Transport::Unix, None).expect("it can be had");
+        echoes(HttpFramed::client(first), HttpFramed::server(second));
     }
 
     #[test]
     fn a_frame_that_is_wrong_is_refused() {
-        let (mut first, second) = pair(Medium::Unix, None).expect("it can be had");
+        let (mut first, second) = pair(Transport::Unix, None).expect("it can be had");
         first.send(&[0, 0, 0, 9, 1]).expect("it is taken");
-        assert!(Rpc::new(second).receive(&mut [0; 8]).is_err());
-        let (mut first, second) = pair(Medium::Unix, None).expect("it can be had");
+        assert!(LengthPrefixed::new(second).receive(&mut [0; 8]).is_err());
+        let (mut first, second) = pair(Transport::Unix, None).expect("it can be had");
         first.send(b"GET / HTTP/1.1\r\n\r\n").expect("it is taken");
-        assert!(Http::server(second).receive(&mut [0; 8]).is_err());
+        assert!(HttpFramed::server(second).receive(&mut [0; 8]).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Bytes from one process to another through the kernel: both ends, made in one process before it forks.
 
-use super::Medium;
+use super::Transport;
 use rustix::net::sockopt::{
     set_socket_send_buffer_size, set_socket_send_buffer_size_force, socket_recv_buffer_size,
     socket_send_buffer_size,
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use units::Bytes;
 
 /// One end: messages in whole, whatever it takes.
-pub trait Ends {
+pub trait MessageEnd {
     fn send(&mut self, message: &[u8]) -> io::Result<()>;
     /// Fills all of it.
     fn receive(&mut self, message: &mut [u8]) -> io::Result<()>;
@@ -23,18 +23,18 @@ pub trait Ends {
 
 /// One end of a stream in each direction.
 #[derive(Debug)]
-pub struct Stream {
+pub struct StreamEnd {
     read: OwnedFd,
     write: OwnedFd,
 }
 
-impl Read for Stream {
+impl Read for StreamEnd {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         Ok(rustix::io::read(&self.read, bytes)?)
     }
 }
 
-impl Write for Stream {
+impl Write for StreamEnd {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(rustix::io::write(&self.write, bytes)?)
     }
@@ -44,7 +44,7 @@ impl Write for Stream {
     }
 }
 
-impl Ends for Stream {
+impl MessageEnd for StreamEnd {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
         self.write_all(message)
     }
@@ -57,25 +57,25 @@ impl Ends for Stream {
 /// Both ends of a stream, with the buffer that it is born with, or another.
 ///
 /// Fails where the kernel does not grant that buffer.
-pub fn pair(medium: Medium, buffer: Option<Bytes>) -> io::Result<(Stream, Stream)> {
+pub fn pair(medium: Transport, buffer: Option<Bytes>) -> io::Result<(StreamEnd, StreamEnd)> {
     let (first, second) = match medium {
-        Medium::Pipe => return pipes(buffer),
-        Medium::Tcp => tcp()?,
-        Medium::Unix => unix()?,
+        Transport::Pipe => return pipes(buffer),
+        Transport::Tcp => tcp()?,
+        Transport::Unix => unix()?,
         _ => {
             let (first, second) = UnixStream::pair()?;
             (first.into(), second.into())
         }
     };
     if let Some(buffer) = buffer {
-        widen(&first, buffer)?;
-        widen(&second, buffer)?;
+        set_send_buffer(&first, buffer)?;
+        set_send_buffer(&second, buffer)?;
     }
-    let stream = |socket: OwnedFd| Ok::<_, io::Error>(Stream { write: socket.try_clone()?, read: socket });
+    let stream = |socket: OwnedFd| Ok::<_, io::Error>(StreamEnd { write: socket.try_clone()?, read: socket });
     Ok((stream(first)?, stream(second)?))
 }
 
-fn pipes(buffer: Option<Bytes>) -> io::Result<(Stream, Stream)> {
+fn pipes(buffer: Option<Bytes>) -> io::Result<(StreamEnd, StreamEnd)> {
     let ((to_first, from_second), (to_second, from_first)) =
         (pipe_with(PipeFlags::CLOEXEC)?, pipe_with(PipeFlags::CLOEXEC)?);
     for end in [&from_first, &from_second] {
@@ -84,7 +84,7 @@ fn pipes(buffer: Option<Bytes>) -> io::Result<(Stream, Stream)> {
             io::Error::other(format!("a pipe of {asked} is not granted ({why}): raise fs.pipe-max-size"))
         })?;
     }
-    Ok((Stream { read: to_first, write: from_first }, Stream { read: to_second, write: from_second }))
+    Ok((StreamEnd { read: to_first, write: from_first }, StreamEnd { read: to_second, write: from_second }))
 }
 
 fn tcp() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -112,7 +112,7 @@ fn unix() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// The buffer of what is sent; the kernel counts its own bookkeeping too, and so takes twice what it is asked for (socket(7)).
-fn widen(socket: &OwnedFd, asked: Bytes) -> io::Result<()> {
+fn set_send_buffer(socket: &OwnedFd, asked: Bytes) -> io::Result<()> {
     let size = asked.0 as usize;
     if set_socket_send_buffer_size_force(socket, size).is_err() {
         set_socket_send_buffer_size(socket, size)?;
@@ -127,8 +127,8 @@ fn widen(socket: &OwnedFd, asked: Bytes) -> io::Result<()> {
 }
 
 /// What the buffers of new ones are, in words: of those that this kernel makes.
-pub fn buffers() -> io::Result<String> {
-    let (pipe, _) = pair(Medium::Pipe, None)?;
+pub fn describe_buffers() -> io::Result<String> {
+    let (pipe, _) = pair(Transport::Pipe, None)?;
     let pipe = Bytes(fcntl_getpipe_size(&pipe.write)? as u64);
     let sockets = |medium| {
         let (socket, _) = pair(medium, None)?;
@@ -136,8 +136,8 @@ pub fn buffers() -> io::Result<String> {
             (socket_send_buffer_size(&socket.write)?, socket_recv_buffer_size(&socket.write)?);
         Ok::<_, io::Error>((Bytes(send as u64), Bytes(receive as u64)))
     };
-    let (unix, _) = sockets(Medium::Unix)?;
-    let (send, receive) = sockets(Medium::Tcp)?;
+    let (unix, _) = sockets(Transport::Unix)?;
+    let (send, receive) = sockets(Transport::Tcp)?;
     Ok(format!(
         "Buffers at birth: pipe {pipe}, Unix socket {unix}, TCP {send} to send and {receive} to receive, which grow as needed \
          (both sockets with the kernel's bookkeeping in them)."
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn more_than_the_buffers_hold_comes_through_whole() {
-        for medium in [Medium::Pipe, Medium::Socketpair, Medium::Unix, Medium::Tcp] {
+        for medium in [Transport::Pipe, Transport::Socketpair, Transport::Unix, Transport::Tcp] {
             let (mut first, mut second) = pair(medium, None).expect("each can be had here");
             let sent: Vec<u8> = (0..5_000_000_u32).map(|at| (at % 251) as u8).collect();
             std::thread::scope(|scope| {
@@ -167,16 +167,16 @@ mod tests {
     #[test]
     fn buffers_are_as_asked_or_refused() {
         let (first, _) =
-            pair(Medium::Pipe, Some(Bytes(256 << 10))).expect("below the default limit of 1 MiB");
+            pair(Transport::Pipe, Some(Bytes(256 << 10))).expect("below the default limit of 1 MiB");
         assert_eq!(fcntl_getpipe_size(&first.write).expect("a pipe"), 256 << 10);
-        for medium in [Medium::Pipe, Medium::Unix] {
+        for medium in [Transport::Pipe, Transport::Unix] {
             match pair(medium, Some(Bytes(1 << 20))) {
                 Ok(_) => {}
                 Err(why) => assert!(why.to_string().contains("not granted"), "{why}"),
             }
         }
         assert!(
-            buffers().expect("each can be had here").contains("pipe 64 KiB")
+            describe_buffers().expect("each can be had here").contains("pipe 64 KiB")
                 || rustix::param::page_size() != 4096
         );
     }

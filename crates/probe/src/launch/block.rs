@@ -1,8 +1,8 @@
 //! One block of launches, in the worker.
 
-use super::tasks::{self, BATCH, Times};
-use super::{Cell, Manner, Method, Starts, minimal_program};
-use crate::block::Block;
+use super::tasks::{self, BATCH, LaunchTimes};
+use super::{LaunchMethod, LaunchPattern, LaunchProbe, StartedProgram, minimal_program};
+use crate::block::BlockResult;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use stats::Histogram;
 use std::fs::read_to_string;
@@ -10,8 +10,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sys::task::{self, Memory, Program, Threads};
-use sys::{Allowed, UsageOf, monotonic_ns, usage};
+use sys::task::{self, ChildMemory, PreparedProgram, ThreadStarter};
+use sys::{CpuAffinity, UsageScope, monotonic_ns, usage};
 use units::{Bytes, Nanos};
 
 /// The article's pause.
@@ -20,57 +20,57 @@ const PAGE: u64 = 4096;
 /// Less of the heap than this in huge pages, and it is not what the figure says.
 const HUGE: f64 = 0.9;
 
-pub(super) fn block(cell: Cell, operations: u64) -> io::Result<Block> {
-    task::give_back_memory();
-    if cell.method == Method::Itself {
-        return itself(operations);
+pub(super) fn block(cell: LaunchProbe, operations: u64) -> io::Result<BlockResult> {
+    task::trim_heap();
+    if cell.method == LaunchMethod::Itself {
+        return measure_prober(operations);
     }
     if cell.huge {
         check_huge(cell.heap)?;
     }
-    if cell.manner == Manner::BackToBack {
-        let allowed = Allowed::now()?.list();
-        sys::run_on(&allowed[allowed.len().saturating_sub(1)..])?;
+    if cell.manner == LaunchPattern::BackToBack {
+        let allowed = CpuAffinity::current()?.list();
+        sys::bind_to(&allowed[allowed.len().saturating_sub(1)..])?;
     }
-    let switches = || usage(UsageOf::Process).switches() + usage(UsageOf::Children).switches();
+    let switches = || usage(UsageScope::Process).switches() + usage(UsageScope::Children).switches();
     let before = switches();
-    let times = times(cell, operations)?;
+    let times = time_launches(cell, operations)?;
     let switches = switches().saturating_sub(before);
     Ok(match (cell.method, cell.manner) {
-        (Method::Task | Method::TokioTask, _) => together(&times),
-        (_, Manner::BackToBack) => Block { switches: Some(switches), ..one_by_one(&times) },
-        (_, Manner::LikeEliben) => paused(&times),
+        (LaunchMethod::Task | LaunchMethod::TokioTask, _) => together(&times),
+        (_, LaunchPattern::BackToBack) => BlockResult { switches: Some(switches), ..one_by_one(&times) },
+        (_, LaunchPattern::LikeEliben) => paused(&times),
     })
 }
 
 /// For each operation how long the launch took, and the launch and the join.
-fn times(cell: Cell, operations: u64) -> io::Result<Times> {
-    let pause = (cell.manner == Manner::LikeEliben).then_some(PAUSE);
+fn time_launches(cell: LaunchProbe, operations: u64) -> io::Result<LaunchTimes> {
+    let pause = (cell.manner == LaunchPattern::LikeEliben).then_some(PAUSE);
     match cell.method {
-        Method::Fork => timed(operations, pause, task::fork, ended),
-        Method::Clone => timed(operations, pause, || task::clone3(Memory::Copied), ended),
-        Method::Vfork => timed(operations, pause, || task::clone3(Memory::Shared), ended),
-        Method::Spawn(starts) => {
+        LaunchMethod::Fork => timed(operations, pause, task::fork, wait_for_exit),
+        LaunchMethod::Clone => timed(operations, pause, || task::clone3(ChildMemory::Copied), wait_for_exit),
+        LaunchMethod::Vfork => timed(operations, pause, || task::clone3(ChildMemory::Shared), wait_for_exit),
+        LaunchMethod::Spawn(starts) => {
             let (program, _file) = program(starts)?;
-            timed(operations, pause, || program.posix_spawn(), ended)
+            timed(operations, pause, || program.posix_spawn(), wait_for_exit)
         }
-        Method::CloneSpawn(starts) => {
+        LaunchMethod::CloneSpawn(starts) => {
             let (program, _file) = program(starts)?;
-            timed(operations, pause, || program.start(), |(pid, _fd)| ended(pid))
+            timed(operations, pause, || program.start(), |(pid, _fd)| wait_for_exit(pid))
         }
-        Method::Thread => {
-            let threads = Threads::usual();
+        LaunchMethod::Thread => {
+            let threads = ThreadStarter::usual();
             // Leaves the stack that all others get.
             threads.start()?.join()?;
-            timed(operations, pause, || threads.start(), task::Thread::join)
+            timed(operations, pause, || threads.start(), task::RawThread::join)
         }
-        Method::ThreadNewStack => {
-            let threads = Threads::with_new_stacks()?;
-            timed(operations, pause, || threads.start(), task::Thread::join)
+        LaunchMethod::ThreadNewStack => {
+            let threads = ThreadStarter::with_new_stacks()?;
+            timed(operations, pause, || threads.start(), task::RawThread::join)
         }
-        Method::Task => Ok(tasks::queued(operations.div_ceil(BATCH))),
-        Method::TokioTask => tasks::tokio(operations.div_ceil(BATCH)),
-        Method::Itself => Ok(Vec::new()),
+        LaunchMethod::Task => Ok(tasks::queued(operations.div_ceil(BATCH))),
+        LaunchMethod::TokioTask => tasks::tokio(operations.div_ceil(BATCH)),
+        LaunchMethod::Itself => Ok(Vec::new()),
     }
 }
 
@@ -81,7 +81,7 @@ fn timed<T>(
     pause: Option<Duration>,
     mut launch: impl FnMut() -> io::Result<T>,
     mut join: impl FnMut(T) -> io::Result<()>,
-) -> io::Result<Times> {
+) -> io::Result<LaunchTimes> {
     let mut times = Vec::with_capacity(operations as usize);
     for _ in 0..operations {
         let began = monotonic_ns();
@@ -99,7 +99,7 @@ fn timed<T>(
 }
 
 /// Waits for a child that must end well.
-fn ended(pid: Pid) -> io::Result<()> {
+fn wait_for_exit(pid: Pid) -> io::Result<()> {
     loop {
         match waitpid(Some(pid), WaitOptions::empty()) {
             Ok(Some((_, status))) if status.exit_status() == Some(0) => return Ok(()),
@@ -111,10 +111,10 @@ fn ended(pid: Pid) -> io::Result<()> {
 }
 
 /// What is started, and the file that has to be there as long.
-fn program(starts: Starts) -> io::Result<(Program, Option<OwnedFd>)> {
+fn program(starts: StartedProgram) -> io::Result<(PreparedProgram, Option<OwnedFd>)> {
     let (file, path) = match starts {
-        Starts::Minimal => minimal_program().map(|(file, path)| (Some(file), path))?,
-        Starts::True => {
+        StartedProgram::Minimal => minimal_program().map(|(file, path)| (Some(file), path))?,
+        StartedProgram::True => {
             let places = ["/bin/true", "/usr/bin/true"];
             let found = places.iter().find(|path| Path::new(path).exists());
             let found =
@@ -123,24 +123,33 @@ fn program(starts: Starts) -> io::Result<(Program, Option<OwnedFd>)> {
         }
     };
     let nothing: [(&str, &str); 0] = [];
-    Ok((Program::new(&path, [""; 0], nothing)?, file))
+    Ok((PreparedProgram::new(&path, [""; 0], nothing)?, file))
 }
 
 /// The medians, and all of it.
-fn one_by_one(times: &[[u64; 2]]) -> Block {
+fn one_by_one(times: &[[u64; 2]]) -> BlockResult {
     let columns = [0, 1].map(|at| times.iter().map(|time| time[at]).collect::<Vec<u64>>());
     let single = columns.iter().map(|times| histogram(times)).collect();
-    Block { values: columns.map(median).to_vec(), single, operations: times.len() as u64, ..Block::default() }
+    BlockResult {
+        values: columns.map(median).to_vec(),
+        single,
+        operations: times.len() as u64,
+        ..BlockResult::default()
+    }
 }
 
 /// The medians of batches, for one of each.
-fn together(times: &[[u64; 2]]) -> Block {
+fn together(times: &[[u64; 2]]) -> BlockResult {
     let each = |at: usize| median(times.iter().map(|time| time[at]).collect()) / BATCH as f64;
-    Block { values: vec![each(0), each(1)], operations: times.len() as u64 * BATCH, ..Block::default() }
+    BlockResult {
+        values: vec![each(0), each(1)],
+        operations: times.len() as u64 * BATCH,
+        ..BlockResult::default()
+    }
 }
 
 /// Mean and minimum of launch, and of join, as the article's program prints them.
-fn paused(times: &[[u64; 2]]) -> Block {
+fn paused(times: &[[u64; 2]]) -> BlockResult {
     let launches: Vec<u64> = times.iter().map(|[launch, _]| *launch).collect();
     let joins: Vec<u64> = times.iter().map(|[launch, both]| both - launch).collect();
     let (mut values, mut single) = (Vec::new(), Vec::new());
@@ -149,7 +158,7 @@ fn paused(times: &[[u64; 2]]) -> Block {
         values.extend([mean, times.iter().min().copied().unwrap_or_default() as f64]);
         single.extend([histogram(times), Histogram::default()]);
     }
-    Block { values, single, operations: times.len() as u64, ..Block::default() }
+    BlockResult { values, single, operations: times.len() as u64, ..BlockResult::default() }
 }
 
 fn histogram(times: &[u64]) -> Histogram {
@@ -165,12 +174,12 @@ fn median(mut times: Vec<u64>) -> f64 {
 }
 
 /// Pages of its own that this process has touched, and its mappings.
-fn itself(operations: u64) -> io::Result<Block> {
+fn measure_prober(operations: u64) -> io::Result<BlockResult> {
     let touched = kib(&read_to_string("/proc/self/smaps_rollup")?, "Anonymous")? / PAGE;
     let maps = read_to_string("/proc/self/maps")?;
     // The last one is a page that all processes have, and none copies.
     let mappings = maps.lines().filter(|line| !line.ends_with("[vsyscall]")).count();
-    Ok(Block { values: vec![touched as f64, mappings as f64], operations, ..Block::default() })
+    Ok(BlockResult { values: vec![touched as f64, mappings as f64], operations, ..BlockResult::default() })
 }
 
 /// The kernel gives huge pages where it can and where it is allowed to: whether it has.
@@ -186,7 +195,7 @@ fn check_huge(heap: Bytes) -> io::Result<()> {
 }
 
 fn kib(text: &str, name: &str) -> io::Result<u64> {
-    procfs::kib(text, name).ok_or_else(|| io::Error::other(format!("the kernel does not say {name}:")))
+    procfs::kib_field(text, name).ok_or_else(|| io::Error::other(format!("the kernel does not say {name}:")))
 }
 
 #[cfg(test)]
@@ -194,24 +203,24 @@ mod tests {
     use super::*;
     use crate::block::Measurable;
 
-    const ALL: [Method; 11] = [
-        Method::Fork,
-        Method::Clone,
-        Method::Vfork,
-        Method::Spawn(Starts::Minimal),
-        Method::Spawn(Starts::True),
-        Method::CloneSpawn(Starts::Minimal),
-        Method::CloneSpawn(Starts::True),
-        Method::Thread,
-        Method::ThreadNewStack,
-        Method::Task,
-        Method::TokioTask,
+    const ALL: [LaunchMethod; 11] = [
+        LaunchMethod::Fork,
+        LaunchMethod::Clone,
+        LaunchMethod::Vfork,
+        LaunchMethod::Spawn(StartedProgram::Minimal),
+        LaunchMethod::Spawn(StartedProgram::True),
+        LaunchMethod::CloneSpawn(StartedProgram::Minimal),
+        LaunchMethod::CloneSpawn(StartedProgram::True),
+        LaunchMethod::Thread,
+        LaunchMethod::ThreadNewStack,
+        LaunchMethod::Task,
+        LaunchMethod::TokioTask,
     ];
 
     /// In a thread of its own, which is bound to a processor and then gone; no child of it is left.
-    fn measured(cell: Cell, operations: u64) -> Block {
+    fn measured(cell: LaunchProbe, operations: u64) -> BlockResult {
         let measure = move || {
-            let block = cell.block(operations);
+            let block = cell.measure_block(operations);
             // A kernel may be built without this file.
             (block, read_to_string("/proc/thread-self/children").unwrap_or_default())
         };
@@ -222,8 +231,8 @@ mod tests {
 
     #[test]
     fn every_method_launches_and_joins_and_leaves_nobody() {
-        let mut cells = ALL.map(|method| Cell::new(method, 0)).to_vec();
-        cells.extend([Method::Fork, Method::Thread].map(|method| Cell::paused(method, 0)));
+        let mut cells = ALL.map(|method| LaunchProbe::new(method, 0)).to_vec();
+        cells.extend([LaunchMethod::Fork, LaunchMethod::Thread].map(|method| LaunchProbe::paused(method, 0)));
         for cell in cells {
             let block = measured(cell, 40);
             assert_eq!(block.values.len(), cell.figures().len(), "{cell:?}");
@@ -239,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_worker_knows_its_size() {
-        let block = measured(Cell::new(Method::Itself, 0), 1);
+        let block = measured(LaunchProbe::new(LaunchMethod::Itself, 0), 1);
         assert!(block.values[0] > 10.0 && block.values[1] > 4.0, "{:?}", block.values);
     }
 

@@ -1,8 +1,8 @@
 //! What the figures of launches mean: what they are made of, and what they say together.
 
-use super::{Cell, HUGE, MB, MIB, Method, SIZES, SIZES_PAUSED, Starts};
+use super::{HUGE, LaunchMethod, LaunchProbe, MB, MIB, SIZES, SIZES_PAUSED, StartedProgram};
 use crate::block::Measurable;
-use crate::figure::{find, time};
+use crate::figure::{clamped_nanos, find_figure};
 use record::{Figure, Summand};
 use stats::Slope;
 use units::{Bytes, grouped};
@@ -17,52 +17,52 @@ const TELLING: f64 = 0.02;
 const UNEVEN: f64 = 0.1;
 
 /// Figures that may be missing, by what they are of.
-struct Sheet<'a>(&'a mut [Figure]);
+struct FigureSheet<'a>(&'a mut [Figure]);
 
-impl Sheet<'_> {
-    fn figure(&mut self, cell: Cell, at: usize) -> Option<&mut Figure> {
+impl FigureSheet<'_> {
+    fn figure(&mut self, cell: LaunchProbe, at: usize) -> Option<&mut Figure> {
         let named = cell.figures().into_iter().nth(at)?;
-        find(self.0, &named.row, &named.column)
+        find_figure(self.0, &named.row, &named.column)
     }
 
-    fn value(&mut self, cell: Cell, at: usize) -> Option<f64> {
+    fn value(&mut self, cell: LaunchProbe, at: usize) -> Option<f64> {
         Some(self.figure(cell, at)?.median)
     }
 
-    fn argue(&mut self, cell: Cell, at: usize, words: impl FnOnce(f64) -> String) {
+    fn set_argument(&mut self, cell: LaunchProbe, at: usize, words: impl FnOnce(f64) -> String) {
         if let Some(figure) = self.figure(cell, at) {
             figure.argument = Some(words(figure.median));
         }
     }
 
     /// What it is made of.
-    fn sum(&mut self, cell: Cell, at: usize, parts: impl FnOnce(f64) -> Vec<Summand>) {
+    fn set_parts(&mut self, cell: LaunchProbe, at: usize, parts: impl FnOnce(f64) -> Vec<Summand>) {
         if let Some(figure) = self.figure(cell, at) {
             figure.parts = parts(figure.median);
         }
     }
 
     /// A launch and what comes after it until it is joined, of those whose cost does not grow with the memory.
-    fn joined(&mut self, cell: Cell, after: &str) {
+    fn joined(&mut self, cell: LaunchProbe, after: &str) {
         let launch = self.value(cell, LAUNCH);
-        self.sum(cell, ROUND, |round| {
+        self.set_parts(cell, ROUND, |round| {
             launch.map_or_else(Vec::new, |launch| Summand::split(round, ("its launch", launch), after))
         });
     }
 
     /// What a page more costs, over all sizes in small pages.
-    fn per_page(&mut self, method: Method, at: usize) -> Option<Slope> {
+    fn per_page(&mut self, method: LaunchMethod, at: usize) -> Option<Slope> {
         let points: Vec<(f64, f64)> = SIZES
             .iter()
-            .filter_map(|size| Some(((size / PAGE) as f64, self.value(Cell::new(method, *size), at)?)))
+            .filter_map(|size| Some(((size / PAGE) as f64, self.value(LaunchProbe::new(method, *size), at)?)))
             .collect();
         Slope::by_shares(&points)
     }
 }
 
-pub(super) fn back_to_back(figures: &mut [Figure]) -> Vec<String> {
-    let mut sheet = Sheet(figures);
-    for method in [Method::Fork, Method::Clone] {
+pub(super) fn explain_back_to_back(figures: &mut [Figure]) -> Vec<String> {
+    let mut sheet = FigureSheet(figures);
+    for method in [LaunchMethod::Fork, LaunchMethod::Clone] {
         copied(&mut sheet, method);
     }
     shared(&mut sheet);
@@ -79,28 +79,28 @@ pub(super) fn back_to_back(figures: &mut [Figure]) -> Vec<String> {
 }
 
 /// Those whose cost grows with what they copy.
-fn copied(sheet: &mut Sheet<'_>, method: Method) {
-    let itself = Cell::new(Method::Itself, 0);
+fn copied(sheet: &mut FigureSheet<'_>, method: LaunchMethod) {
+    let itself = LaunchProbe::new(LaunchMethod::Itself, 0);
     let own = sheet.value(itself, 0).zip(sheet.value(itself, 1));
     for at in [LAUNCH, ROUND] {
-        let (empty, slope) = (sheet.value(Cell::new(method, 0), at), sheet.per_page(method, at));
+        let (empty, slope) = (sheet.value(LaunchProbe::new(method, 0), at), sheet.per_page(method, at));
         let parts = if at == LAUNCH {
             "a system call, a task with its kernel stack, and a copy of each mapping"
         } else {
             "the same, two switches, and what was copied taken down again"
         };
         // Of so few pages as the nearest size has: the line over all sizes is the larger ones'.
-        let nearest = sheet.value(Cell::new(method, SIZES[1]), at);
+        let nearest = sheet.value(LaunchProbe::new(method, SIZES[1]), at);
         let per_page =
             nearest.zip(empty).map(|(more, less)| (more - less).max(0.0) / (SIZES[1] / PAGE) as f64);
-        sheet.argue(Cell::new(method, 0), at, |_| match own.zip(per_page) {
+        sheet.set_argument(LaunchProbe::new(method, 0), at, |_| match own.zip(per_page) {
             Some(((pages, maps), per_page)) => format!(
                 "{parts}; {} of it for the worker's own {pages:.0} touched pages in {maps:.0} mappings",
-                time(pages * per_page)
+                clamped_nanos(pages * per_page)
             ),
             None => parts.to_owned(),
         });
-        sheet.sum(Cell::new(method, 0), at, |all| match own.zip(per_page) {
+        sheet.set_parts(LaunchProbe::new(method, 0), at, |all| match own.zip(per_page) {
             Some(((pages, _), per_page)) => {
                 let own = format!("the worker's own {pages:.0} touched pages");
                 Summand::split(all, (own.as_str(), pages * per_page), "all that does not grow with the pages")
@@ -110,28 +110,33 @@ fn copied(sheet: &mut Sheet<'_>, method: Method) {
         let Some((empty, slope)) = empty.zip(slope) else { continue };
         for size in &SIZES[1..] {
             let pages = (size / PAGE) as f64;
-            sheet.sum(Cell::new(method, *size), at, |_| {
+            sheet.set_parts(LaunchProbe::new(method, *size), at, |_| {
                 let more = format!("{} pages × {:.1} ns", grouped(size / PAGE), slope.per_unit);
-                vec![Summand::of("as at 0 MiB", empty), Summand::of(more, (pages * slope.per_unit).max(0.0))]
+                vec![
+                    Summand::new("as at 0 MiB", empty),
+                    Summand::new(more, (pages * slope.per_unit).max(0.0)),
+                ]
             });
-            sheet.argue(Cell::new(method, *size), at, |_| {
+            sheet.set_argument(LaunchProbe::new(method, *size), at, |_| {
                 format!(
                     "{} at 0 MiB + {} pages × {:.1} ns = {}",
-                    time(empty),
+                    clamped_nanos(empty),
                     grouped(size / PAGE),
                     slope.per_unit,
-                    time(empty + pages * slope.per_unit)
+                    clamped_nanos(empty + pages * slope.per_unit)
                 )
             });
         }
         let entries = format!("{} entries of 2 MiB", HUGE / HUGE_PAGE);
-        sheet.sum(Cell::huge(method), at, |huge| Summand::split(huge, ("as at 0 MiB", empty), &entries));
-        sheet.argue(Cell::huge(method), at, |huge| {
+        sheet.set_parts(LaunchProbe::huge(method), at, |huge| {
+            Summand::split(huge, ("as at 0 MiB", empty), &entries)
+        });
+        sheet.set_argument(LaunchProbe::huge(method), at, |huge| {
             format!(
                 "{} at 0 MiB + {} entries of 2 MiB, {} each, instead of {} of 4 KiB",
-                time(empty),
+                clamped_nanos(empty),
                 HUGE / HUGE_PAGE,
-                time((huge - empty).max(0.0) / (HUGE / HUGE_PAGE) as f64),
+                clamped_nanos((huge - empty).max(0.0) / (HUGE / HUGE_PAGE) as f64),
                 grouped(HUGE / PAGE)
             )
         });
@@ -139,32 +144,35 @@ fn copied(sheet: &mut Sheet<'_>, method: Method) {
 }
 
 /// Those that share the memory.
-fn shared(sheet: &mut Sheet<'_>) {
+fn shared(sheet: &mut FigureSheet<'_>) {
     for size in [0, 2 * MIB, 64 * MIB] {
-        let fork = sheet.value(Cell::new(Method::Fork, size), ROUND);
-        sheet.argue(Cell::new(Method::Vfork, size), LAUNCH, |_| {
+        let fork = sheet.value(LaunchProbe::new(LaunchMethod::Fork, size), ROUND);
+        sheet.set_argument(LaunchProbe::new(LaunchMethod::Vfork, size), LAUNCH, |_| {
             "no page is copied, at any size; it returns when the child has ended, so that nearly all is in it".to_owned()
         });
-        for method in [Method::Vfork, Method::Thread] {
-            sheet.argue(Cell::new(method, size), ROUND, |round| {
+        for method in [LaunchMethod::Vfork, LaunchMethod::Thread] {
+            sheet.set_argument(LaunchProbe::new(method, size), ROUND, |round| {
                 let than =
                     fork.map(|fork| format!("; {:.2} of a fork's here", round / fork)).unwrap_or_default();
                 format!("a task made, two switches on one processor, a task ended{than}")
             });
-            sheet.joined(Cell::new(method, size), "switches, and a task ended");
+            sheet.joined(LaunchProbe::new(method, size), "switches, and a task ended");
         }
-        sheet.argue(Cell::new(Method::Thread, size), LAUNCH, |_| {
+        sheet.set_argument(LaunchProbe::new(LaunchMethod::Thread, size), LAUNCH, |_| {
             "memory is shared, and so is all else; the stack is one that is left".to_owned()
         });
     }
-    sheet.joined(Cell::new(Method::ThreadNewStack, 0), "switches, a task ended, and its stack unmapped");
+    sheet.joined(
+        LaunchProbe::new(LaunchMethod::ThreadNewStack, 0),
+        "switches, a task ended, and its stack unmapped",
+    );
     let words = "mapped (mmap, mprotect) for each, touched, and unmapped";
     for at in [LAUNCH, ROUND] {
-        sheet.argue(Cell::new(Method::ThreadNewStack, 0), at, |_| {
+        sheet.set_argument(LaunchProbe::new(LaunchMethod::ThreadNewStack, 0), at, |_| {
             format!("a stack that no thread has left: {words}")
         });
-        for method in [Method::Task, Method::TokioTask] {
-            sheet.argue(Cell::new(method, 0), at, |_| {
+        for method in [LaunchMethod::Task, LaunchMethod::TokioTask] {
+            sheet.set_argument(LaunchProbe::new(method, 0), at, |_| {
                 "no system call: memory for it, a place in a queue; a hundred at a time, of which this is one".to_owned()
             });
         }
@@ -172,19 +180,19 @@ fn shared(sheet: &mut Sheet<'_>) {
 }
 
 /// Those that become another program.
-fn programs(sheet: &mut Sheet<'_>) {
+fn programs(sheet: &mut FigureSheet<'_>) {
     for size in [0, 64 * MIB] {
-        for starts in [Starts::Minimal, Starts::True] {
+        for starts in [StartedProgram::Minimal, StartedProgram::True] {
             for (method, how) in [
-                (Method::Spawn(starts), "no page is copied (CLONE_VM)"),
-                (Method::CloneSpawn(starts), "no page is copied, and no handler reset one by one"),
+                (LaunchMethod::Spawn(starts), "no page is copied (CLONE_VM)"),
+                (LaunchMethod::CloneSpawn(starts), "no page is copied, and no handler reset one by one"),
             ] {
-                let cell = Cell::new(method, size);
-                sheet.argue(cell, LAUNCH, |_| {
+                let cell = LaunchProbe::new(method, size);
+                sheet.set_argument(cell, LAUNCH, |_| {
                     format!("{how}; it returns when the program has been loaded by execve")
                 });
-                sheet.argue(cell, ROUND, |_| {
-                    let runs = if starts == Starts::Minimal {
+                sheet.set_argument(cell, ROUND, |_| {
+                    let runs = if starts == StartedProgram::Minimal {
                         "its three instructions"
                     } else {
                         "its loader and libc"
@@ -197,8 +205,8 @@ fn programs(sheet: &mut Sheet<'_>) {
     }
 }
 
-fn slopes(sheet: &mut Sheet<'_>) -> Vec<String> {
-    let mut words = |method: Method, name: &str| {
+fn slopes(sheet: &mut FigureSheet<'_>) -> Vec<String> {
+    let mut words = |method: LaunchMethod, name: &str| {
         let (launch, round) = (sheet.per_page(method, LAUNCH)?, sheet.per_page(method, ROUND)?);
         let gib = (1_u64 << 30) / PAGE;
         Some(format!(
@@ -208,21 +216,21 @@ fn slopes(sheet: &mut Sheet<'_>) -> Vec<String> {
             launch.error,
             round.per_unit,
             round.error,
-            time(launch.per_unit * gib as f64),
-            time(round.per_unit * gib as f64)
+            clamped_nanos(launch.per_unit * gib as f64),
+            clamped_nanos(round.per_unit * gib as f64)
         ))
     };
-    [words(Method::Fork, "fork"), words(Method::Clone, "clone3 without shared memory")]
+    [words(LaunchMethod::Fork, "fork"), words(LaunchMethod::Clone, "clone3 without shared memory")]
         .into_iter()
         .flatten()
         .collect()
 }
 
 /// Why one price for all sizes leaves a part unexplained.
-fn prices(sheet: &mut Sheet<'_>) -> Option<String> {
-    let empty = sheet.value(Cell::new(Method::Fork, 0), LAUNCH)?;
+fn prices(sheet: &mut FigureSheet<'_>) -> Option<String> {
+    let empty = sheet.value(LaunchProbe::new(LaunchMethod::Fork, 0), LAUNCH)?;
     let mut price = |size: u64| {
-        let more = sheet.value(Cell::new(Method::Fork, size), LAUNCH)? - empty;
+        let more = sheet.value(LaunchProbe::new(LaunchMethod::Fork, size), LAUNCH)? - empty;
         Some((size / MIB, more / (size / PAGE) as f64))
     };
     let mut each: Vec<(u64, f64)> = SIZES[1..].iter().filter_map(|size| price(*size)).collect();
@@ -236,10 +244,10 @@ fn prices(sheet: &mut Sheet<'_>) -> Option<String> {
     })
 }
 
-fn pages_for_a_thread(sheet: &mut Sheet<'_>) -> Option<String> {
-    let thread = sheet.value(Cell::new(Method::Thread, 0), ROUND)?;
-    let vfork = sheet.value(Cell::new(Method::Vfork, 0), ROUND)?;
-    let per_page = sheet.per_page(Method::Fork, ROUND).filter(|slope| slope.per_unit > 0.0)?.per_unit;
+fn pages_for_a_thread(sheet: &mut FigureSheet<'_>) -> Option<String> {
+    let thread = sheet.value(LaunchProbe::new(LaunchMethod::Thread, 0), ROUND)?;
+    let vfork = sheet.value(LaunchProbe::new(LaunchMethod::Vfork, 0), ROUND)?;
+    let per_page = sheet.per_page(LaunchMethod::Fork, ROUND).filter(|slope| slope.per_unit > 0.0)?.per_unit;
     let pages = |cost: f64| (cost / per_page).round() as u64;
     let words = |pages: u64| format!("{} pages ({})", grouped(pages), Bytes(pages * PAGE));
     Some(format!(
@@ -250,43 +258,44 @@ fn pages_for_a_thread(sheet: &mut Sheet<'_>) -> Option<String> {
 }
 
 /// posix_spawn against a clone3 that needs no call for each signal.
-fn handlers(sheet: &mut Sheet<'_>) -> Option<String> {
-    let spawn = sheet.value(Cell::new(Method::Spawn(Starts::Minimal), 0), ROUND)?;
-    let clone = sheet.value(Cell::new(Method::CloneSpawn(Starts::Minimal), 0), ROUND)?;
+fn handlers(sheet: &mut FigureSheet<'_>) -> Option<String> {
+    let spawn = sheet.value(LaunchProbe::new(LaunchMethod::Spawn(StartedProgram::Minimal), 0), ROUND)?;
+    let clone = sheet.value(LaunchProbe::new(LaunchMethod::CloneSpawn(StartedProgram::Minimal), 0), ROUND)?;
     let more = spawn - clone;
     (more > TELLING * spawn).then(|| {
         format!(
             "posix_spawn takes {} more than clone3 with CLONE_CLEAR_SIGHAND for the same program: the library maps a stack, and \
              resets the handlers of all signals by a system call each (119 calls of rt_sigaction in glibc 2.36).",
-            time(more)
+            clamped_nanos(more)
         )
     })
 }
 
-fn loader(sheet: &mut Sheet<'_>) -> Option<String> {
-    let minimal = sheet.value(Cell::new(Method::CloneSpawn(Starts::Minimal), 0), ROUND)?;
-    let dynamic = sheet.value(Cell::new(Method::CloneSpawn(Starts::True), 0), ROUND)?;
+fn loader(sheet: &mut FigureSheet<'_>) -> Option<String> {
+    let minimal =
+        sheet.value(LaunchProbe::new(LaunchMethod::CloneSpawn(StartedProgram::Minimal), 0), ROUND)?;
+    let dynamic = sheet.value(LaunchProbe::new(LaunchMethod::CloneSpawn(StartedProgram::True), 0), ROUND)?;
     (dynamic > minimal).then(|| {
         format!(
             "Of the {} of `true`, {} are what comes before and after three instructions: a larger file to map, the loader, libc.",
-            time(dynamic),
-            time(dynamic - minimal)
+            clamped_nanos(dynamic),
+            clamped_nanos(dynamic - minimal)
         )
     })
 }
 
-fn new_stack(sheet: &mut Sheet<'_>) -> Option<String> {
-    let kept = sheet.value(Cell::new(Method::Thread, 0), LAUNCH)?;
-    let new = sheet.value(Cell::new(Method::ThreadNewStack, 0), LAUNCH)?;
+fn new_stack(sheet: &mut FigureSheet<'_>) -> Option<String> {
+    let kept = sheet.value(LaunchProbe::new(LaunchMethod::Thread, 0), LAUNCH)?;
+    let new = sheet.value(LaunchProbe::new(LaunchMethod::ThreadNewStack, 0), LAUNCH)?;
     (new > kept * (1.0 + TELLING)).then(|| {
-        let more = time(new - kept);
+        let more = clamped_nanos(new - kept);
         format!("A thread whose stack has to be mapped starts {more} later than one that takes over a stack.")
     })
 }
 
-fn many_tasks(sheet: &mut Sheet<'_>) -> Option<String> {
-    let thread = sheet.value(Cell::new(Method::Thread, 0), ROUND)?;
-    let task = sheet.value(Cell::new(Method::TokioTask, 0), ROUND).filter(|task| *task > 0.0)?;
+fn many_tasks(sheet: &mut FigureSheet<'_>) -> Option<String> {
+    let thread = sheet.value(LaunchProbe::new(LaunchMethod::Thread, 0), ROUND)?;
+    let task = sheet.value(LaunchProbe::new(LaunchMethod::TokioTask, 0), ROUND).filter(|task| *task > 0.0)?;
     let times = grouped((thread / task).round() as u64);
     Some(format!(
         "A thread costs {times} times what a task of tokio does, on one processor, when neither does anything."
@@ -295,15 +304,15 @@ fn many_tasks(sheet: &mut Sheet<'_>) -> Option<String> {
 
 /// The mean launch of the article, in µs, at its sizes: Eli Bendersky, "Launching Linux threads and processes with clone",
 /// on a Haswell of 2018.
-const ARTICLE: [(Method, [f64; 4]); 2] =
-    [(Method::Fork, [22.3, 34.5, 44.7, 66.8]), (Method::Thread, [5.5, 5.5, 5.5, 5.5])];
+const ARTICLE: [(LaunchMethod, [f64; 4]); 2] =
+    [(LaunchMethod::Fork, [22.3, 34.5, 44.7, 66.8]), (LaunchMethod::Thread, [5.5, 5.5, 5.5, 5.5])];
 
 /// As the article measured: held against its figures.
-pub(super) fn paused(figures: &mut [Figure]) -> Vec<String> {
-    let mut sheet = Sheet(figures);
+pub(super) fn explain_paused(figures: &mut [Figure]) -> Vec<String> {
+    let mut sheet = FigureSheet(figures);
     for (method, launches) in ARTICLE {
         for (size, article) in SIZES_PAUSED.into_iter().zip(launches) {
-            sheet.argue(Cell::paused(method, size), LAUNCH, |here| {
+            sheet.set_argument(LaunchProbe::paused(method, size), LAUNCH, |here| {
                 format!("the article: {article} µs; here {:.2} times that", here / 1e3 / article)
             });
         }
@@ -313,7 +322,7 @@ pub(super) fn paused(figures: &mut [Figure]) -> Vec<String> {
          each join finds a child that has ended. Neither is what a program sees that launches and waits."
             .to_owned(),
     ];
-    let at = |size: u64| (size as f64 / PAGE as f64, Cell::paused(Method::Fork, size));
+    let at = |size: u64| (size as f64 / PAGE as f64, LaunchProbe::paused(LaunchMethod::Fork, size));
     let [first, .., last] = ARTICLE[0].1;
     let article = (last - first) * 1e3 / (8 * MB / PAGE) as f64;
     let points: Vec<(f64, f64)> = SIZES_PAUSED
@@ -332,13 +341,13 @@ pub(super) fn paused(figures: &mut [Figure]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::Named;
-    use crate::launch::Launch;
+    use crate::block::FigureName;
+    use crate::launch::LaunchTable;
 
-    fn figures(table: &Launch, value: impl Fn(Cell, usize) -> f64) -> Vec<Figure> {
-        let figure = |cell: Cell, at: usize, named: Named| {
+    fn figures(table: &LaunchTable, value: impl Fn(LaunchProbe, usize) -> f64) -> Vec<Figure> {
+        let figure = |cell: LaunchProbe, at: usize, named: FigureName| {
             let names = ("launch", named.row.as_str(), named.column.as_str());
-            Figure::of(names, named.unit, vec![value(cell, at)], 1).expect("it is a number")
+            Figure::from_blocks(names, named.unit, vec![value(cell, at)], 1).expect("it is a number")
         };
         let cells = table.cells().into_iter();
         cells
@@ -348,27 +357,29 @@ mod tests {
     }
 
     /// A machine where a fork costs 40 µs and 50 ns for a page, and the same again for its end.
-    fn known(cell: Cell, at: usize) -> f64 {
+    fn known(cell: LaunchProbe, at: usize) -> f64 {
         let twice = (at + 1) as f64;
         match cell.method {
-            Method::Fork | Method::Clone if cell.huge => 56_000.0 * twice,
-            Method::Fork | Method::Clone => (40_000.0 + cell.heap.0 as f64 / 4096.0 * 50.0) * twice,
-            Method::Spawn(_) => 130_000.0,
-            Method::CloneSpawn(_) => 110_000.0,
-            Method::Thread => 10_000.0 * twice,
-            Method::ThreadNewStack => 15_000.0 * twice,
-            Method::Task | Method::TokioTask => 100.0 * twice,
-            Method::Itself => [200.0, 14.0][at],
-            Method::Vfork => 20_000.0,
+            LaunchMethod::Fork | LaunchMethod::Clone if cell.huge => 56_000.0 * twice,
+            LaunchMethod::Fork | LaunchMethod::Clone => {
+                (40_000.0 + cell.heap.0 as f64 / 4096.0 * 50.0) * twice
+            }
+            LaunchMethod::Spawn(_) => 130_000.0,
+            LaunchMethod::CloneSpawn(_) => 110_000.0,
+            LaunchMethod::Thread => 10_000.0 * twice,
+            LaunchMethod::ThreadNewStack => 15_000.0 * twice,
+            LaunchMethod::Task | LaunchMethod::TokioTask => 100.0 * twice,
+            LaunchMethod::Itself => [200.0, 14.0][at],
+            LaunchMethod::Vfork => 20_000.0,
         }
     }
 
     /// A sum of 1.68 ms stood below a bar of 2.07 ms, and no word said why.
     #[test]
     fn that_larger_processes_pay_more_for_a_page_is_told() {
-        let table = Launch { like_eliben: false };
-        let dear = |cell: Cell, at: usize| match cell.method {
-            Method::Fork if cell.heap.0 == 256 * MIB => 40_000.0 + 65_536.0 * 60.0,
+        let table = LaunchTable { like_eliben: false };
+        let dear = |cell: LaunchProbe, at: usize| match cell.method {
+            LaunchMethod::Fork if cell.heap.0 == 256 * MIB => 40_000.0 + 65_536.0 * 60.0,
             _ => known(cell, at),
         };
         let notes = table.explain(&mut figures(&table, dear)).join("\n");
@@ -378,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_known_machine_is_explained() {
-        let table = Launch { like_eliben: false };
+        let table = LaunchTable { like_eliben: false };
         let mut all = figures(&table, known);
         let notes = table.explain(&mut all).join("\n");
         for part in [
@@ -435,7 +446,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_measured_is_not_explained() {
-        let table = Launch { like_eliben: false };
+        let table = LaunchTable { like_eliben: false };
         let mut all = figures(&table, known);
         all.retain(|figure| figure.row.starts_with("clone3 + execve"));
         let notes = table.explain(&mut all);
@@ -445,9 +456,9 @@ mod tests {
 
     #[test]
     fn the_article_is_held_against() {
-        let table = Launch { like_eliben: true };
+        let table = LaunchTable { like_eliben: true };
         let mut all = figures(&table, |cell, _| match cell.method {
-            Method::Fork => 44_600.0 + cell.heap.0 as f64 / 4096.0 * 48.0,
+            LaunchMethod::Fork => 44_600.0 + cell.heap.0 as f64 / 4096.0 * 48.0,
             _ => 11_000.0,
         });
         let notes = table.explain(&mut all);

@@ -33,7 +33,7 @@ mod machine {
 }
 
 /// An ELF file (elf(5)) of one segment, whose three instructions end the process with 0.
-pub fn minimal() -> Vec<u8> {
+pub fn minimal_elf() -> Vec<u8> {
     let size = (HEADS + machine::CODE.len()) as u64;
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
     file.resize(16, 0);
@@ -70,7 +70,7 @@ pub fn minimal_program() -> io::Result<(OwnedFd, PathBuf)> {
         .or_else(|_| memfd_create("minimal", plain))
         .map_err(|why| io::Error::other(format!("no executable file in memory (memfd_create): {why}")))?;
     let mut file = File::from(file);
-    file.write_all(&minimal())?;
+    file.write_all(&minimal_elf())?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok((file.into(), path.into()))
 }
@@ -86,6 +86,6 @@ mod tests {
         let status = Command::new(path).status().expect("it is a program");
         assert_eq!(status.code(), Some(0));
         drop(file);
-        assert_eq!(minimal().len(), HEADS + machine::CODE.len());
+        assert_eq!(minimal_elf().len(), HEADS + machine::CODE.len());
     }
 }

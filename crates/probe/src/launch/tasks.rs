@@ -11,10 +11,10 @@ use sys::monotonic_ns;
 pub(super) const BATCH: u64 = 100;
 
 /// Times of a batch: until all were launched, and until all had ended.
-pub(super) type Times = Vec<[u64; 2]>;
+pub(super) type LaunchTimes = Vec<[u64; 2]>;
 
 /// The least that there can be: a queue of futures, asked in turn until each is ready.
-pub(super) fn queued(batches: u64) -> Times {
+pub(super) fn queued(batches: u64) -> LaunchTimes {
     let mut queue: VecDeque<Pin<Box<dyn Future<Output = ()>>>> = VecDeque::with_capacity(BATCH as usize);
     let mut context = Context::from_waker(Waker::noop());
     let mut times = Vec::with_capacity(batches as usize);
@@ -33,7 +33,7 @@ pub(super) fn queued(batches: u64) -> Times {
 }
 
 /// On one thread of tokio.
-pub(super) fn tokio(batches: u64) -> io::Result<Times> {
+pub(super) fn tokio(batches: u64) -> io::Result<LaunchTimes> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(async {
         let mut tasks = Vec::with_capacity(BATCH as usize);

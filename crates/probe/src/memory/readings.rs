@@ -5,7 +5,7 @@ use std::io;
 
 /// In bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Readings {
+pub struct MemoryReadings {
     pub virtual_size: u64,
     pub resident: u64,
     pub page_tables: u64,
@@ -16,14 +16,14 @@ pub struct Readings {
     pub available: u64,
 }
 
-impl Readings {
+impl MemoryReadings {
     pub fn now() -> io::Result<Self> {
         Self::of(&read_to_string("/proc/self/status")?, &read_to_string("/proc/meminfo")?)
     }
 
     fn of(status: &str, memory: &str) -> io::Result<Self> {
         let kib = |text: &str, name: &str| {
-            procfs::kib(text, name)
+            procfs::kib_field(text, name)
                 .ok_or_else(|| io::Error::other(format!("this kernel does not say {name}:")))
         };
         Ok(Self {
@@ -46,13 +46,13 @@ mod tests {
     fn what_is_said_is_read() {
         let status = "VmPeak:\t 9 kB\nVmSize:\t 100 kB\nVmRSS:\t 50 kB\nVmPTE:\t 4 kB\n";
         let memory = "MemFree: 7 kB\nMemAvailable: 8 kB\nSlab: 3 kB\nKernelStack: 16 kB\n";
-        let read = Readings::of(status, memory).expect("all is there");
+        let read = MemoryReadings::of(status, memory).expect("all is there");
         assert_eq!((read.virtual_size, read.resident, read.page_tables), (102_400, 51_200, 4096));
         assert_eq!((read.kernel_stack, read.slab, read.free), (16_384, 3072, 7168));
-        let error = Readings::of(status, "MemFree: 7 kB\nMemAvailable: 8 kB\nSlab: 3 kB\n")
+        let error = MemoryReadings::of(status, "MemFree: 7 kB\nMemAvailable: 8 kB\nSlab: 3 kB\n")
             .expect_err("the rest is missing")
             .to_string();
         assert!(error.contains("KernelStack"), "{error}");
-        Readings::now().expect("this kernel says all of it");
+        MemoryReadings::now().expect("this kernel says all of it");
     }
 }

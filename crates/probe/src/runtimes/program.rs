@@ -16,7 +16,7 @@ const TOLD: usize = 300;
 
 /// A block, as the programs print it.
 #[derive(Debug, Deserialize)]
-pub struct Line {
+pub struct PrintedBlock {
     /// Nanoseconds a handover.
     pub ns: f64,
     pub handovers: u64,
@@ -24,21 +24,21 @@ pub struct Line {
 
 /// Why there is nothing to read.
 #[derive(Debug)]
-pub enum Ended {
+pub enum NoOutput {
     /// Asked for.
     Stopped,
     /// Why.
     Failed(String),
 }
 
-impl From<io::Error> for Ended {
+impl From<io::Error> for NoOutput {
     fn from(why: io::Error) -> Self {
         Self::Failed(why.to_string())
     }
 }
 
 /// Where a program is that is called by its name alone.
-pub fn found(name: &str) -> Option<PathBuf> {
+pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| {
         let executable = rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok();
@@ -53,20 +53,20 @@ pub fn run(
     processors: &[u32],
     limit: Duration,
     stop: &dyn Fn() -> bool,
-) -> Result<String, Ended> {
+) -> Result<String, NoOutput> {
     // A file, for a pipe that nobody reads would stop it.
-    let mut complaints = nameless()?;
+    let mut complaints = anonymous_file()?;
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
-    sys::before_exec(&mut command, Signal::KILL, processors, Vec::new())?;
-    let mut running = Running(command.spawn()?);
+    sys::configure_child(&mut command, Signal::KILL, processors, Vec::new())?;
+    let mut running = ProgramGuard(command.spawn()?);
     let mut output = running.0.stdout.take().expect("it was asked to be piped");
     let (mut said, until) = (Vec::new(), Instant::now() + limit);
     loop {
         if stop() {
-            return Err(Ended::Stopped);
+            return Err(NoOutput::Stopped);
         }
         if Instant::now() > until {
-            return Err(Ended::Failed(format!("it has not ended after {} s", limit.as_secs())));
+            return Err(NoOutput::Failed(format!("it has not ended after {} s", limit.as_secs())));
         }
         let mut ready = [PollFd::new(&output, PollFlags::IN)];
         match poll(&mut ready, Some(&STEP)) {
@@ -82,24 +82,24 @@ pub fn run(
     }
     let status = running.0.wait()?;
     if status.success() {
-        return String::from_utf8(said).map_err(|why| Ended::Failed(why.to_string()));
+        return String::from_utf8(said).map_err(|why| NoOutput::Failed(why.to_string()));
     }
     let mut text = String::new();
     complaints.rewind()?;
     // What is no text is no explanation either.
     let _ = complaints.read_to_string(&mut text);
     let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TOLD).collect();
-    Err(Ended::Failed(format!("{status}: {text}")))
+    Err(NoOutput::Failed(format!("{status}: {text}")))
 }
 
-fn nameless() -> io::Result<std::fs::File> {
+fn anonymous_file() -> io::Result<std::fs::File> {
     Ok(rustix::fs::memfd_create("complaints", rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }
 
 /// Its group ends with it: the compiler starts others.
-struct Running(Child);
+struct ProgramGuard(Child);
 
-impl Drop for Running {
+impl Drop for ProgramGuard {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             if let Some(group) = rustix::process::Pid::from_raw(self.0.id().cast_signed()) {
@@ -127,12 +127,12 @@ mod tests {
         let said = run(shell("echo one; echo two"), &[], minute, &|| false).expect("every Linux has a shell");
         assert_eq!(said, "one\ntwo\n");
         let failed = run(shell("echo on purpose >&2; exit 3"), &[], minute, &|| false);
-        assert!(matches!(&failed, Err(Ended::Failed(why)) if why.contains("on purpose")), "{failed:?}");
+        assert!(matches!(&failed, Err(NoOutput::Failed(why)) if why.contains("on purpose")), "{failed:?}");
         let began = Instant::now();
-        assert!(matches!(run(shell("sleep 600"), &[], minute, &|| true), Err(Ended::Stopped)));
+        assert!(matches!(run(shell("sleep 600"), &[], minute, &|| true), Err(NoOutput::Stopped)));
         let late = run(shell("sleep 600 & sleep 600"), &[], Duration::from_millis(200), &|| false);
-        assert!(matches!(&late, Err(Ended::Failed(why)) if why.contains("not ended")), "{late:?}");
+        assert!(matches!(&late, Err(NoOutput::Failed(why)) if why.contains("not ended")), "{late:?}");
         assert!(began.elapsed() < minute);
-        assert!(found("sh").is_some() && found("no such program here").is_none());
+        assert!(find_program("sh").is_some() && find_program("no such program here").is_none());
     }
 }

@@ -1,22 +1,22 @@
 //! What the figures of handovers are made of, and which of them are none.
 
-use super::{BY_HAND, ECHO, Medium, TOKIO};
-use crate::figure::{find, median, time};
+use super::{BY_HAND, ECHO, TOKIO, WakeMechanism};
+use crate::figure::{clamped_nanos, find_figure, median};
 use crate::runtimes;
-use crate::sides::{Kind, Placement, placement_note};
-use record::{Caveat, Doubt, Figure, Summand};
+use crate::sides::{Placement, TaskKind, placement_note};
+use record::{Caveat, CaveatKind, Figure, Summand};
 
 /// Context switches a handover outside of these are something else than one.
 const LEAST: f64 = 0.95;
 const MOST: f64 = 1.05;
 /// What such a figure is called.
-const NOT_ONE: Doubt = Doubt::NotASwitch;
+const NOT_ONE: CaveatKind = CaveatKind::NotASwitch;
 /// Sides that were on different processors in more of the looks than this were apart as a rule.
 const APART: f64 = 0.5;
 
 pub fn explain(figures: &mut [Figure]) -> Vec<String> {
-    for medium in Medium::ALL {
-        for kind in [Kind::Threads, Kind::Processes] {
+    for medium in WakeMechanism::ALL {
+        for kind in [TaskKind::Threads, TaskKind::Processes] {
             handovers(figures, medium, kind);
         }
     }
@@ -27,7 +27,7 @@ pub fn explain(figures: &mut [Figure]) -> Vec<String> {
     notes
 }
 
-fn row(medium: Medium, kind: Kind) -> String {
+fn row(medium: WakeMechanism, kind: TaskKind) -> String {
     format!("{}, {}", medium.name(), kind.name())
 }
 
@@ -36,14 +36,14 @@ fn percent(share: f64) -> String {
 }
 
 /// Those of a row, in all places.
-fn handovers(figures: &mut [Figure], medium: Medium, kind: Kind) {
+fn handovers(figures: &mut [Figure], medium: WakeMechanism, kind: TaskKind) {
     let row = row(medium, kind);
-    let calls = median(figures, medium.alone(), Placement::One.name());
+    let calls = median(figures, medium.calls_alone_row(), Placement::One.name());
     let one = median(figures, &row, Placement::One.name());
-    let other = if kind == Kind::Threads { Kind::Processes } else { Kind::Threads };
+    let other = if kind == TaskKind::Threads { TaskKind::Processes } else { TaskKind::Threads };
     let threads = median(figures, &self::row(medium, other), Placement::One.name());
     for place in [Placement::One, Placement::Two, Placement::Free] {
-        let Some(figure) = find(figures, &row, place.name()) else { continue };
+        let Some(figure) = find_figure(figures, &row, place.name()) else { continue };
         let switches = figure.switches.unwrap_or_default();
         let happened = (LEAST..=MOST).contains(&switches);
         figure.argument = match place {
@@ -66,44 +66,58 @@ fn handovers(figures: &mut [Figure], medium: Medium, kind: Kind) {
 
 /// On one processor: system calls and switch.
 fn parts(
-    medium: Medium,
-    kind: Kind,
+    medium: WakeMechanism,
+    kind: TaskKind,
     all: f64,
     calls: Option<f64>,
     switches: f64,
     threads: Option<f64>,
 ) -> String {
     let mut text = match (medium, calls) {
-        (Medium::Condition, _) | (_, None) => format!(
+        (WakeMechanism::Condition, _) | (_, None) => format!(
             "{switches:.2} switches, with their system calls: the mutex is held when the other is woken"
         ),
-        (Medium::Yield, Some(call)) => {
-            format!("1 system call {} + switch {}; nobody is woken", time(call), time(all - call))
+        (WakeMechanism::Yield, Some(call)) => {
+            format!(
+                "1 system call {} + switch {}; nobody is woken",
+                clamped_nanos(call),
+                clamped_nanos(all - call)
+            )
         }
         (_, Some(calls)) => {
-            format!("2 system calls {} + wake-up and switch {}", time(calls), time(all - calls))
+            format!(
+                "2 system calls {} + wake-up and switch {}",
+                clamped_nanos(calls),
+                clamped_nanos(all - calls)
+            )
         }
     };
-    if let Some(threads) = threads.filter(|threads| kind == Kind::Processes && all > *threads) {
+    if let Some(threads) = threads.filter(|threads| kind == TaskKind::Processes && all > *threads) {
         text.push_str(&format!(
             "; {} of it the change of the address space, which threads do not have",
-            time(all - threads)
+            clamped_nanos(all - threads)
         ));
     }
     text
 }
 
 /// The same as a sum, where there is one.
-fn sum(medium: Medium, kind: Kind, all: f64, calls: Option<f64>, threads: Option<f64>) -> Vec<Summand> {
-    let Some(calls) = calls.filter(|_| medium != Medium::Condition) else { return Vec::new() };
+fn sum(
+    medium: WakeMechanism,
+    kind: TaskKind,
+    all: f64,
+    calls: Option<f64>,
+    threads: Option<f64>,
+) -> Vec<Summand> {
+    let Some(calls) = calls.filter(|_| medium != WakeMechanism::Condition) else { return Vec::new() };
     let (count, rest) = match medium {
-        Medium::Yield => ("1 system call", "switch"),
+        WakeMechanism::Yield => ("1 system call", "switch"),
         _ => ("2 system calls", "wake-up and switch"),
     };
-    match threads.filter(|threads| kind == Kind::Processes && all > *threads && *threads > calls) {
+    match threads.filter(|threads| kind == TaskKind::Processes && all > *threads && *threads > calls) {
         Some(threads) => {
             let mut parts = Summand::split(threads, (count, calls), rest);
-            parts.push(Summand::of("change of the address space", all - threads));
+            parts.push(Summand::new("change of the address space", all - threads));
             parts
         }
         None => Summand::split(all, (count, calls), rest),
@@ -111,8 +125,8 @@ fn sum(medium: Medium, kind: Kind, all: f64, calls: Option<f64>, threads: Option
 }
 
 /// What a processor that was idle adds.
-fn woken(medium: Medium, place: Placement, figure: &Figure, one: Option<f64>) -> Vec<Summand> {
-    match one.filter(|_| medium != Medium::Yield && share_apart(place, figure) > APART) {
+fn woken(medium: WakeMechanism, place: Placement, figure: &Figure, one: Option<f64>) -> Vec<Summand> {
+    match one.filter(|_| medium != WakeMechanism::Yield && share_apart(place, figure) > APART) {
         Some(one) => {
             Summand::split(figure.median, ("as on one processor", one), "an idle processor is woken")
         }
@@ -126,8 +140,8 @@ fn share_apart(place: Placement, figure: &Figure) -> f64 {
 }
 
 /// On two processors, or anywhere.
-fn apart(medium: Medium, place: Placement, figure: &Figure, one: Option<f64>) -> String {
-    if medium == Medium::Yield {
+fn apart(medium: WakeMechanism, place: Placement, figure: &Figure, one: Option<f64>) -> String {
+    if medium == WakeMechanism::Yield {
         return "each side yields on its own processor: nobody waits, and nothing is handed over".to_owned();
     }
     let share = share_apart(place, figure);
@@ -141,10 +155,13 @@ fn apart(medium: Medium, place: Placement, figure: &Figure, one: Option<f64>) ->
         Some(one) if figure.median > one && share > APART => format!(
             "{crossed}{} more than on one processor: an idle processor is woken by an interrupt from another, on a \
              virtual machine through its host",
-            time(figure.median - one)
+            clamped_nanos(figure.median - one)
         ),
         Some(one) if share > APART => {
-            format!("{crossed}{} less than on one processor: both run at once", time(one - figure.median))
+            format!(
+                "{crossed}{} less than on one processor: both run at once",
+                clamped_nanos(one - figure.median)
+            )
         }
         Some(_) => {
             format!("{crossed}the scheduler keeps both together, so that it is the figure of one processor")
@@ -153,41 +170,45 @@ fn apart(medium: Medium, place: Placement, figure: &Figure, one: Option<f64>) ->
     }
 }
 
-fn why(medium: Medium, place: Placement, switches: f64) -> &'static str {
+fn why(medium: WakeMechanism, place: Placement, switches: f64) -> &'static str {
     match (medium, switches < LEAST) {
-        (Medium::Yield, true) if place != Placement::One => {
+        (WakeMechanism::Yield, true) if place != Placement::One => {
             "who yields finds nobody waiting for its processor, and goes on"
         }
-        (Medium::Yield, true) => "the scheduler does not always go to another when asked",
+        (WakeMechanism::Yield, true) => "the scheduler does not always go to another when asked",
         (_, true) => "often the other side was still running, or already, when it was its turn",
-        (Medium::Condition, false) => "who is woken finds the mutex still held, and sleeps again",
+        (WakeMechanism::Condition, false) => "who is woken finds the mutex still held, and sleeps again",
         (_, false) => "there is more than one sleep to a handover, or others ran between",
     }
 }
 
 fn echoes(figures: &mut [Figure]) {
-    let pipe = row(Medium::Pipe, Kind::Threads);
+    let pipe = row(WakeMechanism::Pipe, TaskKind::Threads);
     for place in [Placement::One, Placement::Two, Placement::Free] {
         let handover = median(figures, &pipe, place.name());
-        let Some(figure) = find(figures, ECHO, place.name()) else { continue };
+        let Some(figure) = find_figure(figures, ECHO, place.name()) else { continue };
         let each = 1e9 / figure.median;
         figure.argument = Some(match handover {
             Some(handover) => {
-                format!("{} each: two handovers through a pipe are {}", time(each), time(2.0 * handover))
+                format!(
+                    "{} each: two handovers through a pipe are {}",
+                    clamped_nanos(each),
+                    clamped_nanos(2.0 * handover)
+                )
             }
-            None => format!("{} each", time(each)),
+            None => format!("{} each", clamped_nanos(each)),
         });
     }
 }
 
 fn tasks(figures: &mut [Figure]) {
-    let futex = median(figures, &row(Medium::Futex, Kind::Threads), Placement::One.name());
+    let futex = median(figures, &row(WakeMechanism::Futex, TaskKind::Threads), Placement::One.name());
     let floor = median(figures, BY_HAND, Placement::One.name());
-    if let Some(figure) = find(figures, BY_HAND, Placement::One.name()) {
+    if let Some(figure) = find_figure(figures, BY_HAND, Placement::One.name()) {
         figure.argument =
             Some("no system call: a flag is set, a function returns and another is called".to_owned());
     }
-    if let Some(figure) = find(figures, TOKIO, Placement::One.name()) {
+    if let Some(figure) = find_figure(figures, TOKIO, Placement::One.name()) {
         let mut text = "no system call: a queue, a waker and the scheduler of the runtime".to_owned();
         if let Some(floor) = floor {
             text.push_str(&format!(
@@ -213,7 +234,7 @@ fn tasks(figures: &mut [Figure]) {
         ),
     ] {
         for place in [Placement::One, Placement::Free] {
-            let Some(figure) = find(figures, row, place.name()) else { continue };
+            let Some(figure) = find_figure(figures, row, place.name()) else { continue };
             let beside = futex.map(|futex| match figure.median / futex {
                 times @ 1.0.. => format!("; {times:.1} times a futex between threads on one processor"),
                 part => format!(
@@ -228,15 +249,17 @@ fn tasks(figures: &mut [Figure]) {
 
 fn summary(figures: &[Figure]) -> Vec<String> {
     let mut notes = Vec::new();
-    let pipe = row(Medium::Pipe, Kind::Threads);
+    let pipe = row(WakeMechanism::Pipe, TaskKind::Threads);
     let one = median(figures, &pipe, Placement::One.name());
-    if let (Some(one), Some(calls)) = (one, median(figures, Medium::Pipe.alone(), Placement::One.name())) {
+    if let (Some(one), Some(calls)) =
+        (one, median(figures, WakeMechanism::Pipe.calls_alone_row(), Placement::One.name()))
+    {
         notes.push(format!(
             "A context switch with the wake-up before it costs {} here: a handover through a pipe, {}, without its two \
              system calls, {}.",
-            time(one - calls),
-            time(one),
-            time(calls)
+            clamped_nanos(one - calls),
+            clamped_nanos(one),
+            clamped_nanos(calls)
         ));
     }
     let free = figures.iter().find(|figure| figure.row == pipe && figure.column == Placement::Free.name());
@@ -246,9 +269,9 @@ fn summary(figures: &[Figure]) -> Vec<String> {
             "Unpinned, the same handover takes {}: the two threads were apart in {} of the looks{}. Whoever keeps the other \
              processors busy makes this figure better, not worse, for a processor that never idles need not be \
              woken: do not compare unpinned figures of a quiet and a busy machine.",
-            time(free.median),
+            clamped_nanos(free.median),
             percent(free.apart.unwrap_or_default()),
-            two.map_or_else(String::new, |two| format!(" (on two processors {}, on one {})", time(two), time(one)))
+            two.map_or_else(String::new, |two| format!(" (on two processors {}, on one {})", clamped_nanos(two), clamped_nanos(one)))
         ));
     }
     let none =
@@ -264,11 +287,11 @@ fn summary(figures: &[Figure]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Unit;
+    use record::FigureUnit;
 
     fn figure(row: &str, place: Placement, median: f64, switches: f64, apart: f64) -> Figure {
         let names = ("switch", row, place.name());
-        let figure = Figure::of(names, Unit::Nanos, vec![median], 1).expect("it is a number");
+        let figure = Figure::from_blocks(names, FigureUnit::Nanos, vec![median], 1).expect("it is a number");
         Figure { switches: Some(switches), apart: Some(apart), ..figure }
     }
 
@@ -284,10 +307,12 @@ mod tests {
         let notes = explain(&mut figures);
         let [pipe, free, yields, condition, _] = &figures;
         assert_eq!(pipe.argument.as_deref(), Some("2 system calls 740 ns + wake-up and switch 1.91 µs"));
-        let split = [Summand::of("2 system calls", 740.0), Summand::of("wake-up and switch", 1910.0)];
+        let split = [Summand::new("2 system calls", 740.0), Summand::new("wake-up and switch", 1910.0)];
         assert_eq!(pipe.parts, split);
-        let woken =
-            [Summand::of("as on one processor", 2650.0), Summand::of("an idle processor is woken", 18_000.0)];
+        let woken = [
+            Summand::new("as on one processor", 2650.0),
+            Summand::new("an idle processor is woken", 18_000.0),
+        ];
         assert_eq!(free.parts, woken);
         assert!(yields.parts.is_empty() && condition.parts.is_empty(), "neither is a sum");
         assert!(

@@ -1,6 +1,6 @@
 //! Handovers that the kernel has no part in: between two tasks of one thread.
 
-use crate::block::Block;
+use crate::block::BlockResult;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
-use sys::{Allowed, run_on};
+use sys::{CpuAffinity, bind_to};
 use tokio::sync::mpsc;
 
 /// One round in so many is made before the clock starts.
 const WARM: u64 = 10;
 
 /// By two futures that wake each other, and the least that can poll them: the floor of what a task can cost.
-pub fn by_hand(handovers: u64) -> io::Result<Block> {
-    stay()?;
+pub fn by_hand(handovers: u64) -> io::Result<BlockResult> {
+    pin_to_last_processor()?;
     let rounds = handovers.div_ceil(2);
     let (there, back) = (Slot::default(), Slot::default());
     let took = Cell::new(Duration::ZERO);
@@ -39,13 +39,13 @@ pub fn by_hand(handovers: u64) -> io::Result<Block> {
             back.put(!there.take().await);
         }
     };
-    together(first, second);
+    poll_both(first, second);
     measured(took.get(), rounds)
 }
 
 /// Through channels of tokio that hold one value each, on its runtime of one thread.
-pub fn tokio(handovers: u64) -> io::Result<Block> {
-    stay()?;
+pub fn tokio(handovers: u64) -> io::Result<BlockResult> {
+    pin_to_last_processor()?;
     let rounds = handovers.div_ceil(2);
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let (there, mut from_first) = mpsc::channel(1);
@@ -74,19 +74,19 @@ pub fn tokio(handovers: u64) -> io::Result<Block> {
 }
 
 /// On the last processor.
-fn stay() -> io::Result<()> {
-    match Allowed::now()?.list().as_slice() {
-        [.., last] => run_on(&[*last]),
+fn pin_to_last_processor() -> io::Result<()> {
+    match CpuAffinity::current()?.list().as_slice() {
+        [.., last] => bind_to(&[*last]),
         [] => Ok(()),
     }
 }
 
-fn measured(took: Duration, rounds: u64) -> io::Result<Block> {
+fn measured(took: Duration, rounds: u64) -> io::Result<BlockResult> {
     if took == Duration::ZERO {
         return Err(io::Error::other("what came back is not the answer to what was sent"));
     }
     let value = took.as_nanos() as f64 / (2 * rounds) as f64;
-    Ok(Block { values: vec![value], operations: 2 * rounds, ..Block::default() })
+    Ok(BlockResult { values: vec![value], operations: 2 * rounds, ..BlockResult::default() })
 }
 
 /// Room for one value, and for who waits for it.
@@ -120,9 +120,9 @@ impl Slot {
 }
 
 /// Whether a future was woken.
-struct Woken(AtomicBool);
+struct WakeFlag(AtomicBool);
 
-impl Wake for Woken {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -133,8 +133,8 @@ impl Wake for Woken {
 }
 
 /// Polls whichever was woken, until the first has ended or neither will ever be woken again.
-fn together(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
-    let woken = [(); 2].map(|()| Arc::new(Woken(AtomicBool::new(true))));
+fn poll_both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
+    let woken = [(); 2].map(|()| Arc::new(WakeFlag(AtomicBool::new(true))));
     let wakers = woken.clone().map(Waker::from);
     let [mut one, mut two] = wakers.each_ref().map(Context::from_waker);
     let (mut first, mut second) = (pin!(first), pin!(second));
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_value_comes_and_goes() {
-        let kept = Allowed::now().expect("every kernel has it");
+        let kept = CpuAffinity::current().expect("every kernel has it");
         for tasks in [by_hand, tokio] {
             let block = tasks(10_001).expect("each value came back as it should");
             assert_eq!((block.values.len(), block.operations), (1, 10_002));
@@ -176,6 +176,6 @@ mod tests {
     #[test]
     fn who_is_never_woken_ends_it() {
         let slot = Slot::default();
-        together(async { assert_eq!(slot.take().await, 0, "nobody has put anything") }, async {});
+        poll_both(async { assert_eq!(slot.take().await, 0, "nobody has put anything") }, async {});
     }
 }

@@ -1,8 +1,8 @@
 //! Launches and the demonstration of CLONE_VM, by real workers.
 
 use std::path::PathBuf;
-use torment_probe::launch::{Cell, Method, Starts};
-use torment_probe::{CellKind, Demonstration, Worker, demonstrate};
+use torment_probe::launch::{LaunchMethod, LaunchProbe, StartedProgram};
+use torment_probe::{AnyProbe, CloneVmDemo, Prober, demonstrate_clone_vm};
 
 const MIB: u64 = 1 << 20;
 
@@ -11,11 +11,11 @@ fn own() -> PathBuf {
 }
 
 /// The median over blocks of one method from a worker of this size: launch, and launch and join.
-fn measured(method: Method, mib: u64) -> [f64; 2] {
-    let what = CellKind::Launch(Cell::new(method, mib * MIB));
-    let mut worker = Worker::start(&own(), what.home()).expect("there is room for a process");
+fn measured(method: LaunchMethod, mib: u64) -> [f64; 2] {
+    let what = AnyProbe::Launch(LaunchProbe::new(method, mib * MIB));
+    let mut worker = Prober::start(&own(), what.prober_kind()).expect("there is room for a process");
     let mut blocks: Vec<Vec<f64>> = (0..7)
-        .map(|_| worker.block(&what, 60).expect("it is well").expect("it can be measured").values)
+        .map(|_| worker.measure_block(&what, 60).expect("it is well").expect("it can be measured").values)
         .collect();
     [0, 1].map(|at| {
         blocks.sort_by(|a, b| a[at].total_cmp(&b[at]));
@@ -25,32 +25,34 @@ fn measured(method: Method, mib: u64) -> [f64; 2] {
 
 /// Ratios far beyond what a busy machine does to them: some twenty for fork, one for the others.
 pub fn what_a_fork_copies_is_paid_for() {
-    for method in [Method::Fork, Method::Clone] {
+    for method in [LaunchMethod::Fork, LaunchMethod::Clone] {
         let ([small, small_round], [large, large_round]) = (measured(method, 0), measured(method, 64));
         assert!(large > 3.0 * small && large_round > 3.0 * small_round, "{method:?}: {small} and {large} ns");
     }
-    let fork = measured(Method::Fork, 64);
-    for method in [Method::Vfork, Method::CloneSpawn(Starts::Minimal), Method::Thread] {
+    let fork = measured(LaunchMethod::Fork, 64);
+    for method in
+        [LaunchMethod::Vfork, LaunchMethod::CloneSpawn(StartedProgram::Minimal), LaunchMethod::Thread]
+    {
         let shared = measured(method, 64);
         assert!(shared[1] * 2.0 < fork[1], "{method:?}: {shared:?} ns, and a fork {fork:?}");
     }
 }
 
 pub fn a_worker_of_64_mib_has_them() {
-    let itself = CellKind::Launch(Cell::new(Method::Itself, 0));
+    let itself = AnyProbe::Launch(LaunchProbe::new(LaunchMethod::Itself, 0));
     let pages = |mib: u64| {
-        let home = CellKind::Launch(Cell::new(Method::Fork, mib * MIB)).home();
-        let mut worker = Worker::start(&own(), home).expect("there is room for a process");
-        worker.block(&itself, 1).expect("it is well").expect("it can be read").values[0]
+        let home = AnyProbe::Launch(LaunchProbe::new(LaunchMethod::Fork, mib * MIB)).prober_kind();
+        let mut worker = Prober::start(&own(), home).expect("there is room for a process");
+        worker.measure_block(&itself, 1).expect("it is well").expect("it can be read").values[0]
     };
     let more = pages(64) - pages(0);
     assert!((more - 16_384.0).abs() < 200.0, "{more} pages more");
 }
 
 pub fn only_shared_memory_shows_what_a_child_wrote() {
-    let shown = demonstrate(&own()).expect("clone3 is to be had");
+    let shown = demonstrate_clone_vm(&own()).expect("clone3 is to be had");
     let [copied, shared] = shown.as_slice() else { panic!("{shown:?}") };
-    assert_eq!(*copied, Demonstration { flags: &["CLONE_VFORK"], seen: copied.before, ..shared.clone() });
-    assert!(shared.flags.contains(&"CLONE_VM") && shared.shared() && !copied.shared());
+    assert_eq!(*copied, CloneVmDemo { flags: &["CLONE_VFORK"], seen: copied.before, ..shared.clone() });
+    assert!(shared.flags.contains(&"CLONE_VM") && shared.is_shared() && !copied.is_shared());
     assert_eq!((shared.before, shared.written, shared.found, shared.seen), (1, 42, 42, 42));
 }

@@ -9,10 +9,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("prober") {
-        torment_probe::work().expect("it was started by the tests below");
+        torment_probe::run_prober().expect("it was started by the tests below");
         return ExitCode::SUCCESS;
     }
-    testbed::checks(&[
+    testbed::run_tests(&[
         ("what a fork copies is paid for, and what is shared is not", launch::what_a_fork_copies_is_paid_for),
         ("a worker of 64 MiB has them", launch::a_worker_of_64_mib_has_them),
         ("only shared memory shows what a child wrote", launch::only_shared_memory_shows_what_a_child_wrote),

@@ -2,17 +2,17 @@
 
 use record::{Event, Figure};
 use std::fs::read_to_string;
-use torment_probe::{Block, CellKind, Effort, Memory, Table, Worker, measure};
+use torment_probe::{AnyProbe, BlockResult, MemoryTable, ProbeSettings, ProbeTable, Prober, measure};
 use units::Nanos;
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
 
 /// A cell's row, and the block of a fresh worker, which has no thread left afterwards.
-fn block(what: &CellKind) -> (String, Block) {
+fn block(what: &AnyProbe) -> (String, BlockResult) {
     let own = std::env::current_exe().expect("every Linux tells");
-    let mut worker = Worker::start(&own, what.home()).expect("it was started once already");
-    let block = worker.block(what, 1).expect("it is well").expect("it can be measured");
+    let mut worker = Prober::start(&own, what.prober_kind()).expect("it was started once already");
+    let block = worker.measure_block(what, 1).expect("it is well").expect("it can be measured");
     assert_eq!(block.values.len(), what.figures().len());
     (what.figures()[0].row.clone(), block)
 }
@@ -24,7 +24,7 @@ fn is_near(what: &str, value: f64, from: f64, to: f64) {
 
 pub fn threads_take_what_they_must() {
     let page = rustix::param::page_size() as f64;
-    for what in Memory.cells() {
+    for what in MemoryTable.cells() {
         let (row, block) = block(&what);
         println!(
             "    {row}: {:?}",
@@ -67,16 +67,16 @@ pub fn threads_take_what_they_must() {
 
 pub fn the_table_is_told_and_explained() {
     let program = std::env::current_exe().expect("every Linux tells");
-    let effort = Effort { blocks: 2, block: Nanos::from_millis(10), seed: 1, program };
+    let effort = ProbeSettings { blocks: 2, block: Nanos::from_millis(10), seed: 1, program };
     let (mut figures, mut notes): (Vec<Figure>, Vec<String>) = (Vec::new(), Vec::new());
     let mut tell = |event| match event {
         Event::Measured { figure } => figures.push(*figure),
         Event::Noted { text, .. } => notes.push(text),
         _ => {}
     };
-    let whole = measure(&Memory, &effort, &mut tell, &|| false).expect("a worker starts");
+    let whole = measure(&MemoryTable, &effort, &mut tell, &|| false).expect("a worker starts");
     assert!(whole, "{notes:?}");
-    assert_eq!(figures.len(), Memory.cells().iter().map(|what| what.figures().len()).sum::<usize>());
+    assert_eq!(figures.len(), MemoryTable.cells().iter().map(|what| what.figures().len()).sum::<usize>());
     for figure in &figures {
         assert!(figure.blocks.len() >= 2, "{figure:?}");
         let needs_none = matches!(figure.column.as_str(), "sum" | "MemFree");

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use torment_probe::{CellKind, Effort, Home, Ipc, Switch, Table, Worker, measure};
+use torment_probe::{
+    AnyProbe, IpcTable, ProbeSettings, ProbeTable, Prober, ProberKind, SwitchTable, measure,
+};
 use units::Nanos;
 
 /// Operations that take the better part of a minute.
@@ -15,15 +17,15 @@ fn own() -> PathBuf {
     std::env::current_exe().expect("every Linux tells")
 }
 
-fn worker() -> Worker {
-    Worker::start(&own(), Home::default()).expect("it was started once already")
+fn worker() -> Prober {
+    Prober::start(&own(), ProberKind::default()).expect("it was started once already")
 }
 
-fn cells() -> Vec<CellKind> {
-    [Switch { runtimes: false }.cells(), Ipc.cells()].concat()
+fn cells() -> Vec<AnyProbe> {
+    [SwitchTable { runtimes: false }.cells(), IpcTable.cells()].concat()
 }
 
-fn name(what: &CellKind) -> String {
+fn name(what: &AnyProbe) -> String {
     let named = &what.figures()[0];
     format!("{}, {}", named.row, named.column)
 }
@@ -55,7 +57,7 @@ pub fn every_cell_is_measured_and_leaves_nobody() {
         panic!("this process has one child, the worker")
     };
     for what in cells() {
-        let block = worker.block(&what, what.least()).expect("the worker is well");
+        let block = worker.measure_block(&what, what.min_operations()).expect("the worker is well");
         let block = match block {
             Ok(block) => block,
             // Larger buffers than usual are for those who may.
@@ -67,7 +69,7 @@ pub fn every_cell_is_measured_and_leaves_nobody() {
             "{}",
             name(&what)
         );
-        assert!(block.operations >= what.least(), "{}", name(&what));
+        assert!(block.operations >= what.min_operations(), "{}", name(&what));
         assert!(children(process).is_empty(), "{} has left somebody", name(&what));
     }
 }
@@ -86,8 +88,10 @@ pub fn handovers_on_one_processor_are_switches() {
         let most = if name.starts_with("condition") { 3.0 } else { 1.5 };
         let mut each = Vec::new();
         let block = loop {
-            let block =
-                worker.block(&what, 4000).expect("the worker is well").expect("it can be measured here");
+            let block = worker
+                .measure_block(&what, 4000)
+                .expect("the worker is well")
+                .expect("it can be measured here");
             each.push(block.switches.expect("they are counted") as f64 / block.operations as f64);
             if each.len() == 4 || each.last().is_some_and(|each| *each < most) {
                 break block;
@@ -105,7 +109,7 @@ pub fn handovers_on_one_processor_are_switches() {
 }
 
 pub fn who_is_killed_takes_its_other_side_along() {
-    for what in [&Switch { runtimes: false } as &dyn Table, &Ipc].map(|table| {
+    for what in [&SwitchTable { runtimes: false } as &dyn ProbeTable, &IpcTable].map(|table| {
         let mut cells = table.cells().into_iter();
         cells
             .find(|what| name(what).contains("processes") || name(what).contains("futex, one way"))
@@ -116,7 +120,7 @@ pub fn who_is_killed_takes_its_other_side_along() {
             panic!("this process has one child, the worker")
         };
         let text = name(&what);
-        let measuring = std::thread::spawn(move || worker.block(&what, LONG).is_err());
+        let measuring = std::thread::spawn(move || worker.measure_block(&what, LONG).is_err());
         let until = Instant::now() + Duration::from_secs(20);
         let other = loop {
             if let [other] = children(process)[..] {
@@ -134,8 +138,8 @@ pub fn who_is_killed_takes_its_other_side_along() {
     }
 }
 
-fn told(table: &dyn Table) -> (Vec<Figure>, Vec<String>) {
-    let effort = Effort { blocks: 3, block: Nanos::from_millis(2), seed: 1, program: own() };
+fn told(table: &dyn ProbeTable) -> (Vec<Figure>, Vec<String>) {
+    let effort = ProbeSettings { blocks: 3, block: Nanos::from_millis(2), seed: 1, program: own() };
     let (mut figures, mut notes) = (Vec::new(), Vec::new());
     let mut tell = |event| match event {
         Event::Measured { figure } => figures.push(*figure),
@@ -147,14 +151,14 @@ fn told(table: &dyn Table) -> (Vec<Figure>, Vec<String>) {
 }
 
 pub fn tables_are_told_and_explained() {
-    let (figures, notes) = told(&Switch { runtimes: false });
+    let (figures, notes) = told(&SwitchTable { runtimes: false });
     let places = figures.iter().filter(|figure| figure.row == "pipe, threads").count();
     assert_eq!(figures.len(), 13 * places + 7, "{figures:?}");
     assert!(notes.iter().any(|note| note.contains("A context switch")), "{notes:?}");
     for figure in figures.iter().filter(|figure| figure.row.contains(", threads")) {
         assert!(figure.argument.is_some(), "{figure:?}");
     }
-    let (figures, notes) = told(&Ipc);
+    let (figures, notes) = told(&IpcTable);
     let argued = figures.iter().filter(|figure| figure.argument.is_some()).count();
     assert!(argued == figures.len(), "{:?}", figures.iter().find(|figure| figure.argument.is_none()));
     assert!(notes.iter().any(|note| note.contains("cross")), "{notes:?}");
@@ -165,8 +169,8 @@ pub fn tables_are_told_and_explained() {
 }
 
 pub fn runtimes_are_measured_or_named() {
-    let effort = Effort { blocks: 3, block: Nanos::from_millis(5), seed: 1, program: own() };
-    let (figures, notes) = Switch { runtimes: true }.extra(&effort, &|| false);
+    let effort = ProbeSettings { blocks: 3, block: Nanos::from_millis(5), seed: 1, program: own() };
+    let (figures, notes) = SwitchTable { runtimes: true }.extra(&effort, &|| false);
     for (row, name) in
         [("goroutines, channel", "Goroutines"), ("Java virtual", "Java"), ("Node, promises", "Node")]
     {
@@ -177,6 +181,6 @@ pub fn runtimes_are_measured_or_named() {
     for figure in &figures {
         assert!(figure.blocks.len() == 3 && figure.median > 1.0 && figure.operations > 0, "{figure:?}");
     }
-    let (figures, _) = Switch { runtimes: true }.extra(&effort, &|| true);
+    let (figures, _) = SwitchTable { runtimes: true }.extra(&effort, &|| true);
     assert!(figures.is_empty(), "it was asked to stop");
 }

@@ -1,6 +1,6 @@
 //! Pieces of code that a machine has made: which one an address is in, what of it runs there, and how large its frame is.
 
-use super::layout::{CodeHeap, Layout, Lies, Metadata};
+use super::layout::{CodeHeap, DataLocation, Layout, MethodListLocation};
 use crate::memory::{ForeignMemory, ReadAhead};
 use std::ops::Range;
 
@@ -131,17 +131,19 @@ impl Layout {
         };
         let offset = |of: u64| u64::try_from(memory.int(field(of))?).ok();
         let methods = match self.metadata {
-            Metadata::Offset(of) => field(offset(of)?),
-            Metadata::BehindData(data, of) => {
+            MethodListLocation::Offset(of) => field(offset(of)?),
+            MethodListLocation::BehindData(data, of) => {
                 field(offset(data)?).wrapping_add(u64::from(memory.short(field(of))?))
             }
-            Metadata::BehindRelocations(data, size) => memory.word(field(data))?.wrapping_add(offset(size)?),
+            MethodListLocation::BehindRelocations(data, size) => {
+                memory.word(field(data))?.wrapping_add(offset(size)?)
+            }
         };
         Some(BlobKind::Method {
             method: memory.word(field(self.method))?,
             entry: match self.entry {
-                Lies::Address(of) => memory.word(field(of))?,
-                Lies::Offset(of) => code.wrapping_add(u64::from(memory.short(field(of))?)),
+                DataLocation::Address(of) => memory.word(field(of))?,
+                DataLocation::Offset(of) => code.wrapping_add(u64::from(memory.short(field(of))?)),
             },
             complete: code.wrapping_add_signed(i64::from(complete)),
             places: place(self.places)?..place(self.places.wrapping_add(4))?,
@@ -168,8 +170,8 @@ impl Layout {
             let mut packed = [0; 32];
             memory.read(scopes.checked_add(scope)?, &mut packed)?;
             let mut rest = &packed[..];
-            let caller = u64::from(unpacked(&mut rest, self.unsigned_base)?);
-            let method = u64::from(unpacked(&mut rest, self.unsigned_base)?).checked_sub(1)?;
+            let caller = u64::from(parse_unsigned5(&mut rest, self.unsigned_base)?);
+            let method = u64::from(parse_unsigned5(&mut rest, self.unsigned_base)?).checked_sub(1)?;
             all.push(memory.word(methods.checked_add(8 * method)?)?);
             // Callers stand before whom they call, so that this comes to an end.
             scope = if caller < scope { caller } else { 0 };
@@ -194,10 +196,10 @@ fn begin<M: ForeignMemory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<
 }
 
 /// Where something lies that the fields at this address tell of.
-fn lies<M: ForeignMemory>(memory: &M, at: u64, what: Lies, base: u64) -> Option<u64> {
+fn lies<M: ForeignMemory>(memory: &M, at: u64, what: DataLocation, base: u64) -> Option<u64> {
     match what {
-        Lies::Address(field) => memory.word(at.wrapping_add(field)),
-        Lies::Offset(field) => {
+        DataLocation::Address(field) => memory.word(at.wrapping_add(field)),
+        DataLocation::Offset(field) => {
             let offset = u64::try_from(memory.int(at.wrapping_add(field))?).ok()?;
             Some(base.wrapping_add(offset))
         }
@@ -205,7 +207,7 @@ fn lies<M: ForeignMemory>(memory: &M, at: u64, what: Lies, base: u64) -> Option<
 }
 
 /// A packed number (UNSIGNED5, `compressedStream.hpp`): bytes of 192 and more say that another follows, at most four times.
-pub fn unpacked(bytes: &mut &[u8], base: u32) -> Option<u32> {
+pub fn parse_unsigned5(bytes: &mut &[u8], base: u32) -> Option<u32> {
     let mut number = 0_u32;
     for shift in [0, 6, 12, 18, 24] {
         let (byte, rest) = bytes.split_first()?;
@@ -235,7 +237,7 @@ mod tests {
             (&[], 1, None),
         ] {
             let mut rest = bytes;
-            let number = unpacked(&mut rest, base);
+            let number = parse_unsigned5(&mut rest, base);
             assert_eq!(number.map(|number| (number, rest.len())), expected, "{bytes:?}");
         }
     }

@@ -21,7 +21,7 @@ pub struct CodeHeap {
 
 /// Where something lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lies {
+pub enum DataLocation {
     /// The field has its address.
     Address(u64),
     /// The field has how far it is from where the fields begin.
@@ -30,7 +30,7 @@ pub enum Lies {
 
 /// Where the methods of compiled code are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metadata {
+pub enum MethodListLocation {
     /// At an offset that this field has (until JDK 22).
     Offset(u64),
     /// At an offset of two bytes behind the data, whose offset the first has (JDK 23 and 24).
@@ -52,16 +52,16 @@ pub struct Layout {
     pub blob_size: u64,
     pub frame_size: u64,
     pub frame_complete: u64,
-    pub code: Lies,
+    pub code: DataLocation,
     pub method: u64,
     /// The entry, from where the code begins if it is an offset, which then has two bytes.
-    pub entry: Lies,
+    pub entry: DataLocation,
     /// Two numbers of 4 bytes: where the table of places begins and ends.
     pub places: u64,
-    pub scopes: Lies,
+    pub scopes: DataLocation,
     /// What places and scopes count from, if not from the code's own fields.
     pub immutable: Option<u64>,
-    pub metadata: Metadata,
+    pub metadata: MethodListLocation,
     pub const_method: u64,
     pub constants: u64,
     pub name_index: u64,
@@ -88,14 +88,14 @@ pub struct Layout {
 }
 
 #[cfg(any(test, feature = "fuzzing"))]
-impl Default for Lies {
+impl Default for DataLocation {
     fn default() -> Self {
         Self::Offset(0)
     }
 }
 
 #[cfg(any(test, feature = "fuzzing"))]
-impl Default for Metadata {
+impl Default for MethodListLocation {
     fn default() -> Self {
         Self::Offset(0)
     }
@@ -111,14 +111,15 @@ impl Layout {
         let immutable = of("nmethod", "_immutable_data");
         let relocated = of("CodeBlob", "_mutable_data").zip(of("CodeBlob", "_relocation_size"));
         let metadata = match (relocated, immutable) {
-            (Some((data, relocations)), _) => Metadata::BehindRelocations(data, relocations),
-            (None, Some(_)) => {
-                Metadata::BehindData(of("CodeBlob", "_data_offset")?, of("nmethod", "_metadata_offset")?)
-            }
-            _ => Metadata::Offset(of("nmethod", "_metadata_offset")?),
+            (Some((data, relocations)), _) => MethodListLocation::BehindRelocations(data, relocations),
+            (None, Some(_)) => MethodListLocation::BehindData(
+                of("CodeBlob", "_data_offset")?,
+                of("nmethod", "_metadata_offset")?,
+            ),
+            _ => MethodListLocation::Offset(of("nmethod", "_metadata_offset")?),
         };
         let at_offset = |offset: Option<u64>, address: Option<u64>| {
-            offset.map(Lies::Offset).or(address.map(Lies::Address))
+            offset.map(DataLocation::Offset).or(address.map(DataLocation::Address))
         };
         let version = tables.known("Abstract_VM_Version", "_vm_major_version");
         let version = version.and_then(|address| memory.int(address)).unwrap_or(8);

@@ -2,8 +2,8 @@
 
 use super::layout::Layout;
 use super::name::class_name;
-use crate::made::MadeFunction;
 use crate::memory::ForeignMemory;
+use crate::runtime_names::RuntimeFunction;
 
 /// Bytes of a method's own code at most (the format of classes allows no more), and of the table of lines that are read behind it.
 const MOST_CODE: u64 = 65_535;
@@ -15,7 +15,7 @@ const HAS_LINES: u16 = 1;
 
 impl Layout {
     /// The method that is described at this address; none if that is none.
-    pub fn named<M: ForeignMemory>(&self, memory: &M, method: u64) -> Option<MadeFunction> {
+    pub fn named<M: ForeignMemory>(&self, memory: &M, method: u64) -> Option<RuntimeFunction> {
         let about = memory.word(method.checked_add(self.const_method)?)?;
         let field = |offset: u64| about.wrapping_add(offset);
         let pool = memory.word(field(self.constants))?;
@@ -27,7 +27,7 @@ impl Layout {
         let of_class = self.class_source.map(|source| holder.wrapping_add(source));
         let source = of_pool.or(of_class).and_then(|at| memory.short(at));
         let file = source.filter(|index| *index > 0).and_then(|index| self.constant(memory, pool, index));
-        Some(MadeFunction {
+        Some(RuntimeFunction {
             module: package(&class),
             name: format!("{class}.{name}"),
             line: file.as_ref().and_then(|_| self.line(memory, about)),
@@ -72,8 +72,8 @@ fn first_line(bytes: &[u8], base: u32) -> Option<u32> {
     match *first {
         0 => None,
         u8::MAX => {
-            let _place = super::blobs::unpacked(&mut rest, base)?;
-            let line = super::blobs::unpacked(&mut rest, base)?;
+            let _place = super::blobs::parse_unsigned5(&mut rest, base)?;
+            let line = super::blobs::parse_unsigned5(&mut rest, base)?;
             // The lowest bit is the sign.
             (line & 1 == 0).then_some(line >> 1)
         }

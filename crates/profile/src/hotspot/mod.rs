@@ -3,9 +3,9 @@
 //! asked of it, and it does not notice.
 
 mod blobs;
-mod edges;
+mod caller_location;
 #[cfg(any(test, feature = "fuzzing"))]
-pub mod hostile;
+pub mod fuzz;
 mod layout;
 mod methods;
 mod name;
@@ -14,11 +14,11 @@ mod tables;
 mod tests;
 mod threads;
 
-use crate::made::{Frame, MadeFunction, OwnNames};
 use crate::memory::{ForeignMemory, ReadAhead};
 use crate::runtime::{Runtime, StackPoint};
+use crate::runtime_names::{Frame, RuntimeFunction, RuntimeNames};
 use blobs::{Blob, BlobKind, HEAD_BYTES};
-use edges::{Edge, Instructions};
+use caller_location::{CallerLocation, Instructions};
 use layout::Layout;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -52,11 +52,11 @@ pub struct HotSpot<M> {
     /// When what is known is to be looked at again.
     due: Instant,
     /// By the first address.
-    blobs: BTreeMap<u64, Known>,
+    blobs: BTreeMap<u64, KnownBlob>,
     /// Bytes of the tables that are known.
     tables: usize,
     /// By where calls return to: nearly all of a stack is these, again and again.
-    returns: HashMap<u64, Return>,
+    returns: HashMap<u64, ReturnSite>,
     /// Methods by where they are described, with the numbers of their names.
     methods: HashMap<u64, Option<u32>>,
     /// Threads by their numbers, and where they are described, as they were when first one was asked for.
@@ -65,7 +65,7 @@ pub struct HotSpot<M> {
 
 /// A piece of code, and what runs at its addresses, the innermost first.
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownBlob {
     blob: Arc<Blob>,
     /// Frames by their numbers among those that are named; none: nothing there has a name.
     frames: HashMap<u64, Option<u32>>,
@@ -75,7 +75,7 @@ struct Known {
 
 /// What a call in compiled code returns to.
 #[derive(Debug, Clone, Copy)]
-struct Return {
+struct ReturnSite {
     frame: u32,
     frame_bytes: u64,
 }
@@ -105,7 +105,7 @@ impl<M: ForeignMemory> HotSpot<M> {
     pub fn begin(&mut self) {
         let now = Instant::now();
         if now >= self.due {
-            self.look_again();
+            self.recheck();
             self.due = now + KNOWN.max(now.elapsed() * TIMES);
         }
     }
@@ -118,7 +118,7 @@ impl<M: ForeignMemory> HotSpot<M> {
     }
 
     /// The piece of code at an address, and what is known of it.
-    fn known(&mut self, address: u64) -> Option<&mut Known> {
+    fn known(&mut self, address: u64) -> Option<&mut KnownBlob> {
         let start = match within(&self.blobs, address) {
             Some(start) => start,
             None => self.look(address)?,
@@ -127,7 +127,7 @@ impl<M: ForeignMemory> HotSpot<M> {
     }
 
     /// Looks at all pieces of code that are known, and forgets those that are others by now.
-    fn look_again(&mut self) {
+    fn recheck(&mut self) {
         let before = self.blobs.len();
         let starts: Vec<u64> = self.blobs.keys().copied().collect();
         let (mut rest, mut heads) = (&starts[..], vec![0; AT_ONCE * HEAD_BYTES]);
@@ -136,7 +136,7 @@ impl<M: ForeignMemory> HotSpot<M> {
             let read = self.memory.pieces(at_once, &mut heads[..at_once.len() * HEAD_BYTES]);
             for (start, head) in at_once[..read].iter().zip(heads.as_chunks::<HEAD_BYTES>().0) {
                 let memory = ReadAhead::known(&self.memory, *start, head);
-                let is_same = |known: &Known| {
+                let is_same = |known: &KnownBlob| {
                     self.layout.described(&memory, *start, Some(&known.blob)).as_ref() == Some(&*known.blob)
                 };
                 if !self.blobs.get(start).is_some_and(is_same) {
@@ -162,13 +162,13 @@ impl<M: ForeignMemory> HotSpot<M> {
         }
         let blob = self.layout.blob(&self.memory, address)?;
         let start = blob.place.start;
-        let known = Known { blob: Arc::new(blob), frames: HashMap::new(), tables: None };
+        let known = KnownBlob { blob: Arc::new(blob), frames: HashMap::new(), tables: None };
         self.blobs.insert(start, known);
         Some(start)
     }
 
     /// What of a compiled method runs at an address.
-    fn frame(&mut self, blob: &Blob, address: u64, method: u64, made: &mut OwnNames) -> Option<u32> {
+    fn frame(&mut self, blob: &Blob, address: u64, method: u64, made: &mut RuntimeNames) -> Option<u32> {
         let known = self.blobs.get(&blob.place.start).and_then(|known| known.frames.get(&address));
         if let Some(frame) = known {
             return *frame;
@@ -201,23 +201,25 @@ impl<M: ForeignMemory> HotSpot<M> {
         layout.inlined(&ReadAhead::known(memory, *from, bytes), blob, address)
     }
 
-    fn named(&mut self, method: u64, made: &mut OwnNames) -> Option<u32> {
+    fn named(&mut self, method: u64, made: &mut RuntimeNames) -> Option<u32> {
         let Self { memory, layout, methods, .. } = self;
         let find = || made.number(layout.named(memory, method)?);
         *methods.entry(method).or_insert_with(find)
     }
 
     /// Whether a method has its frame.
-    fn edge(&self, at: StackPoint, blob: &Blob, entry: u64, complete: u64) -> Edge {
+    fn edge(&self, at: StackPoint, blob: &Blob, entry: u64, complete: u64) -> CallerLocation {
         let incomplete = at.instruction < complete;
         match at.innermost {
-            false => Edge::Framed,
-            true if incomplete && at.instruction <= entry || blob.frame_bytes == 0 => Edge::Frameless,
+            false => CallerLocation::Framed,
+            true if incomplete && at.instruction <= entry || blob.frame_bytes == 0 => {
+                CallerLocation::Frameless
+            }
             true if cfg!(not(target_arch = "x86_64")) => {
                 if incomplete {
-                    Edge::Frameless
+                    CallerLocation::Frameless
                 } else {
-                    Edge::Framed
+                    CallerLocation::Framed
                 }
             }
             true => {
@@ -225,7 +227,7 @@ impl<M: ForeignMemory> HotSpot<M> {
                     at.instruction.saturating_sub(AROUND).max(if incomplete { entry } else { blob.code });
                 let before = at.instruction.saturating_sub(from) as usize;
                 let Some(bytes) = self.memory.bytes(from, before + AROUND as usize) else {
-                    return Edge::Framed;
+                    return CallerLocation::Framed;
                 };
                 let (before, after) = bytes.split_at(before);
                 let code = Instructions { before, after };
@@ -239,7 +241,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut OwnNames,
+        made: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
         let below = at.frame.checked_sub(at.stack);
@@ -303,7 +305,7 @@ impl<M: ForeignMemory> Runtime for HotSpot<M> {
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut OwnNames,
+        made: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
         if let Some(known) = self.returns.get(&at.instruction).filter(|_| !at.innermost) {
@@ -322,15 +324,15 @@ impl<M: ForeignMemory> Runtime for HotSpot<M> {
                 let frame = self.frame(&blob, at.instruction, *method, made);
                 frames.push(frame.map_or(Frame::Address(within), Frame::Made));
                 if let Some(frame) = frame.filter(|_| !at.innermost && self.returns.len() < MOST) {
-                    self.returns.insert(at.instruction, Return { frame, frame_bytes: blob.frame_bytes });
+                    self.returns.insert(at.instruction, ReturnSite { frame, frame_bytes: blob.frame_bytes });
                 }
                 match edge {
-                    Edge::Framed => framed(at, blob.frame_bytes, stack),
-                    Edge::Frameless if at.link != 0 => {
+                    CallerLocation::Framed => framed(at, blob.frame_bytes, stack),
+                    CallerLocation::Frameless if at.link != 0 => {
                         Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at })
                     }
-                    Edge::Frameless => at.returned(at.stack, at.frame, stack),
-                    Edge::Pushed => at.returned(at.stack.wrapping_add(8), stack(at.stack)?, stack),
+                    CallerLocation::Frameless => at.returned(at.stack, at.frame, stack),
+                    CallerLocation::Pushed => at.returned(at.stack.wrapping_add(8), stack(at.stack)?, stack),
                 }
             }
             BlobKind::Interpreter => self.interpreted(at, stack, made, frames),
@@ -356,7 +358,7 @@ impl<M: ForeignMemory> Runtime for HotSpot<M> {
 }
 
 /// The first address of the piece of code that an address is in.
-fn within(blobs: &BTreeMap<u64, Known>, address: u64) -> Option<u64> {
+fn within(blobs: &BTreeMap<u64, KnownBlob>, address: u64) -> Option<u64> {
     let (start, known) = blobs.range(..=address).next_back()?;
     known.blob.place.contains(&address).then_some(*start)
 }
@@ -368,6 +370,6 @@ fn framed(at: StackPoint, bytes: u64, stack: &dyn Fn(u64) -> Option<u64>) -> Opt
 }
 
 /// What is no method.
-fn stub(name: &str) -> MadeFunction {
-    MadeFunction { module: "[JVM]".to_owned(), name: name.to_owned(), file: None, line: None }
+fn stub(name: &str) -> RuntimeFunction {
+    RuntimeFunction { module: "[JVM]".to_owned(), name: name.to_owned(), file: None, line: None }
 }

@@ -1,25 +1,25 @@
 //! Memory for code is used again while the machine runs.
 
-use super::layout::{CodeHeap, Layout, Lies};
+use super::layout::{CodeHeap, DataLocation, Layout};
 use super::{HotSpot, StackPoint};
-use crate::made::{Frame, OwnNames};
 use crate::memory::ForeignMemory;
 use crate::runtime::Runtime as _;
+use crate::runtime_names::{Frame, RuntimeNames};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
 /// Memory that changes.
 #[derive(Clone)]
-struct Changing(Rc<RefCell<Vec<u8>>>);
+struct MutableMemory(Rc<RefCell<Vec<u8>>>);
 
-impl Changing {
+impl MutableMemory {
     fn write(&self, at: usize, bytes: &[u8]) {
         self.0.borrow_mut()[at..at + bytes.len()].copy_from_slice(bytes);
     }
 }
 
-impl ForeignMemory for Changing {
+impl ForeignMemory for MutableMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()> {
         let from = usize::try_from(address).ok()?;
         into.copy_from_slice(self.0.borrow().get(from..from.checked_add(into.len())?)?);
@@ -28,14 +28,14 @@ impl ForeignMemory for Changing {
 }
 
 /// Two pages for code, with a piece in each; its head has its size, the size of its frame, where its code begins, and its name.
-fn machine() -> (Changing, HotSpot<Changing>) {
-    let memory = Changing(Rc::new(RefCell::new(vec![0; 0x4000])));
+fn machine() -> (MutableMemory, HotSpot<MutableMemory>) {
+    let memory = MutableMemory(Rc::new(RefCell::new(vec![0; 0x4000])));
     let layout = Layout {
         heaps: vec![CodeHeap { place: 0x1000..0x3000, segments: 0x3000, shift: 12 }],
         block_bytes: 8,
         block_used: 4,
         frame_size: 4,
-        code: Lies::Offset(8),
+        code: DataLocation::Offset(8),
         blob_name: 16,
         ..Layout::default()
     };
@@ -49,9 +49,9 @@ fn machine() -> (Changing, HotSpot<Changing>) {
     (memory.clone(), HotSpot::with(memory, layout))
 }
 
-fn runs(machine: &mut HotSpot<Changing>, instruction: u64) -> Option<String> {
+fn runs(machine: &mut HotSpot<MutableMemory>, instruction: u64) -> Option<String> {
     let at = StackPoint { instruction, stack: 0, frame: 0, link: 0, innermost: true, whole: true };
-    let (mut made, mut frames) = (OwnNames::default(), Vec::new());
+    let (mut made, mut frames) = (RuntimeNames::default(), Vec::new());
     machine.step(at, &|_| None, &mut made, &mut frames);
     let [Frame::Made(frame)] = frames[..] else { return None };
     made.functions(frame).next().map(|function| function.name.clone())
@@ -60,7 +60,7 @@ fn runs(machine: &mut HotSpot<Changing>, instruction: u64) -> Option<String> {
 #[test]
 fn what_is_other_code_by_now_is_forgotten() {
     let (memory, mut machine) = machine();
-    let both = |machine: &mut HotSpot<Changing>| [0x1100, 0x2100].map(|at| runs(machine, at));
+    let both = |machine: &mut HotSpot<MutableMemory>| [0x1100, 0x2100].map(|at| runs(machine, at));
     let names = |first: &str, second: &str| [first, second].map(|name| Some(name.to_owned()));
     assert_eq!(both(&mut machine), names("first", "second"));
     memory.write(0x3300, b"third\0");

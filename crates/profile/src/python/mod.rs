@@ -2,11 +2,11 @@
 //! frames are in the heap and change at once: they are read right behind the sample, and are those of a moment later.
 
 #[cfg(any(test, feature = "fuzzing"))]
-pub mod hostile;
+pub mod fuzz;
 mod layout;
 
-use crate::made::{Frame, MadeFunction, OwnNames};
 use crate::memory::ForeignMemory;
+use crate::runtime_names::{Frame, RuntimeFunction, RuntimeNames};
 use crate::unwind::Stack;
 use layout::Layout;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ const NUMBERS: [u64; 3] = [720, 208, 48];
 
 /// Where the interpreter's own code is.
 #[derive(Debug, Clone, Default)]
-pub struct Interpreting {
+pub struct InterpreterCode {
     /// All of it,
     pub module: Range<u64>,
     /// and what carries out Python.
@@ -65,7 +65,13 @@ impl<M: ForeignMemory> Interpreter<M> {
     }
 
     /// Puts the functions of Python that a thread runs in the place of the code that interprets them. What that has called stays.
-    pub fn put_into(&mut self, stack: &mut Stack, thread: u32, code: &Interpreting, names: &mut OwnNames) {
+    pub fn replace_frames(
+        &mut self,
+        stack: &mut Stack,
+        thread: u32,
+        code: &InterpreterCode,
+        names: &mut RuntimeNames,
+    ) {
         let within =
             |frame: &Frame, range: &Range<u64>| matches!(frame, Frame::Address(at) if range.contains(at));
         let is_loop = |frame: &Frame| code.loops.iter().any(|range| within(frame, range));
@@ -75,7 +81,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         // A stack that was not followed to its root may have it further out.
         let Some(innermost) = innermost.or_else(|| (!stack.whole).then_some(all.len())) else { return };
         let called = all[..innermost].iter().rposition(|frame| !is_own(frame)).map_or(0, |at| at + 1);
-        let (functions, whole) = self.running(thread, names);
+        let (functions, whole) = self.python_frames(thread, names);
         if !functions.is_empty() {
             stack.frames.truncate(called);
             stack.frames.extend(functions);
@@ -84,7 +90,7 @@ impl<M: ForeignMemory> Interpreter<M> {
     }
 
     /// The functions that a thread runs, the innermost first, and whether the last is the outermost.
-    fn running(&mut self, thread: u32, names: &mut OwnNames) -> (Vec<Frame>, bool) {
+    fn python_frames(&mut self, thread: u32, names: &mut RuntimeNames) -> (Vec<Frame>, bool) {
         let mut frames = Vec::new();
         let Some(state) = self.state(thread) else { return (frames, false) };
         let mut next = self.memory.word(state.wrapping_add(self.layout.frame));
@@ -101,7 +107,7 @@ impl<M: ForeignMemory> Interpreter<M> {
             let read = self.layout.owner.and_then(|offset| self.memory.read(field(offset), &mut owner));
             if read.is_none() || owner != [OF_C] {
                 let code = self.memory.word(field(self.layout.code));
-                let Some(number) = code.and_then(|code| self.named(code, names)) else { break };
+                let Some(number) = code.and_then(|code| self.frame_of(code, names)) else { break };
                 frames.push(Frame::Made(number));
             }
             next = self.memory.word(field(self.layout.back));
@@ -153,7 +159,7 @@ impl<M: ForeignMemory> Interpreter<M> {
     }
 
     /// The number of a frame of the function whose code is described there.
-    fn named(&mut self, code: u64, names: &mut OwnNames) -> Option<u32> {
+    fn frame_of(&mut self, code: u64, names: &mut RuntimeNames) -> Option<u32> {
         if let Some(known) = self.codes.get(&code).filter(|known| known.since.elapsed() < KNOWN) {
             return Some(known.number);
         }
@@ -204,7 +210,7 @@ impl<M: ForeignMemory> Interpreter<M> {
 }
 
 /// A function of a file: `/usr/lib/python3.11/json/encoder.py` is of `json`, and its functions are called `json.encoder.…`.
-fn function(file: &str, name: &str, line: Option<u32>) -> MadeFunction {
+fn function(file: &str, name: &str, line: Option<u32>) -> RuntimeFunction {
     let path = ["/site-packages/", "/dist-packages/"].iter().find_map(|folder| file.rsplit_once(folder));
     let library = file.find("/python3.").and_then(|at| file[at + 1..].split_once('/'));
     let path = match path.or(library) {
@@ -214,7 +220,7 @@ fn function(file: &str, name: &str, line: Option<u32>) -> MadeFunction {
     let path = path.strip_suffix(".py").unwrap_or(path);
     let path = path.strip_suffix("/__init__").unwrap_or(path).replace('/', ".");
     let module = path.split('.').next().unwrap_or_default().to_owned();
-    MadeFunction { module, name: format!("{path}.{name}"), file: Some(file.to_owned()), line }
+    RuntimeFunction { module, name: format!("{path}.{name}"), file: Some(file.to_owned()), line }
 }
 
 #[cfg(test)]
@@ -231,7 +237,7 @@ mod tests {
             ("<frozen runpy>", ("<frozen runpy>", "<frozen runpy>.f")),
             ("", ("", ".f")),
         ] {
-            let MadeFunction { module, name, .. } = function(file, "f", None);
+            let RuntimeFunction { module, name, .. } = function(file, "f", None);
             assert_eq!((module.as_str(), name.as_str()), expected, "{file}");
         }
     }

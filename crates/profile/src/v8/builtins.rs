@@ -74,7 +74,7 @@ mod tests {
         ] {
             symbols.add(at, 10, name.as_bytes());
         }
-        symbols.order();
+        symbols.sort();
         let builtins = Builtins::of(&symbols);
         for (address, expected) in [
             (99, None),

@@ -27,20 +27,20 @@ pub struct Heap<M> {
 
 /// A text that lies in one piece: where, its length in characters, and whether these have two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flat {
+pub struct FlatString {
     pub at: u64,
     pub length: u64,
     pub is_wide: bool,
 }
 
-enum Text {
-    Flat(Flat),
+enum HeapString {
+    Flat(FlatString),
     Pair(u64, u64),
 }
 
 /// What a function is called, as it or as what it was assigned to, and where it begins in its script.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Called {
+pub struct FunctionNames {
     pub name: Option<String>,
     pub inferred: Option<String>,
     pub place: Option<u64>,
@@ -80,25 +80,25 @@ impl<M: ForeignMemory> Heap<M> {
         for _ in 0..MOST_PIECES {
             let Some(next) = rest.pop() else { break };
             match self.string(next, DEEPEST)? {
-                Text::Pair(first, second) => rest.extend([second, first]),
-                Text::Flat(flat) if flat.length + units.len() as u64 <= LONGEST => {
+                HeapString::Pair(first, second) => rest.extend([second, first]),
+                HeapString::Flat(flat) if flat.length + units.len() as u64 <= LONGEST => {
                     units.extend(self.units(flat)?);
                 }
-                Text::Flat(_) => return None,
+                HeapString::Flat(_) => return None,
             }
         }
         rest.is_empty().then(|| String::from_utf16_lossy(&units))
     }
 
     /// A text that is in one piece, of any length.
-    pub fn flat(&self, object: u64) -> Option<Flat> {
+    pub fn flat(&self, object: u64) -> Option<FlatString> {
         match self.string(object, DEEPEST)? {
-            Text::Flat(flat) => Some(flat),
-            Text::Pair(..) => None,
+            HeapString::Flat(flat) => Some(flat),
+            HeapString::Pair(..) => None,
         }
     }
 
-    fn units(&self, Flat { at, length, is_wide }: Flat) -> Option<Vec<u16>> {
+    fn units(&self, FlatString { at, length, is_wide }: FlatString) -> Option<Vec<u16>> {
         let length = length as usize;
         if is_wide {
             let bytes = self.memory.bytes(at, 2 * length)?;
@@ -107,7 +107,7 @@ impl<M: ForeignMemory> Heap<M> {
         Some(self.memory.bytes(at, length)?.into_iter().map(u16::from).collect())
     }
 
-    fn string(&self, mut object: u64, depth: usize) -> Option<Text> {
+    fn string(&self, mut object: u64, depth: usize) -> Option<HeapString> {
         let strings = self.layout.strings;
         for _ in 0..depth {
             let kind = self.kind(object).filter(|kind| *kind < strings.none)?;
@@ -123,31 +123,31 @@ impl<M: ForeignMemory> Heap<M> {
                 // One that was put together since has nothing in its second half.
                 let is_done = self.memory.int((second.checked_sub(1)?).wrapping_add(strings.length))? == 0;
                 if !is_done {
-                    return Some(Text::Pair(first, second));
+                    return Some(HeapString::Pair(first, second));
                 }
                 object = first;
             } else if kept == strings.slice {
                 let whole = self.field(object, strings.parent)?;
-                let Text::Flat(whole) = self.string(whole, depth - 1)? else { return None };
+                let HeapString::Flat(whole) = self.string(whole, depth - 1)? else { return None };
                 let from = number(self.field(object, strings.offset)?)?;
                 let at = whole.at.wrapping_add(from << u32::from(whole.is_wide));
-                return Some(Text::Flat(Flat { at, length, ..whole }));
+                return Some(HeapString::Flat(FlatString { at, length, ..whole }));
             } else {
                 let at = match kept == strings.external {
                     // Behind what owns them it notes where the characters are.
                     true => self.field(object, strings.resource + 8)?,
                     false => (object - 1).wrapping_add(strings.characters),
                 };
-                return Some(Text::Flat(Flat { at, length, is_wide }));
+                return Some(HeapString::Flat(FlatString { at, length, is_wide }));
             }
         }
         None
     }
 
     /// What a scope, or a name alone, says of its function.
-    pub fn called(&self, object: u64) -> Option<Called> {
+    pub fn function_names(&self, object: u64) -> Option<FunctionNames> {
         if self.kind(object)? != self.layout.scope_type {
-            return Some(Called { name: self.text(object), ..Called::default() });
+            return Some(FunctionNames { name: self.text(object), ..FunctionNames::default() });
         }
         let entry = |index: u64| self.field(object, index.wrapping_add(1).wrapping_mul(8));
         // Of some versions they are a number as others.
@@ -156,7 +156,7 @@ impl<M: ForeignMemory> Heap<M> {
         let names = if variables < MOST_LISTED { variables } else { 1 };
         let mut next = self.layout.scope_head + names + variables + u64::from(flags & NOTES_CLASS != 0);
         let text = |index: u64| self.text(entry(index)?).filter(|name| !name.is_empty());
-        let mut called = Called::default();
+        let mut called = FunctionNames::default();
         if flags & HAS_NAME != 0 {
             called.name = text(next);
             next += 2;

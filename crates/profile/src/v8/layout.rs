@@ -38,12 +38,12 @@ pub struct Layout {
     pub scope_head: u64,
     /// and whether the function's place is among them.
     pub has_place: bool,
-    pub strings: Strings,
+    pub strings: StringLayout,
 }
 
 /// Of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Strings {
+pub struct StringLayout {
     /// Types from this on are no texts.
     pub none: u16,
     /// Parts of a type: how it is kept,
@@ -104,7 +104,7 @@ impl Layout {
             source: field("Script", "source")?,
             scope_head: u64::try_from(scope_head).ok()?,
             has_place: scope_head >= WITH_PLACE,
-            strings: Strings {
+            strings: StringLayout {
                 none: bits("FirstNonstringType")?,
                 kept: bits("StringRepresentationMask")?,
                 pair: bits("ConsStringTag")?,

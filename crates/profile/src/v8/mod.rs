@@ -3,9 +3,9 @@
 //! right behind the sample, and what is known is used only as long as the same stands there.
 
 mod builtins;
-mod heap;
 #[cfg(any(test, feature = "fuzzing"))]
-pub mod hostile;
+pub mod fuzz;
+mod heap;
 mod layout;
 mod name;
 mod script;
@@ -13,9 +13,9 @@ mod script;
 pub use builtins::{Builtins, V8Code};
 pub use layout::{Layout, METADATA};
 
-use crate::made::{Frame, MadeFunction, OwnNames};
 use crate::memory::ForeignMemory;
 use crate::runtime::{Runtime, StackPoint};
+use crate::runtime_names::{Frame, RuntimeFunction, RuntimeNames};
 use heap::{Heap, is_object};
 use script::SourceScript;
 use std::collections::HashMap;
@@ -35,19 +35,19 @@ const HEAD_BYTES: usize = 56;
 pub struct V8<M> {
     heap: Heap<M>,
     /// Functions by what their closures share.
-    functions: HashMap<u64, Known>,
+    functions: HashMap<u64, KnownFunction>,
     scripts: HashMap<u64, SourceScript>,
     /// Bytes that are kept of them.
     script_bytes: usize,
     /// The frame of code that is between two functions; none: no function was named so far.
     edge: Option<u32>,
     /// Of the stack that is followed.
-    nameless: Vec<Nameless>,
+    nameless: Vec<UnnamedFrame>,
 }
 
 /// What tells a function from all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shared {
+struct SharedFunction {
     map: u64,
     name: u64,
     script: u64,
@@ -55,8 +55,8 @@ struct Shared {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
-    shared: Shared,
+struct KnownFunction {
+    shared: SharedFunction,
     since: Instant,
     /// Its frame; none: it has no name.
     frame: Option<u32>,
@@ -64,7 +64,7 @@ struct Known {
 
 /// A frame on a stack that is still to be named.
 #[derive(Debug, Clone, Copy)]
-struct Nameless {
+struct UnnamedFrame {
     /// Which,
     at: usize,
     /// what its code is,
@@ -92,7 +92,7 @@ impl<M: ForeignMemory> V8<M> {
         at: StackPoint,
         code: V8Code,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut OwnNames,
+        made: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
         let Layout { function, kind, wasm, regexp, .. } = self.heap.layout;
@@ -115,7 +115,7 @@ impl<M: ForeignMemory> V8<M> {
             Some(_) => None,
         };
         if let Some(function) = function {
-            self.nameless.push(Nameless { at: frames.len(), code, function });
+            self.nameless.push(UnnamedFrame { at: frames.len(), code, function });
         }
         // What the interpreter begins for the function that it carries out is part of that.
         if kind.is_none() || code != V8Code::Interpreter {
@@ -125,7 +125,7 @@ impl<M: ForeignMemory> V8<M> {
     }
 
     /// Names the functions on a stack.
-    fn name(&mut self, made: &mut OwnNames, frames: &mut Vec<Frame>) {
+    fn name(&mut self, made: &mut RuntimeNames, frames: &mut Vec<Frame>) {
         let nameless = std::mem::take(&mut self.nameless);
         let layout = self.heap.layout;
         let functions = nameless.iter().filter_map(|frame| frame.function);
@@ -137,11 +137,11 @@ impl<M: ForeignMemory> V8<M> {
         let mut names = Vec::with_capacity(heads.len());
         self.pieces(&heads, &mut bytes);
         for (at, head) in shared.iter().zip(bytes.as_chunks::<HEAD_BYTES>().0) {
-            let head = is_object(*at).then(|| Shared::read(&layout, head)).flatten();
-            names.push(head.and_then(|head| self.named(*at, head, now, made)));
+            let head = is_object(*at).then(|| SharedFunction::read(&layout, head)).flatten();
+            names.push(head.and_then(|head| self.frame_of(*at, head, now, made)));
         }
         // Where others have a name, the first and the last instructions of a function have none.
-        for Nameless { at, code, function } in nameless.iter().rev() {
+        for UnnamedFrame { at, code, function } in nameless.iter().rev() {
             let frame = function.and_then(|_| names.pop()).flatten();
             match (code, frame.or(self.edge.filter(|_| *code == V8Code::Made))) {
                 (_, None) => {}
@@ -172,7 +172,13 @@ impl<M: ForeignMemory> V8<M> {
     }
 
     /// The frame of a function whose closures share this.
-    fn named(&mut self, at: u64, shared: Shared, now: Instant, made: &mut OwnNames) -> Option<u32> {
+    fn frame_of(
+        &mut self,
+        at: u64,
+        shared: SharedFunction,
+        now: Instant,
+        made: &mut RuntimeNames,
+    ) -> Option<u32> {
         let known = self.functions.get(&at);
         let known = known.filter(|known| known.shared == shared && now < known.since + KNOWN);
         if let Some(known) = known {
@@ -189,14 +195,14 @@ impl<M: ForeignMemory> V8<M> {
         if self.functions.len() >= MOST_FUNCTIONS {
             self.functions.clear();
         }
-        self.functions.insert(at, Known { shared, since: now, frame });
+        self.functions.insert(at, KnownFunction { shared, since: now, frame });
         frame
     }
 
     /// A function of a script.
-    fn function(&mut self, shared: Shared) -> Option<MadeFunction> {
+    fn function(&mut self, shared: SharedFunction) -> Option<RuntimeFunction> {
         let Self { heap, scripts, .. } = self;
-        let called = heap.called(shared.name).unwrap_or_default();
+        let called = heap.function_names(shared.name).unwrap_or_default();
         if !scripts.get(&shared.script).is_some_and(|script| script.is_at(heap, shared.script)) {
             let script = SourceScript::of(heap, shared.script)?;
             self.script_bytes += script.size();
@@ -214,7 +220,7 @@ impl<M: ForeignMemory> V8<M> {
     }
 }
 
-impl Shared {
+impl SharedFunction {
     fn read(layout: &Layout, head: &[u8]) -> Option<Self> {
         let field = |offset: u64| {
             let at = usize::try_from(offset).ok()?;
@@ -235,13 +241,13 @@ impl Shared {
 }
 
 /// V8 in a process, while one of its stacks is followed.
-pub struct Running<'a, M> {
+pub struct V8Runtime<'a, M> {
     pub v8: &'a mut V8<M>,
     /// What code is at an address of the process.
     pub code: &'a dyn Fn(u64) -> Option<V8Code>,
 }
 
-impl<M: ForeignMemory> Runtime for Running<'_, M> {
+impl<M: ForeignMemory> Runtime for V8Runtime<'_, M> {
     fn has(&self, address: u64) -> bool {
         (self.code)(address).is_some()
     }
@@ -250,19 +256,19 @@ impl<M: ForeignMemory> Runtime for Running<'_, M> {
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut OwnNames,
+        made: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
         let code = (self.code)(at.within())?;
         self.v8.step(at, code, stack, made, frames)
     }
 
-    fn end(&mut self, made: &mut OwnNames, frames: &mut Vec<Frame>) {
+    fn end(&mut self, made: &mut RuntimeNames, frames: &mut Vec<Frame>) {
         self.v8.name(made, frames);
     }
 }
 
 /// What is no function of JavaScript.
-fn no_function(name: &str) -> MadeFunction {
-    MadeFunction { module: "[V8]".to_owned(), name: name.to_owned(), file: None, line: None }
+fn no_function(name: &str) -> RuntimeFunction {
+    RuntimeFunction { module: "[V8]".to_owned(), name: name.to_owned(), file: None, line: None }
 }

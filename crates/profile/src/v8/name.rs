@@ -1,11 +1,11 @@
 //! Names as an engineer writes them.
 
-use super::heap::Called;
-use crate::made::MadeFunction;
+use super::heap::FunctionNames;
+use crate::runtime_names::RuntimeFunction;
 
 /// A function that its script calls so: `handle (express/lib/router/layer.js)` of `express`, `(anonymous) (app.js:12)` of `app.js`, `emit (node:events)` of
 /// `node:events`.
-pub fn function(called: &Called, script: Option<&str>, line: Option<u32>) -> MadeFunction {
+pub fn function(called: &FunctionNames, script: Option<&str>, line: Option<u32>) -> RuntimeFunction {
     let script = script.map(|script| script.strip_prefix("file://").unwrap_or(script));
     let (module, place) = script.map_or_else(|| ("[eval]".to_owned(), "eval".to_owned()), module_and_place);
     let is_named = |name: &&String| !name.is_empty();
@@ -16,13 +16,13 @@ pub fn function(called: &Called, script: Option<&str>, line: Option<u32>) -> Mad
         (None, Some(line)) => format!("(anonymous) ({place}:{line})"),
         (None, None) => format!("(anonymous) ({place})"),
     };
-    MadeFunction { module, name, file: script.map(str::to_owned), line }
+    RuntimeFunction { module, name, file: script.map(str::to_owned), line }
 }
 
 /// What a script belongs to, and where it is within that.
 fn module_and_place(script: &str) -> (String, String) {
     if let Some(own) = script.strip_prefix("node:") {
-        return (format!("node:{}", of_node(own)), script.to_owned());
+        return (format!("node:{}", node_module(own)), script.to_owned());
     }
     if let Some((_, path)) = script.rsplit_once("/node_modules/") {
         let scope = path.starts_with('@').then(|| path.find('/')).flatten().map_or(0, |at| at + 1);
@@ -38,7 +38,7 @@ fn module_and_place(script: &str) -> (String, String) {
 }
 
 /// A module of Node.js by the name that its users know: `internal/streams/writable` is of `streams`, `_http_server` of `http`.
-fn of_node(path: &str) -> &str {
+fn node_module(path: &str) -> &str {
     let path = path.strip_prefix("internal/").unwrap_or(path);
     let first = path.split('/').next().unwrap_or(path);
     match first.strip_prefix('_') {
@@ -52,8 +52,8 @@ mod tests {
     use super::*;
 
     fn check(script: Option<&str>, name: Option<&str>, line: Option<u32>, expected: (&str, &str)) {
-        let called = Called { name: name.map(str::to_owned), ..Called::default() };
-        let MadeFunction { module, name, .. } = function(&called, script, line);
+        let called = FunctionNames { name: name.map(str::to_owned), ..FunctionNames::default() };
+        let RuntimeFunction { module, name, .. } = function(&called, script, line);
         assert_eq!((module.as_str(), name.as_str()), expected, "{script:?}");
     }
 
@@ -81,7 +81,7 @@ mod tests {
     fn one_without_a_name_has_what_it_was_assigned_to_or_its_line() {
         check(Some("/a/app.js"), None, Some(7), ("app.js", "(anonymous) (app.js:7)"));
         check(Some("/a/app.js"), Some(""), None, ("app.js", "(anonymous) (app.js)"));
-        let called = Called { inferred: Some("app.handle".to_owned()), ..Called::default() };
+        let called = FunctionNames { inferred: Some("app.handle".to_owned()), ..FunctionNames::default() };
         assert_eq!(function(&called, Some("/a/app.js"), Some(7)).name, "app.handle (app.js)");
     }
 }

@@ -1,6 +1,6 @@
 //! Scripts: where their functions are written.
 
-use super::heap::{Flat, Heap};
+use super::heap::{FlatString, Heap};
 use crate::memory::ForeignMemory;
 
 /// Characters of a script at most, of which lines are counted.
@@ -53,7 +53,8 @@ impl SourceScript {
 
 /// Where the lines of a text end.
 fn ends<M: ForeignMemory>(heap: &Heap<M>, source: u64) -> Option<Vec<u32>> {
-    let Flat { at, length, is_wide } = heap.flat(source).filter(|flat| flat.length <= MOST_CHARACTERS)?;
+    let FlatString { at, length, is_wide } =
+        heap.flat(source).filter(|flat| flat.length <= MOST_CHARACTERS)?;
     let (mut ends, mut bytes) = (Vec::new(), vec![0; AT_ONCE]);
     let bytes_each = if is_wide { 2 } else { 1 };
     let mut done = 0;

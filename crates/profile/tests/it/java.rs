@@ -97,21 +97,25 @@ fn methods_have_the_shares_that_they_were_given() {
     // Compiled into one another or not, by either compiler, and interpreted.
     let programs = running("Burns", &[&apart, &["-XX:+UseG1GC"], &["-XX:TieredStopAtLevel=1"], &["-Xint"]]);
     let Some(profile) = profiled_together(programs.iter().map(|(.., program)| program), EACH) else { return };
-    assert!(profile.truncated < profile.samples / 50, "{}", stacks::folded(&profile));
+    assert!(profile.truncated < profile.samples / 50, "{}", stacks::format_folded(&profile));
     for (what, letter, program) in &programs {
         let (burner, digger) = (format!("burner-{letter}"), format!("digger-{letter}"));
         let of = |name: &'static str| samples(&profile, &burner, move |stack: &[&str]| stack.contains(&name));
         let all = samples(&profile, &burner, |_| true);
-        assert!(all > 100.0, "{what}\n{}", stacks::folded(&profile));
+        assert!(all > 100.0, "{what}\n{}", stacks::format_folded(&profile));
         for (method, expected) in [("Burns.seventy", 0.7), ("Burns.thirty", 0.3)] {
             assert_share(&format!("{method} {what}"), of(method) / all, expected, &profile, all);
         }
         // Every stack leads to its thread, and through it to the machine's own code.
-        assert!(of("java.lang.Thread.run") / all > 0.98, "{what}\n{}", stacks::folded(&profile));
+        assert!(of("java.lang.Thread.run") / all > 0.98, "{what}\n{}", stacks::format_folded(&profile));
         let deep = samples(&profile, &digger, |stack| {
             stack.iter().filter(|name| **name == "Burns.deep").count() == 101
         });
-        assert!(deep / samples(&profile, &digger, |_| true) > 0.95, "{what}\n{}", stacks::folded(&profile));
+        assert!(
+            deep / samples(&profile, &digger, |_| true) > 0.95,
+            "{what}\n{}",
+            stacks::format_folded(&profile)
+        );
         // Nothing was asked of it.
         let pid = program.0.id();
         for file in [format!("/tmp/.java_pid{pid}"), format!("/tmp/perf-{pid}.map")] {
@@ -141,8 +145,8 @@ fn virtual_threads_that_have_waited_lack_some_callers_and_no_root() {
         let heaped = of(&["[callers in the heap]"]);
         let rooted = of(&["[callers in the heap]", "java.util.concurrent.ForkJoinWorkerThread.run"]);
         // While what fetches them from there has no frame yet, it has no root.
-        assert!(heaped > both / 2.0 && rooted / heaped > 0.93, "{what}\n{}", stacks::folded(&profile));
-        assert!(profile.truncated as f64 >= heaped, "{what}\n{}", stacks::folded(&profile));
+        assert!(heaped > both / 2.0 && rooted / heaped > 0.93, "{what}\n{}", stacks::format_folded(&profile));
+        assert!(profile.truncated as f64 >= heaped, "{what}\n{}", stacks::format_folded(&profile));
     };
     std::thread::scope(|all| {
         for program in begun("Virtual", &[&[]]) {

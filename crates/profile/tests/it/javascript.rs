@@ -41,14 +41,14 @@ fn assert_known(profile: &Profile, threads: &str, what: &str) {
     let of = |name: &'static str| samples(profile, threads, move |stack: &[&str]| stack.contains(&name));
     let all = of(DEEPER);
     let work = of(SEVENTY) + of(THIRTY);
-    assert!(all > 100.0 && work / all > 0.9, "{what}: {work} of {all}\n{}", stacks::folded(profile));
+    assert!(all > 100.0 && work / all > 0.9, "{what}: {work} of {all}\n{}", stacks::format_folded(profile));
     for (name, expected) in [(SEVENTY, 0.7), (THIRTY, 0.3)] {
         assert_share(&format!("{name} {what}"), of(name) / work, expected, profile, work);
     }
     let whole = samples(profile, threads, |stack| {
         stack.contains(&DEEPER) && stack.last().is_some_and(|root| ROOTS.contains(root))
     });
-    assert!(whole / all > 0.97, "{what}: {whole} of {all}\n{}", stacks::folded(profile));
+    assert!(whole / all > 0.97, "{what}: {whole} of {all}\n{}", stacks::format_folded(profile));
     let outside = |stack: &&StackCount| {
         let functions = profile.frames(**stack).map(|of| &profile.functions[of as usize]);
         let mut outside = functions.filter(|of| profile.modules[of.module as usize].name != "[kernel]");
@@ -59,7 +59,7 @@ fn assert_known(profile: &Profile, threads: &str, what: &str) {
     assert!(
         own as f64 / all > 0.8,
         "{what}: the interpreter's work is that of the function\n{}",
-        stacks::folded(profile)
+        stacks::format_folded(profile)
     );
     let function = profile.functions.iter().find(|of| of.name == THIRTY).expect("it ran");
     let source = include_str!("../fixtures/shares.js");

@@ -18,7 +18,7 @@ const WITHIN: f64 = 0.05;
 const LEAST: f64 = 100.0;
 
 /// Samples in which a function ran itself, by its name.
-type Own = BTreeMap<String, f64>;
+type SelfShares = BTreeMap<String, f64>;
 
 /// What a command prints; none, said aloud, if it is not there or fails.
 fn told(command: &mut Command) -> Option<String> {
@@ -36,8 +36,8 @@ fn told(command: &mut Command) -> Option<String> {
 }
 
 /// The last of each folded stack, as far as it is a name that this takes.
-fn innermost(folded: &str, name: impl Fn(&str) -> Option<String>) -> Own {
-    let mut own = Own::new();
+fn innermost(folded: &str, name: impl Fn(&str) -> Option<String>) -> SelfShares {
+    let mut own = SelfShares::new();
     for line in folded.lines() {
         let Some((stack, samples)) = line.rsplit_once(' ') else { continue };
         let samples: f64 = samples.parse().expect("a number of samples");
@@ -49,8 +49,8 @@ fn innermost(folded: &str, name: impl Fn(&str) -> Option<String>) -> Own {
 }
 
 /// The same of ours, from the innermost function on that is taken.
-fn ours(profile: &Profile, name: impl Fn(&CodeFunction) -> Option<String>) -> Own {
-    let mut own = Own::new();
+fn ours(profile: &Profile, name: impl Fn(&CodeFunction) -> Option<String>) -> SelfShares {
+    let mut own = SelfShares::new();
     for stack in &profile.stacks {
         let mut functions = profile.frames(*stack).map(|of| &profile.functions[of as usize]);
         if let Some(name) = functions.find_map(&name) {
@@ -61,14 +61,14 @@ fn ours(profile: &Profile, name: impl Fn(&CodeFunction) -> Option<String>) -> Ow
 }
 
 /// Of the ten largest functions of either, the shares are nearly the same.
-fn agree(what: &str, ours: &Own, theirs: &Own) {
+fn agree(what: &str, ours: &SelfShares, theirs: &SelfShares) {
     let all = [ours, theirs].map(|own| own.values().sum::<f64>());
     if all[0] < LEAST || all[1] < LEAST {
         return eprintln!(
             "SKIPPED: {what}: others had the processors, so few samples are no opinion: {all:?}"
         );
     }
-    let share = |own: &Own, all: f64, name: &str| own.get(name).copied().unwrap_or(0.0) / all;
+    let share = |own: &SelfShares, all: f64, name: &str| own.get(name).copied().unwrap_or(0.0) / all;
     for own in [ours, theirs] {
         let mut largest: Vec<_> = own.iter().collect();
         largest.sort_by(|a, b| b.1.total_cmp(a.1));
@@ -107,7 +107,7 @@ fn perf_agrees_on_a_program_of_c() {
     let read = read.expect("it reads what it wrote");
     // Where the kernel is when it comes back to who had been preempted is of the one profile or of the other by chance.
     let own = |name: &str| name.starts_with("work").then(|| name.to_owned());
-    let mut theirs = Own::new();
+    let mut theirs = SelfShares::new();
     for line in read.lines() {
         let (_, symbol) = line.trim().split_once(' ').expect("an address and a name");
         if let Some(name) = own(symbol.trim()) {

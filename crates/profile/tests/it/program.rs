@@ -1,6 +1,6 @@
 //! A program that is profiled, and what of its profile is asked for.
 
-use procfs::{Stat, tick_ns};
+use procfs::{TaskStat, tick_ns};
 use record::{Profile, StackCount};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -45,7 +45,7 @@ impl Program {
     }
 
     fn processor_time(&self) -> Duration {
-        let ticks = Stat::read(self.0.id()).expect("it runs").cpu;
+        let ticks = TaskStat::read(self.0.id()).expect("it runs").cpu;
         Duration::from_nanos(ticks * tick_ns())
     }
 }
@@ -84,7 +84,7 @@ fn sampled(pids: &[u32], meanwhile: impl FnOnce()) -> Option<Profile> {
     match start(pids, HZ) {
         Ok(sampling) => {
             meanwhile();
-            Some(sampling.end().expect("it samples").named())
+            Some(sampling.end().expect("it samples").symbolize())
         }
         Err(why @ (Error::Refused { .. } | Error::Lacking { .. })) => {
             eprintln!("SKIPPED: {why}");
@@ -109,5 +109,5 @@ pub fn samples(profile: &Profile, threads: &str, is: impl Fn(&[&str]) -> bool) -
 pub fn assert_share(what: &str, share: f64, expected: f64, profile: &Profile, all: f64) {
     let doubt = (4.0 * (expected * (1.0 - expected) / all).sqrt()).max(0.03);
     eprintln!("{what}: {share:.3} of {all}, expected {expected}");
-    assert!((share - expected).abs() <= doubt, "{what}\n{}", stacks::folded(profile));
+    assert!((share - expected).abs() <= doubt, "{what}\n{}", stacks::format_folded(profile));
 }

@@ -49,7 +49,7 @@ fn functions_have_the_shares_that_they_were_given() {
     for (python, threads, _) in &programs {
         let of = |name: &'static str| samples(&profile, threads, move |stack: &[&str]| stack.contains(&name));
         let all = samples(&profile, threads, |_| true);
-        assert!(all > 100.0, "{}", stacks::folded(&profile));
+        assert!(all > 100.0, "{}", stacks::format_folded(&profile));
         for (name, expected) in [("shares.seventy", 0.7), ("shares.thirty", 0.3)] {
             assert_share(&format!("{name} {python:?}"), of(name) / all, expected, &profile, all);
         }
@@ -57,7 +57,7 @@ fn functions_have_the_shares_that_they_were_given() {
             let deep = stack.iter().filter(|name| **name == "shares.deeper").count();
             deep == 31 && stack.last() == Some(&"shares.<module>")
         });
-        assert!(whole / all > 0.97, "{}", stacks::folded(&profile));
+        assert!(whole / all > 0.97, "{}", stacks::format_folded(&profile));
         // On a busy machine many samples fall where the kernel goes on with a thread that others have held up.
         let outside = |stack: &StackCount| {
             let functions = profile.frames(*stack).map(|of| &profile.functions[of as usize]);
@@ -71,7 +71,7 @@ fn functions_have_the_shares_that_they_were_given() {
         assert!(
             own / all > 0.8,
             "the interpreter's work is that of the function: {}",
-            stacks::folded(&profile)
+            stacks::format_folded(&profile)
         );
         let function = profile.functions.iter().find(|of| of.name == "shares.thirty").expect("it ran");
         let source = include_str!("../fixtures/shares.py");

@@ -5,11 +5,11 @@ use crate::{java, python};
 use record::Profile;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use torment_profile::{Error, waiting};
+use torment_profile::{Error, sample_waiting};
 
 /// None where the kernel does not tell.
 fn looked_at(program: &Program) -> Option<Profile> {
-    match waiting(&[program.0.id()]) {
+    match sample_waiting(&[program.0.id()]) {
         Ok(profile) => Some(profile),
         Err(why @ Error::Hidden { .. }) => {
             eprintln!("SKIPPED: {why}");
@@ -36,7 +36,7 @@ fn in_call(profile: &Profile, threads: &str, call: &str, function: &str, root: &
 fn threads_of_java_wait_in_their_methods() {
     for (what, _, program) in java::running("Waits", &[&[], &["-Xint"]]) {
         let Some(profile) = looked_at(&program) else { return };
-        let said = || format!("{what}\n{}", stacks::folded(&profile));
+        let said = || format!("{what}\n{}", stacks::format_folded(&profile));
         for (threads, method, expected) in [
             ("queuer-N", "Waits.guarded", 12.0),
             ("taker-N", "Waits.take", 8.0),
@@ -78,7 +78,7 @@ fn threads_of_python_wait_in_their_functions() {
             let found = samples(&profile, "", |stack| {
                 stack.contains(&function.as_str()) && stack.iter().any(|name| name.ends_with("_bootstrap"))
             });
-            assert_eq!(found, expected, "{function} {python:?}\n{}", stacks::folded(&profile));
+            assert_eq!(found, expected, "{function} {python:?}\n{}", stacks::format_folded(&profile));
         }
     }
 }
@@ -107,7 +107,7 @@ fn threads_of_c_wait_in_their_functions_with_and_without_frame_pointers() {
         }
         let program = Program::ready(Command::new(&path)).expect("it runs");
         let Some(profile) = looked_at(&program) else { return };
-        let said = || format!("{options:?}\n{}", stacks::folded(&profile));
+        let said = || format!("{options:?}\n{}", stacks::format_folded(&profile));
         assert_eq!(in_call(&profile, "", "futex", "guarded", "queuer"), 10.0, "{}", said());
         let held = |stack: &[&str]| stack.get(1).is_some_and(|name| name.starts_with("keeper (thread "));
         assert_eq!(samples(&profile, "", held), 10.0, "{}", said());

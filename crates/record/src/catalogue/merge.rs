@@ -1,7 +1,7 @@
-//! What nouns are made of, of several windows.
+//! What entities are made of, of several windows.
 
-use super::noun::See;
-use super::{Listed, Noun, Of};
+use super::entity::ValueVisitor;
+use super::{CatalogueRow, Entity, ValueLabels};
 use std::cmp::Ordering;
 
 /// Shares of what was before, and of what is added.
@@ -24,33 +24,33 @@ impl Weights {
 }
 
 /// One of several in a list.
-pub trait Each: Noun {
+pub trait ListEntity: Entity {
     /// Whether it is the same one, a window later.
-    fn is(&self, other: &Self) -> bool;
+    fn is_same(&self, other: &Self) -> bool;
     /// Which comes first.
     fn order(&self, _other: &Self) -> Ordering {
         Ordering::Equal
     }
 }
 
-/// A noun that may be there, or several.
-pub(crate) trait Part {
-    fn list(from: &Listed, list: &mut Vec<Listed>);
-    fn visit(&self, of: &Of<'_>, see: &mut See<'_>);
+/// An entity that may be there, or several.
+pub(crate) trait Component {
+    fn list(from: &CatalogueRow, list: &mut Vec<CatalogueRow>);
+    fn visit(&self, of: &ValueLabels<'_>, see: &mut ValueVisitor<'_>);
     fn merge(&mut self, next: &Self, weights: Weights);
     fn dilute(&mut self, share: f64, gone: bool);
     /// Takes what was seen last; what was not seen stays.
     fn take_latest(&mut self, next: &Self);
 }
 
-impl<N: Noun + Clone> Part for Option<N> {
-    fn list(from: &Listed, list: &mut Vec<Listed>) {
+impl<N: Entity + Clone> Component for Option<N> {
+    fn list(from: &CatalogueRow, list: &mut Vec<CatalogueRow>) {
         N::list(from, list);
     }
 
-    fn visit(&self, of: &Of<'_>, see: &mut See<'_>) {
-        if let Some(noun) = self {
-            noun.visit(of, see);
+    fn visit(&self, of: &ValueLabels<'_>, see: &mut ValueVisitor<'_>) {
+        if let Some(entity) = self {
+            entity.visit(of, see);
         }
     }
 
@@ -62,8 +62,8 @@ impl<N: Noun + Clone> Part for Option<N> {
     }
 
     fn dilute(&mut self, share: f64, gone: bool) {
-        if let Some(noun) = self {
-            noun.dilute(share, gone);
+        if let Some(entity) = self {
+            entity.dilute(share, gone);
         }
     }
 
@@ -74,21 +74,21 @@ impl<N: Noun + Clone> Part for Option<N> {
     }
 }
 
-impl<N: Each + Clone> Part for Vec<N> {
-    fn list(from: &Listed, list: &mut Vec<Listed>) {
+impl<N: ListEntity + Clone> Component for Vec<N> {
+    fn list(from: &CatalogueRow, list: &mut Vec<CatalogueRow>) {
         N::list(from, list);
     }
 
-    fn visit(&self, of: &Of<'_>, see: &mut See<'_>) {
-        self.iter().for_each(|noun| noun.visit(of, see));
+    fn visit(&self, of: &ValueLabels<'_>, see: &mut ValueVisitor<'_>) {
+        self.iter().for_each(|entity| entity.visit(of, see));
     }
 
     fn merge(&mut self, next: &Self, weights: Weights) {
-        for mine in self.iter_mut().filter(|mine| !next.iter().any(|next| mine.is(next))) {
+        for mine in self.iter_mut().filter(|mine| !next.iter().any(|next| mine.is_same(next))) {
             mine.dilute(weights.before, true);
         }
         for next in next {
-            match self.iter_mut().find(|mine| mine.is(next)) {
+            match self.iter_mut().find(|mine| mine.is_same(next)) {
                 Some(mine) => mine.merge(next, weights),
                 None => {
                     self.push(next.clone());
@@ -102,7 +102,7 @@ impl<N: Each + Clone> Part for Vec<N> {
     }
 
     fn dilute(&mut self, share: f64, gone: bool) {
-        self.iter_mut().for_each(|noun| noun.dilute(share, gone));
+        self.iter_mut().for_each(|entity| entity.dilute(share, gone));
     }
 
     fn take_latest(&mut self, next: &Self) {
@@ -111,7 +111,7 @@ impl<N: Each + Clone> Part for Vec<N> {
 }
 
 /// What stays what it last was.
-pub(super) fn word<W: Default + PartialEq + Clone>(mine: &mut W, next: &W) {
+pub(super) fn keep_latest<W: Default + PartialEq + Clone>(mine: &mut W, next: &W) {
     if *next != W::default() {
         mine.clone_from(next);
     }

@@ -1,21 +1,22 @@
-use super::load::MERGED;
-use super::{LOAD, LoadReader, Measure, listed};
+use super::load_rows::MERGED;
+use super::{LOAD, LoadReader, Measure, catalogue_rows};
 use crate::watch::{
-    Cgroup, CpuQuota, Disk, Full, Group, Host, Jvm, Link, Listener, MemoryLimit, Metrics, Neighbour, Network,
-    Own, Peer, Postgres, Pressure, Series, Sessions, State, SubjectWindow, Sweep, TaskLimit, Usage, Wait,
+    BusyThreads, Cgroup, CpuQuota, DiskActivity, Host, InterfaceTraffic, Jvm, LimitUsage, ListenSocket,
+    MemoryLimit, MetricSeries, Metrics, Neighbour, Network, PeerConnections, PostgresWindow, Pressure,
+    SessionCount, TaskLimit, ThreadGroup, ThreadSampling, ThreadState, ThreadWait, TormentUsage, TreeWindow,
     Window,
 };
-use crate::{Part, Silence, Slice};
+use crate::{Silence, Slice, StepSlice};
 use serde_json::Value;
 use units::Nanos;
 
 /// A window with everything in it once.
 fn everything() -> Window {
-    let usage = Some(Usage::default());
-    let group = Group {
-        full: Some(Full::default()),
-        states: vec![State { wait: Wait::Client, threads: 0.0 }],
-        ..Group::default()
+    let usage = Some(LimitUsage::default());
+    let group = ThreadGroup {
+        full: Some(BusyThreads::default()),
+        states: vec![ThreadState { wait: ThreadWait::Client, threads: 0.0 }],
+        ..ThreadGroup::default()
     };
     let cgroup = Cgroup {
         cpu: Some(CpuQuota::default()),
@@ -23,36 +24,36 @@ fn everything() -> Window {
         tasks: Some(TaskLimit { refused: Some(0), ..TaskLimit::default() }),
         pressure: Some(Pressure::default()),
     };
-    let subject = SubjectWindow {
+    let subject = TreeWindow {
         read_bytes: Some(0),
         written_bytes: Some(0),
         descriptors: usage,
         user_tasks: usage,
-        sweep: Some(Sweep::default()),
+        sweep: Some(ThreadSampling::default()),
         groups: vec![group],
         cgroup: Some(cgroup),
-        listeners: vec![Listener { address: "a".to_owned(), queued: 0, backlog: 0 }],
+        listeners: vec![ListenSocket { address: "a".to_owned(), queued: 0, backlog: 0 }],
         peers: vec![peer("b", 0.0)],
         jvm: Some(Jvm { collector_cpu_ns: Some(0), ..Jvm::default() }),
         titles: vec![("c".to_owned(), 0)],
-        ..SubjectWindow::default()
+        ..TreeWindow::default()
     };
     let host = Host {
         pace_ns: Some(0.0),
         switches: Some(0),
         pressure: Some(Pressure::default()),
         tasks: usage,
-        disks: vec![Disk::default()],
+        disks: vec![DiskActivity::default()],
         neighbours: vec![Neighbour { pid: 0, name: "d".to_owned(), cpu_ns: 0 }],
         ..Host::default()
     };
-    let sessions = Sessions {
+    let sessions = SessionCount {
         state: "active".to_owned(),
         wait_type: Some("e".to_owned()),
         wait_event: Some("f".to_owned()),
         count: 0.0,
     };
-    let postgres = Postgres {
+    let postgres = PostgresWindow {
         error: Some("g".to_owned()),
         sessions: vec![sessions],
         active_ms: Some(0.0),
@@ -60,25 +61,29 @@ fn everything() -> Window {
         wal_bytes: Some(0),
         wal_syncs: Some(0),
         wal_sync_ms: Some(0.0),
-        ..Postgres::default()
+        ..PostgresWindow::default()
     };
-    let series = vec![Series { name: "h".to_owned(), value: 0.0 }];
+    let series = vec![MetricSeries { name: "h".to_owned(), value: 0.0 }];
     Window {
         from: Nanos::ZERO,
         to: Nanos::ZERO,
         subjects: vec![subject],
         host: Some(host),
-        network: Some(Network { tracked: usage, link: Some(Link::default()), ..Network::default() }),
+        network: Some(Network {
+            tracked: usage,
+            link: Some(InterfaceTraffic::default()),
+            ..Network::default()
+        }),
         postgres: Some(postgres),
         metrics: Some(Metrics { took_ns: 0, error: None, series }),
-        own: Own::default(),
+        own: TormentUsage::default(),
         changes: Vec::new(),
     }
 }
 
-fn peer(address: &str, established: f64) -> Peer {
+fn peer(address: &str, established: f64) -> PeerConnections {
     let few = established as u32;
-    Peer { address: address.to_owned(), established, least: few, most: few, time_wait: few }
+    PeerConnections { address: address.to_owned(), established, least: few, most: few, time_wait: few }
 }
 
 /// Gives every number another value, and says where each stands. A number that names something is none.
@@ -116,14 +121,14 @@ fn every_number_of_a_window_is_read_by_one_row() {
         }
     });
     for (place, rows) in places.iter().zip(&read) {
-        assert_eq!(rows.len(), 1, "{place} is read by {rows:?}: crates/record/src/catalogue/watched.rs");
+        assert_eq!(rows.len(), 1, "{place} is read by {rows:?}: crates/record/src/catalogue/window_rows.rs");
     }
     assert!(places.len() > 130, "{}", places.len());
 }
 
 #[test]
 fn every_row_is_listed_once_and_says_something() {
-    let all = listed();
+    let all = catalogue_rows();
     for row in &all {
         let Measure { name, help, .. } = row.measure;
         let same = all.iter().filter(|other| (other.source, other.measure.name) == (row.source, *name));
@@ -142,7 +147,7 @@ fn counts(read: LoadReader) -> bool {
 fn every_number_of_a_slice_is_in_one_row() {
     let silence = Silence { from: Nanos::ZERO, to: Nanos::ZERO, waiting: 0, freed: None };
     let slice =
-        Slice { resent: 1, parts: vec![Part::default()], silences: vec![silence], ..Slice::default() };
+        Slice { resent: 1, parts: vec![StepSlice::default()], silences: vec![silence], ..Slice::default() };
     let json = serde_json::to_value(slice).expect("it is stored like this");
     let mut fields = Vec::new();
     for (name, value) in json.as_object().expect("a struct") {
@@ -156,7 +161,7 @@ fn every_number_of_a_slice_is_in_one_row() {
     for field in &fields {
         let rows = LOAD.iter().filter(|row| counts(row.read) && row.measure.field == field).count();
         let merged = MERGED.iter().filter(|(name, _)| name == field).count();
-        assert_eq!(rows + merged, 1, "{field}: crates/record/src/catalogue/load.rs");
+        assert_eq!(rows + merged, 1, "{field}: crates/record/src/catalogue/load_rows.rs");
     }
     assert!(fields.len() > 28, "{fields:?}");
     for row in LOAD {
@@ -189,39 +194,47 @@ fn slices_are_one_as_their_numbers_want_it() {
 }
 
 /// A window of so many seconds.
-fn of(seconds: u64, subject: SubjectWindow) -> Window {
+fn of(seconds: u64, subject: TreeWindow) -> Window {
     Window { to: Nanos::from_secs(seconds), subjects: vec![subject], ..Window::default() }
 }
 
 #[test]
 fn windows_are_one_as_their_numbers_want_it() {
-    let group = |threads, on_cpu_ns| Group { name: "g".to_owned(), threads, on_cpu_ns, ..Group::default() };
-    let first = SubjectWindow {
+    let group = |threads, on_cpu_ns| ThreadGroup {
+        name: "g".to_owned(),
+        threads,
+        on_cpu_ns,
+        ..ThreadGroup::default()
+    };
+    let first = TreeWindow {
         cpu_ns: 10,
         rss_bytes: 5,
         clients: 7,
-        descriptors: Some(Usage { used: 9, limit: 10 }),
+        descriptors: Some(LimitUsage { used: 9, limit: 10 }),
         groups: vec![group(4.0, 3)],
         peers: vec![peer("a", 2.0), peer("b", 8.0)],
         titles: vec![("gone".to_owned(), 1)],
-        ..SubjectWindow::default()
+        ..TreeWindow::default()
     };
-    let second = SubjectWindow {
+    let second = TreeWindow {
         cpu_ns: 1,
         rss_bytes: 6,
         clients: 2,
-        descriptors: Some(Usage { used: 2, limit: 10 }),
+        descriptors: Some(LimitUsage { used: 2, limit: 10 }),
         read_bytes: Some(3),
-        groups: vec![group(8.0, 1), Group { name: "new".to_owned(), threads: 40.0, ..Group::default() }],
+        groups: vec![
+            group(8.0, 1),
+            ThreadGroup { name: "new".to_owned(), threads: 40.0, ..ThreadGroup::default() },
+        ],
         peers: vec![peer("a", 6.0), peer("c", 4.0)],
         titles: vec![("there".to_owned(), 2)],
-        ..SubjectWindow::default()
+        ..TreeWindow::default()
     };
     let mut whole = Window::merged(&[of(1, first), of(3, second)]);
     assert_eq!((whole.from, whole.to), (Nanos::ZERO, Nanos::from_secs(4)));
     let subject = whole.subjects.remove(0);
     assert_eq!((subject.cpu_ns, subject.rss_bytes, subject.clients), (11, 6, 7));
-    assert_eq!((subject.descriptors, subject.read_bytes), (Some(Usage { used: 9, limit: 10 }), Some(3)));
+    assert_eq!((subject.descriptors, subject.read_bytes), (Some(LimitUsage { used: 9, limit: 10 }), Some(3)));
     let groups: Vec<(&str, f64)> =
         subject.groups.iter().map(|group| (group.name.as_str(), group.threads)).collect();
     assert_eq!(
@@ -242,11 +255,11 @@ fn windows_are_one_as_their_numbers_want_it() {
 /// One of no length says what it counted and what changed all the same.
 #[test]
 fn nothing_is_lost_of_a_window_without_length() {
-    let used = Usage { used: 0, limit: 64 };
-    let mut first = of(0, SubjectWindow { cpu_ns: 3, descriptors: Some(used), ..SubjectWindow::default() });
+    let used = LimitUsage { used: 0, limit: 64 };
+    let mut first = of(0, TreeWindow { cpu_ns: 3, descriptors: Some(used), ..TreeWindow::default() });
     first.changes.push("process 7 ended".to_owned());
-    first.own = Own { cpu_ns: 5, descriptors: used, ..Own::default() };
-    let second = of(2, SubjectWindow { cpu_ns: 4, descriptors: Some(used), ..SubjectWindow::default() });
+    first.own = TormentUsage { cpu_ns: 5, descriptors: used, ..TormentUsage::default() };
+    let second = of(2, TreeWindow { cpu_ns: 4, descriptors: Some(used), ..TreeWindow::default() });
     let whole = Window::merged(&[first, second]);
     assert_eq!((whole.length(), whole.subjects[0].cpu_ns, whole.own.cpu_ns), (Nanos::from_secs(2), 7, 5));
     assert_eq!((whole.subjects[0].descriptors, whole.own.descriptors), (Some(used), used));
@@ -257,10 +270,10 @@ fn nothing_is_lost_of_a_window_without_length() {
 fn averages_over_looks_are_weighed_by_the_looks() {
     let looked = |looks, count| {
         let sessions =
-            vec![Sessions { state: "active".to_owned(), wait_type: None, wait_event: None, count }];
+            vec![SessionCount { state: "active".to_owned(), wait_type: None, wait_event: None, count }];
         Window {
             to: Nanos::from_secs(1),
-            postgres: Some(Postgres { looks, sessions, ..Postgres::default() }),
+            postgres: Some(PostgresWindow { looks, sessions, ..PostgresWindow::default() }),
             ..Window::default()
         }
     };

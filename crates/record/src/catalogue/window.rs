@@ -1,9 +1,9 @@
 //! A window, and several as one.
 
-use super::noun::See;
-use super::{Listed, Noun, Of, Part, Weights};
-use crate::watch::{Host, Network, Own};
-use crate::watch::{Metrics, Postgres, SubjectWindow, Window};
+use super::entity::ValueVisitor;
+use super::{CatalogueRow, Component, Entity, ValueLabels, Weights};
+use crate::watch::{Host, Network, TormentUsage};
+use crate::watch::{Metrics, PostgresWindow, TreeWindow, Window};
 
 impl Window {
     /// All of them as one window, from nothing on and as long as they are together.
@@ -17,7 +17,7 @@ impl Window {
     pub fn add(&mut self, next: &Self) {
         let weights = Weights::of(self.length().as_secs_f64(), next.length().as_secs_f64());
         let count = self.subjects.len().max(next.subjects.len());
-        self.subjects.resize_with(count, SubjectWindow::default);
+        self.subjects.resize_with(count, TreeWindow::default);
         for (mine, next) in self.subjects.iter_mut().zip(&next.subjects) {
             mine.merge(next, weights);
         }
@@ -31,11 +31,11 @@ impl Window {
     }
 
     /// All its values.
-    pub fn visit(&self, see: &mut See<'_>) {
+    pub fn visit(&self, see: &mut ValueVisitor<'_>) {
         for (place, subject) in self.subjects.iter().enumerate() {
-            subject.visit(&Of { subject: Some(place), ..Of::default() }, see);
+            subject.visit(&ValueLabels { subject: Some(place), ..ValueLabels::default() }, see);
         }
-        let of = Of::default();
+        let of = ValueLabels::default();
         self.host.visit(&of, see);
         self.network.visit(&of, see);
         self.postgres.visit(&of, see);
@@ -43,12 +43,12 @@ impl Window {
         self.own.visit(&of, see);
     }
 
-    pub(super) fn list(from: &Listed, list: &mut Vec<Listed>) {
-        SubjectWindow::list(from, list);
+    pub(super) fn list(from: &CatalogueRow, list: &mut Vec<CatalogueRow>) {
+        TreeWindow::list(from, list);
         Option::<Host>::list(from, list);
         Option::<Network>::list(from, list);
-        Option::<Postgres>::list(from, list);
+        Option::<PostgresWindow>::list(from, list);
         Option::<Metrics>::list(from, list);
-        Own::list(from, list);
+        TormentUsage::list(from, list);
     }
 }

@@ -2,14 +2,14 @@ use serde::{Deserialize, Serialize};
 
 /// So much of so much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
+pub struct LimitUsage {
     /// In use.
     pub used: u64,
     /// Allowed.
     pub limit: u64,
 }
 
-impl Usage {
+impl LimitUsage {
     /// In use ÷ allowed.
     pub fn share(self) -> f64 {
         if self.limit == 0 { 0.0 } else { self.used as f64 / self.limit as f64 }
@@ -125,9 +125,9 @@ pub struct Host {
     /// Pressure stall information; none where the kernel keeps none.
     pub pressure: Option<Pressure>,
     /// Threads of the whole machine, against `threads-max` or `pid_max`.
-    pub tasks: Option<Usage>,
+    pub tasks: Option<LimitUsage>,
     /// Disks that did something.
-    pub disks: Vec<Disk>,
+    pub disks: Vec<DiskActivity>,
     /// Processes that are neither watched nor torment, those with the most processor time first.
     pub neighbours: Vec<Neighbour>,
     /// Processor time of all of them together.
@@ -137,7 +137,7 @@ pub struct Host {
 /// A disk within a window (/proc/diskstats).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Disk {
+pub struct DiskActivity {
     /// Its name: `vda`.
     pub name: String,
     /// Reads done.
@@ -196,17 +196,17 @@ pub struct Network {
     /// Packets that interfaces dropped, both ways; the loopback's are none of them.
     pub interface_drops: u64,
     /// Connections tracked by the firewall, at the end; none where it tracks none, or that may not be read.
-    pub tracked: Option<Usage>,
+    pub tracked: Option<LimitUsage>,
     /// Packets dropped because one more could not be tracked.
     pub tracking_drops: u64,
     /// The interface that used most of its speed; none where no speed is known.
-    pub link: Option<Link>,
+    pub link: Option<InterfaceTraffic>,
 }
 
 /// What passed through an interface whose speed is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Link {
+pub struct InterfaceTraffic {
     /// Bytes received.
     pub received_bytes: u64,
     /// Bytes sent.
@@ -218,7 +218,7 @@ pub struct Link {
 /// torment itself within a window.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Own {
+pub struct TormentUsage {
     /// Processor time of the whole process.
     pub cpu_ns: u64,
     /// Of the load's loops.
@@ -232,7 +232,7 @@ pub struct Own {
     /// Of them those in which it was used up.
     pub throttled: u64,
     /// Open descriptors.
-    pub descriptors: Usage,
+    pub descriptors: LimitUsage,
     /// Local ports of connections to the target, TIME_WAIT included, against the range for one address.
-    pub ports: Usage,
+    pub ports: LimitUsage,
 }

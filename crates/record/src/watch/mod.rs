@@ -5,20 +5,21 @@
 //! looks made in it. What follows from them is derived later, by `diagnosis`, so that an improved
 //! rule can judge an old run anew. *None* always means "not observable", never "not happening".
 
-mod inside;
+mod application;
 mod machine;
 mod threads;
 mod window;
 
-pub use inside::{
-    Asker, Blocked, Jvm, Look, Metrics, Postgres, PostgresInfo, Series, Sessions, Statement, ThreadsAt,
-    VirtualThreads,
+pub use application::{
+    ApplicationFrame, BlockedSession, CloserLook, Jvm, MetricSeries, Metrics, PostgresServer, PostgresWindow,
+    SessionCount, StackGroup, StatementCost, VirtualThreads,
 };
 pub use machine::{
-    Cgroup, CpuQuota, Disk, Host, Link, MemoryLimit, Neighbour, Network, Own, Pressure, TaskLimit, Usage,
+    Cgroup, CpuQuota, DiskActivity, Host, InterfaceTraffic, LimitUsage, MemoryLimit, Neighbour, Network,
+    Pressure, TaskLimit, TormentUsage,
 };
-pub use threads::{Full, FutexOp, Group, State, Sweep, Wait};
-pub use window::{Listener, Peer, SubjectWindow, Window};
+pub use threads::{BusyThreads, FutexOp, ThreadGroup, ThreadSampling, ThreadState, ThreadWait};
+pub use window::{ListenSocket, PeerConnections, TreeWindow, Window};
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -26,17 +27,17 @@ use units::Nanos;
 /// What is watched, from where, and what cannot be seen; again whenever that changes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Watched {
+pub struct WatchCoverage {
     /// How much may be read.
-    pub level: Level,
+    pub level: AccessLevel,
     /// The process trees, the service first; [`Window::subjects`] has the same order.
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<WatchedProcesses>,
     /// The database asked, if it answers.
-    pub postgres: Option<PostgresInfo>,
+    pub postgres: Option<PostgresServer>,
     /// Address of the metrics read, without what follows a `?`.
     pub metrics: Option<String>,
     /// What is not seen, each in one sentence.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingMeasure>,
     /// Looks at the threads a second.
     pub sweeps_per_second: f64,
     /// Whether the one who looks runs before all others; if not, it is late when the machine is full.
@@ -49,9 +50,9 @@ pub struct Watched {
     pub lost: Option<WatcherLost>,
 }
 
-impl Watched {
+impl WatchCoverage {
     /// Whether any process was found: the service has a place before it is.
-    pub fn anyone(&self) -> bool {
+    pub fn has_processes(&self) -> bool {
         self.subjects.iter().any(|subject| subject.pid > 0)
     }
 }
@@ -82,19 +83,19 @@ impl std::fmt::Display for WatcherLost {
 
 /// What whoever watches has to say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Sighting {
+pub enum WatchEvent {
     /// What is watched has changed.
-    Watched(Box<Watched>),
+    Watched(Box<WatchCoverage>),
     /// A window of a trial is over.
     Window(u32, Box<Window>),
     /// A closer look, asked for in a trial.
-    Look(u32, Look),
+    Look(u32, CloserLook),
 }
 
 /// How much of the target may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum AccessLevel {
     /// Everything.
     Full,
     /// Its processes, but not what each thread waits for.
@@ -106,14 +107,14 @@ pub enum Level {
 
 /// Something that is not observable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
+pub struct MissingMeasure {
     /// What: `waits of threads`, `JVM counters`.
     pub what: String,
     /// Why, and what to do about it, in one sentence.
     pub why: String,
 }
 
-impl Missing {
+impl MissingMeasure {
     /// From both its sentences.
     pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into() }
@@ -123,9 +124,9 @@ impl Missing {
 /// A process tree that is watched.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Subject {
+pub struct WatchedProcesses {
     /// What it is to the load.
-    pub role: Role,
+    pub role: TreeRole,
     /// Its first process.
     pub pid: u32,
     /// Name for people: `java`, `postgres`, `nginx`.
@@ -149,7 +150,7 @@ pub struct Subject {
 /// What a watched process is to the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum TreeRole {
     /// It is loaded.
     #[default]
     Service,

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 /// Threads of one name, within one window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Group {
+pub struct ThreadGroup {
     /// The kernel's name of the threads, digits folded: `http-nio-N-exec-N`.
     pub name: String,
     /// Average number of threads.
@@ -16,15 +16,15 @@ pub struct Group {
     #[serde(default)]
     pub switches: u64,
     /// Those that had no rest; none where that was not looked for.
-    pub full: Option<Full>,
+    pub full: Option<BusyThreads>,
     /// Where they were: average numbers of threads, the largest first; they sum to `threads`.
-    pub states: Vec<State>,
+    pub states: Vec<ThreadState>,
 }
 
 /// Threads that were on a processor, ready for one, or had theirs taken by the hypervisor, for at least nine tenths of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Full {
+pub struct BusyThreads {
     /// How many: of several windows the average.
     pub threads: f64,
     /// Their processor time.
@@ -33,9 +33,9 @@ pub struct Full {
 
 /// How many threads were in one state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct ThreadState {
     /// Which.
-    pub wait: Wait,
+    pub wait: ThreadWait,
     /// Average number of threads.
     pub threads: f64,
 }
@@ -43,7 +43,7 @@ pub struct State {
 /// What a thread does, or waits for, as the kernel knows it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "wait", rename_all = "snake_case")]
-pub enum Wait {
+pub enum ThreadWait {
     /// On a processor, or ready for one.
     Running,
     /// Another thread has to wake it (futex(2)).
@@ -95,7 +95,7 @@ pub enum Wait {
 const LONGEST_S: u32 = 600;
 
 /// In words that need no knowledge of the kernel; the same everywhere.
-impl std::fmt::Display for Wait {
+impl std::fmt::Display for ThreadWait {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = match self {
             Self::Running => "runs, or is ready to".to_owned(),
@@ -148,7 +148,7 @@ pub enum FutexOp {
 /// How well the threads of a subject were looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Sweep {
+pub struct ThreadSampling {
     /// Looks that were due.
     pub due: u32,
     /// Looks that were made.

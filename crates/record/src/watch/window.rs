@@ -1,4 +1,7 @@
-use super::{Cgroup, Group, Host, Jvm, Metrics, Network, Own, Postgres, Sweep, Usage};
+use super::{
+    Cgroup, Host, Jvm, LimitUsage, Metrics, Network, PostgresWindow, ThreadGroup, ThreadSampling,
+    TormentUsage,
+};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -11,17 +14,17 @@ pub struct Window {
     /// Since the trial began.
     pub to: Nanos,
     /// Each process tree, in the order of [`super::Watched::subjects`].
-    pub subjects: Vec<SubjectWindow>,
+    pub subjects: Vec<TreeWindow>,
     /// The machine.
     pub host: Option<Host>,
     /// The network as the target's processes have it.
     pub network: Option<Network>,
     /// The database's own account.
-    pub postgres: Option<Postgres>,
+    pub postgres: Option<PostgresWindow>,
     /// What a metrics endpoint said.
     pub metrics: Option<Metrics>,
     /// torment itself.
-    pub own: Own,
+    pub own: TormentUsage,
     /// What changed: `process 4711 ended`.
     pub changes: Vec<String>,
 }
@@ -36,7 +39,7 @@ impl Window {
 /// One process tree within a window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SubjectWindow {
+pub struct TreeWindow {
     /// Processes, at its end.
     pub processes: u32,
     /// Threads, at its end.
@@ -56,19 +59,19 @@ pub struct SubjectWindow {
     /// Bytes written to disks, or to be.
     pub written_bytes: Option<u64>,
     /// Descriptors of the process that is nearest to its limit.
-    pub descriptors: Option<Usage>,
+    pub descriptors: Option<LimitUsage>,
     /// Threads and processes of its user, against `RLIMIT_NPROC`.
-    pub user_tasks: Option<Usage>,
+    pub user_tasks: Option<LimitUsage>,
     /// How well the threads were seen; none if not at all.
-    pub sweep: Option<Sweep>,
+    pub sweep: Option<ThreadSampling>,
     /// The threads by name, those with the most threads first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ThreadGroup>,
     /// The limits of its control groups; none if it is in none, or they cannot be read.
     pub cgroup: Option<Cgroup>,
     /// Its listening sockets.
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<ListenSocket>,
     /// Its connections to others, by the other end, the most first.
-    pub peers: Vec<Peer>,
+    pub peers: Vec<PeerConnections>,
     /// Connections made to it.
     pub clients: u32,
     /// Its Java virtual machine's counters.
@@ -77,7 +80,7 @@ pub struct SubjectWindow {
     pub titles: Vec<(String, u32)>,
 }
 
-impl SubjectWindow {
+impl TreeWindow {
     /// Whether there was anything to see: a place is kept for a service that is not there yet.
     pub fn is_there(&self) -> bool {
         self.processes > 0 || self.threads > 0 || !self.groups.is_empty()
@@ -86,7 +89,7 @@ impl SubjectWindow {
 
 /// A listening socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listener {
+pub struct ListenSocket {
     /// Where.
     pub address: String,
     /// Connections made and not yet accepted: the most seen.
@@ -97,7 +100,7 @@ pub struct Listener {
 
 /// Connections to one address.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Peer {
+pub struct PeerConnections {
     /// Which: `127.0.0.1:5432`.
     pub address: String,
     /// Established: average.

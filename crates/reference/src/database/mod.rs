@@ -5,23 +5,23 @@
 //! stands in the write-ahead log, handed to the kernel (`synchronous=NORMAL`): it survives the
 //! end of the service, even by `kill -9`, but not a power cut.
 
+mod fault_statement;
 mod pool;
 mod postgresql;
-mod seed;
+mod seed_rows;
 mod sqlite;
-mod trouble;
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
-pub(crate) use pool::{Pool, WAIT_LIMIT};
-pub(crate) use trouble::Trouble;
+pub(crate) use fault_statement::DatabaseFault;
+pub(crate) use pool::{SessionPool, WAIT_LIMIT};
 
 use crate::Error;
 
 /// Where the clinic keeps its rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Database {
+pub enum ClinicDatabase {
     /// SQLite in a temporary folder, gone when the service ends.
     #[default]
     Temporary,
@@ -32,7 +32,7 @@ pub enum Database {
 }
 
 /// A `postgres://` URL, or the path of an SQLite file.
-impl FromStr for Database {
+impl FromStr for ClinicDatabase {
     type Err = std::convert::Infallible;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let is_url = text.contains("://");
@@ -80,10 +80,10 @@ pub(crate) struct Fortune {
 
 /// The database said no; its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure(pub(crate) String);
+pub(crate) struct DatabaseError(pub(crate) String);
 
 /// The whole chain of an error, for the first link rarely says what is wrong.
-fn words(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -98,14 +98,14 @@ fn words(error: &dyn std::error::Error) -> String {
 
 /// One connection to the database.
 pub(crate) trait Session: Send {
-    fn owner(&mut self, id: i32) -> Result<Option<Owner>, Failure>;
+    fn owner(&mut self, id: i32) -> Result<Option<Owner>, DatabaseError>;
     /// Commits one new row and gives its id.
-    fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, Failure>;
-    fn count_owners(&mut self) -> Result<i64, Failure>;
-    fn fortunes(&mut self) -> Result<Vec<Fortune>, Failure>;
+    fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, DatabaseError>;
+    fn count_owners(&mut self) -> Result<i64, DatabaseError>;
+    fn fortunes(&mut self) -> Result<Vec<Fortune>, DatabaseError>;
     /// Makes the database slow in a way of its own.
-    fn trouble(&mut self, _: &Trouble) -> Result<(), Failure> {
-        Err(Failure("this page wants a PostgreSQL; start with --database postgres://…".to_owned()))
+    fn run_fault(&mut self, _: &DatabaseFault) -> Result<(), DatabaseError> {
+        Err(DatabaseError("this page wants a PostgreSQL; start with --database postgres://…".to_owned()))
     }
 }
 
@@ -113,11 +113,11 @@ pub(crate) trait Session: Send {
 ///
 /// Fails when the database cannot be reached, or does not let us make our tables.
 pub(crate) fn open(
-    database: &Database,
+    database: &ClinicDatabase,
     connections: usize,
-) -> Result<(Pool, Option<tempfile::TempDir>), Error> {
+) -> Result<(SessionPool, Option<tempfile::TempDir>), Error> {
     let (pool, folder) = match database {
-        Database::Temporary => {
+        ClinicDatabase::Temporary => {
             let folder = tempfile::Builder::new().prefix("torment-clinic-").tempdir().map_err(|e| {
                 Error::Database {
                     place: std::env::temp_dir().display().to_string(),
@@ -125,12 +125,12 @@ pub(crate) fn open(
                     advice: "free some space or set TMPDIR to a folder you may write to",
                 }
             })?;
-            (Pool::new(sqlite::open(&folder.path().join("clinic.sqlite"), connections)?), Some(folder))
+            (SessionPool::new(sqlite::open(&folder.path().join("clinic.sqlite"), connections)?), Some(folder))
         }
-        Database::Sqlite(path) => (Pool::new(sqlite::open(path, connections)?), None),
-        Database::Postgres(url) => {
-            let pool = Pool::new(postgresql::open(url, connections)?);
-            (pool.with_visitors(postgresql::visitors(url)?), None)
+        ClinicDatabase::Sqlite(path) => (SessionPool::new(sqlite::open(path, connections)?), None),
+        ClinicDatabase::Postgres(url) => {
+            let pool = SessionPool::new(postgresql::open(url, connections)?);
+            (pool.with_session_factory(postgresql::session_factory(url)?), None)
         }
     };
     Ok((pool, folder))

@@ -4,44 +4,44 @@
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use super::{Failure, Session};
+use super::{DatabaseError, Session};
 
 /// HikariCP's `connectionTimeout`: after waiting so long for a session, a request is answered 503.
 pub(crate) const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
-pub(crate) struct Pool {
+pub(crate) struct SessionPool {
     idle: Mutex<Vec<Box<dyn Session>>>,
     returned: Condvar,
     size: usize,
-    visitors: Option<Visitors>,
+    visitors: Option<SessionFactory>,
 }
 
 /// Makes sessions beside those of the pool.
-pub(super) type Visitors = Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
+pub(super) type SessionFactory = Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
 
 /// No session came free in time.
 #[derive(Debug)]
-pub(crate) struct NoneFree;
+pub(crate) struct PoolTimeout;
 
-impl Pool {
+impl SessionPool {
     pub(crate) fn new(sessions: Vec<Box<dyn Session>>) -> Self {
         Self { size: sessions.len(), idle: Mutex::new(sessions), returned: Condvar::new(), visitors: None }
     }
 
     /// Lets sessions be made beside those of the pool, too.
-    pub(super) fn with_visitors(self, visitors: Visitors) -> Self {
+    pub(super) fn with_session_factory(self, visitors: SessionFactory) -> Self {
         Self { visitors: Some(visitors), ..self }
     }
 
     /// Does `work` in a session beside those of the pool, as a program without a pool would.
-    pub(crate) fn visit(
+    pub(crate) fn with_unpooled_session(
         &self,
-        work: impl FnOnce(&mut dyn Session) -> Result<(), Failure>,
-    ) -> Result<Result<(), Failure>, NoneFree> {
+        work: impl FnOnce(&mut dyn Session) -> Result<(), DatabaseError>,
+    ) -> Result<Result<(), DatabaseError>, PoolTimeout> {
         match &self.visitors {
             Some(visitors) => Ok(work(&mut *visitors())),
             // The pool's session says what it wants instead.
-            None => self.with(Instant::now() + WAIT_LIMIT, work),
+            None => self.with_session(Instant::now() + WAIT_LIMIT, work),
         }
     }
 
@@ -50,29 +50,29 @@ impl Pool {
     }
 
     /// Lends a session to `work`, waiting at most until `deadline` for one.
-    pub(crate) fn with<R>(
+    pub(crate) fn with_session<R>(
         &self,
         deadline: Instant,
         work: impl FnOnce(&mut dyn Session) -> R,
-    ) -> Result<R, NoneFree> {
+    ) -> Result<R, PoolTimeout> {
         let idle = self.idle.lock().expect("nothing panics while the list is locked");
         let left = deadline.saturating_duration_since(Instant::now());
         let waited = self.returned.wait_timeout_while(idle, left, |idle| idle.is_empty());
         let (mut idle, _) = waited.expect("nothing panics while the list is locked");
-        let session = idle.pop().ok_or(NoneFree)?;
+        let session = idle.pop().ok_or(PoolTimeout)?;
         drop(idle);
-        let mut lent = Lent { pool: self, session: Some(session) };
+        let mut lent = BorrowedSession { pool: self, session: Some(session) };
         Ok(work(lent.session.as_deref_mut().expect("taken back only on drop")))
     }
 }
 
 /// Brings a session back even when `work` panics: a pool that shrinks would be a false finding.
-struct Lent<'a> {
-    pool: &'a Pool,
+struct BorrowedSession<'a> {
+    pool: &'a SessionPool,
     session: Option<Box<dyn Session>>,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for BorrowedSession<'_> {
     fn drop(&mut self) {
         if let (Some(session), Ok(mut idle)) = (self.session.take(), self.pool.idle.lock()) {
             idle.push(session);
@@ -89,30 +89,30 @@ mod tests {
 
     struct Nothing;
     impl Session for Nothing {
-        fn owner(&mut self, _: i32) -> Result<Option<Owner>, Failure> {
+        fn owner(&mut self, _: i32) -> Result<Option<Owner>, DatabaseError> {
             Ok(None)
         }
-        fn insert_owner(&mut self, _: &OwnerFields) -> Result<i64, Failure> {
+        fn insert_owner(&mut self, _: &OwnerFields) -> Result<i64, DatabaseError> {
             Ok(1)
         }
-        fn count_owners(&mut self) -> Result<i64, Failure> {
+        fn count_owners(&mut self) -> Result<i64, DatabaseError> {
             Ok(0)
         }
-        fn fortunes(&mut self) -> Result<Vec<Fortune>, Failure> {
+        fn fortunes(&mut self) -> Result<Vec<Fortune>, DatabaseError> {
             Ok(Vec::new())
         }
     }
 
     #[test]
     fn sessions_come_back_and_waiting_ends() {
-        let pool = Pool::new(vec![Box::new(Nothing)]);
+        let pool = SessionPool::new(vec![Box::new(Nothing)]);
         let soon = || Instant::now() + Duration::from_millis(20);
-        let inner = pool.with(soon(), |_| pool.with(soon(), |_| ()).is_err());
+        let inner = pool.with_session(soon(), |_| pool.with_session(soon(), |_| ()).is_err());
         assert!(inner.expect("one session is free"), "a second session came from nowhere");
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _ = pool.with(soon(), |_| panic!("planted"));
+            let _ = pool.with_session(soon(), |_| panic!("planted"));
         }));
         assert!(panicked.is_err());
-        assert!(pool.with(soon(), |_| ()).is_ok(), "the session was lost in a panic");
+        assert!(pool.with_session(soon(), |_| ()).is_ok(), "the session was lost in a panic");
     }
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use postgres::config::{Config, Host};
 use postgres::{Client, NoTls, Statement};
 
-use super::pool::Visitors;
-use super::trouble::{self, Trouble};
-use super::{Failure, Fortune, Owner, OwnerFields, Pet, Session, Visit, seed, words};
+use super::fault_statement::{self, DatabaseFault};
+use super::pool::SessionFactory;
+use super::{DatabaseError, Fortune, Owner, OwnerFields, Pet, Session, Visit, error_chain, seed_rows};
 use crate::Error;
 
 const TABLES: &str = "
@@ -31,50 +31,50 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(7261846)";
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-struct Postgres {
+struct PostgresSession {
     config: Config,
     /// Gone after the server closed the connection; made anew by the next request.
-    connected: Option<Connected>,
+    connected: Option<PreparedClient>,
 }
 
-struct Connected {
+struct PreparedClient {
     client: Client,
     owner: Statement,
     pets: Statement,
     insert: Statement,
     count: Statement,
     fortunes: Statement,
-    ready: trouble::Ready,
+    ready: fault_statement::PreparedTables,
 }
 
 /// Connects `connections` times; makes the tables when they are missing and seeds empty ones.
 pub(super) fn open(url: &str, connections: usize) -> Result<Vec<Box<dyn Session>>, Error> {
     let config = configuration(url)?;
     let failed = |e: postgres::Error| Error::Database {
-        place: place(&config),
-        found: words(&e),
+        place: format_address(&config),
+        found: error_chain(&e),
         advice: "check that PostgreSQL runs there, and the user, password and database in the URL",
     };
     prepare_tables(&config).map_err(failed)?;
     let mut all: Vec<Box<dyn Session>> = Vec::with_capacity(connections);
     for _ in 0..connections {
-        let connected = Some(Connected::open(&config).map_err(failed)?);
-        all.push(Box::new(Postgres { config: config.clone(), connected }));
+        let connected = Some(PreparedClient::open(&config).map_err(failed)?);
+        all.push(Box::new(PostgresSession { config: config.clone(), connected }));
     }
     Ok(all)
 }
 
 /// Makes sessions that are not connected yet.
-pub(super) fn visitors(url: &str) -> Result<Visitors, Error> {
+pub(super) fn session_factory(url: &str) -> Result<SessionFactory, Error> {
     let config = configuration(url)?;
-    Ok(Box::new(move || Box::new(Postgres { config: config.clone(), connected: None })))
+    Ok(Box::new(move || Box::new(PostgresSession { config: config.clone(), connected: None })))
 }
 
 /// The URL as the client wants it, with nothing left to look up: a static program cannot call
 /// the C library's resolver or its user table.
 fn configuration(url: &str) -> Result<Config, Error> {
     let bad = |found: String| Error::DatabaseUrl { found };
-    let mut config = Config::from_str(url).map_err(|e| bad(words(&e)))?;
+    let mut config = Config::from_str(url).map_err(|e| bad(error_chain(&e)))?;
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
         return Err(bad("it does not start with postgres://".to_owned()));
     }
@@ -107,7 +107,7 @@ fn configuration(url: &str) -> Result<Config, Error> {
 }
 
 /// Where a message says the database is; never the password.
-fn place(config: &Config) -> String {
+fn format_address(config: &Config) -> String {
     let host = match config.get_hosts().first() {
         Some(Host::Tcp(name)) => name.clone(),
         Some(Host::Unix(folder)) => folder.display().to_string(),
@@ -127,12 +127,12 @@ fn prepare_tables(config: &Config) -> Result<(), postgres::Error> {
     transaction.batch_execute(TABLES)?;
     let owners: i64 = transaction.query_one("SELECT count(*) FROM owners", &[])?.get(0);
     if owners == 0 {
-        transaction.batch_execute(&seed::statements())?;
+        transaction.batch_execute(&seed_rows::statements())?;
     }
     transaction.commit()
 }
 
-impl Connected {
+impl PreparedClient {
     fn open(config: &Config) -> Result<Self, postgres::Error> {
         let mut client = config.connect(NoTls)?;
         Ok(Self {
@@ -150,30 +150,30 @@ impl Connected {
             )?,
             count: client.prepare("SELECT count(*) FROM owners")?,
             fortunes: client.prepare("SELECT id, message FROM fortunes")?,
-            ready: trouble::Ready::default(),
+            ready: fault_statement::PreparedTables::default(),
             client,
         })
     }
 }
 
-impl Postgres {
+impl PostgresSession {
     /// Asks once. A question is never repeated: a write whose acknowledgement was lost may have
     /// been done.
     fn ask<R>(
         &mut self,
-        question: impl FnOnce(&mut Connected) -> Result<R, postgres::Error>,
-    ) -> Result<R, Failure> {
+        question: impl FnOnce(&mut PreparedClient) -> Result<R, postgres::Error>,
+    ) -> Result<R, DatabaseError> {
         let connected = match &mut self.connected {
             Some(connected) if !connected.client.is_closed() => connected,
-            gone => gone.insert(Connected::open(&self.config)?),
+            gone => gone.insert(PreparedClient::open(&self.config)?),
         };
         Ok(question(connected)?)
     }
 }
 
-impl From<postgres::Error> for Failure {
+impl From<postgres::Error> for DatabaseError {
     fn from(error: postgres::Error) -> Self {
-        Self(words(&error))
+        Self(error_chain(&error))
     }
 }
 
@@ -182,8 +182,8 @@ fn text(row: &postgres::Row, column: usize) -> String {
     row.get::<_, Option<String>>(column).unwrap_or_default()
 }
 
-impl Session for Postgres {
-    fn owner(&mut self, id: i32) -> Result<Option<Owner>, Failure> {
+impl Session for PostgresSession {
+    fn owner(&mut self, id: i32) -> Result<Option<Owner>, DatabaseError> {
         self.ask(|c| {
             let Some(row) = c.client.query_opt(&c.owner, &[&id])? else {
                 return Ok(None);
@@ -212,7 +212,7 @@ impl Session for Postgres {
         })
     }
 
-    fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, Failure> {
+    fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, DatabaseError> {
         self.ask(|c| {
             let o = owner;
             let row = c
@@ -222,23 +222,27 @@ impl Session for Postgres {
         })
     }
 
-    fn count_owners(&mut self) -> Result<i64, Failure> {
+    fn count_owners(&mut self) -> Result<i64, DatabaseError> {
         self.ask(|c| Ok(c.client.query_one(&c.count, &[])?.get(0)))
     }
 
-    fn fortunes(&mut self) -> Result<Vec<Fortune>, Failure> {
+    fn fortunes(&mut self) -> Result<Vec<Fortune>, DatabaseError> {
         self.ask(|c| {
             let rows = c.client.query(&c.fortunes, &[])?;
             Ok(rows.iter().map(|row| Fortune { id: row.get(0), message: text(row, 1) }).collect())
         })
     }
 
-    fn trouble(&mut self, what: &Trouble) -> Result<(), Failure> {
-        if let Trouble::Connect { .. } = what {
+    fn run_fault(&mut self, what: &DatabaseFault) -> Result<(), DatabaseError> {
+        if let DatabaseFault::Connect { .. } = what {
             let mut client = self.config.connect(NoTls)?;
-            return Ok(trouble::carry_out(&mut client, &mut trouble::Ready::default(), what)?);
+            return Ok(fault_statement::run_fault(
+                &mut client,
+                &mut fault_statement::PreparedTables::default(),
+                what,
+            )?);
         }
-        self.ask(|c| trouble::carry_out(&mut c.client, &mut c.ready, what))
+        self.ask(|c| fault_statement::run_fault(&mut c.client, &mut c.ready, what))
     }
 }
 
@@ -262,7 +266,7 @@ mod tests {
     #[test]
     fn the_password_is_never_said() {
         let config = configuration("postgres://me:secret@localhost:5433/clinic").expect("a good URL");
-        assert_eq!(place(&config), "PostgreSQL at localhost:5433, database 'clinic'");
+        assert_eq!(format_address(&config), "PostgreSQL at localhost:5433, database 'clinic'");
         assert_eq!(config.get_hostaddrs(), [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
     }
 }

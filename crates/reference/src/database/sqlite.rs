@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Failure, Fortune, Owner, OwnerFields, Pet, Session, Visit, seed, words};
+use super::{DatabaseError, Fortune, Owner, OwnerFields, Pet, Session, Visit, error_chain, seed_rows};
 use crate::Error;
 
 const TABLES: &str = "
@@ -25,7 +25,7 @@ CREATE INDEX visits_of_pet ON visits (pet_id);
 /// Our own writers queue on a lock; this is for others, such as a checkpoint by the sqlite3 shell.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-struct Sqlite {
+struct SqliteSession {
     connection: Connection,
     /// SQLite takes one writer at a time, and its own waiting sleeps in steps of up to 100 ms.
     /// Waiting here instead wakes the next writer at once.
@@ -36,7 +36,7 @@ struct Sqlite {
 pub(super) fn open(path: &Path, connections: usize) -> Result<Vec<Box<dyn Session>>, Error> {
     let failed = |e: rusqlite::Error| Error::Database {
         place: path.display().to_string(),
-        found: words(&e),
+        found: error_chain(&e),
         advice: "give a file in a folder you may write to, holding an SQLite database or nothing",
     };
     let mut first = connect(path).map_err(failed)?;
@@ -46,8 +46,9 @@ pub(super) fn open(path: &Path, connections: usize) -> Result<Vec<Box<dyn Sessio
     for _ in 1..connections {
         all.push(connect(path).map_err(failed)?);
     }
-    let session =
-        |connection| -> Box<dyn Session> { Box::new(Sqlite { connection, writing: Arc::clone(&writing) }) };
+    let session = |connection| -> Box<dyn Session> {
+        Box::new(SqliteSession { connection, writing: Arc::clone(&writing) })
+    };
     Ok(all.into_iter().map(session).collect())
 }
 
@@ -63,19 +64,19 @@ fn prepare_tables(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     if !transaction.table_exists(None, "owners")? {
         transaction.execute_batch(TABLES)?;
-        transaction.execute_batch(&seed::statements())?;
+        transaction.execute_batch(&seed_rows::statements())?;
     }
     transaction.commit()
 }
 
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for DatabaseError {
     fn from(error: rusqlite::Error) -> Self {
-        Self(words(&error))
+        Self(error_chain(&error))
     }
 }
 
-impl Session for Sqlite {
-    fn owner(&mut self, id: i32) -> Result<Option<Owner>, Failure> {
+impl Session for SqliteSession {
+    fn owner(&mut self, id: i32) -> Result<Option<Owner>, DatabaseError> {
         let mut query = self.connection.prepare_cached(
             "SELECT first_name, last_name, address, city, telephone FROM owners WHERE id = ?1",
         )?;
@@ -115,7 +116,7 @@ impl Session for Sqlite {
         Ok(Some(owner))
     }
 
-    fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, Failure> {
+    fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, DatabaseError> {
         let _one_writer = self.writing.lock().expect("a write does not panic");
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO owners (first_name, last_name, address, city, telephone) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -124,12 +125,12 @@ impl Session for Sqlite {
         Ok(statement.insert(params![o.first_name, o.last_name, o.address, o.city, o.telephone])?)
     }
 
-    fn count_owners(&mut self) -> Result<i64, Failure> {
+    fn count_owners(&mut self) -> Result<i64, DatabaseError> {
         let mut query = self.connection.prepare_cached("SELECT count(*) FROM owners")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    fn fortunes(&mut self) -> Result<Vec<Fortune>, Failure> {
+    fn fortunes(&mut self) -> Result<Vec<Fortune>, DatabaseError> {
         let mut query = self.connection.prepare_cached("SELECT id, message FROM fortunes")?;
         let rows = query.query_map([], |row| Ok(Fortune { id: row.get(0)?, message: row.get(1)? }))?;
         Ok(rows.collect::<Result<_, _>>()?)

@@ -1,6 +1,6 @@
 //! A page whose profile is known: two functions that share its processor time as asked.
 
-use super::wait::burn;
+use super::contended::burn;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ pub(super) const DEEPEST: u32 = 2_000;
 
 /// What a request has its processor do.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Burning {
+pub(crate) struct BurnWork {
     /// Time of the first function, and of the second.
     pub times: [Duration; 2],
     /// So many calls of one function lead to them.
     pub deep: u32,
 }
 
-impl Burning {
+impl BurnWork {
     /// Spends it.
     pub fn spend(self, ending: &dyn Fn() -> bool) {
         burn_deeper(self.deep, &|| {
@@ -62,6 +62,6 @@ mod tests {
         burn_deeper(DEEPEST, &|| done.set(done.get() + 1));
         assert_eq!(done.get(), 1);
         let times = [Duration::from_secs(3_600), Duration::from_secs(3_600)];
-        Burning { times, deep: 3 }.spend(&|| true);
+        BurnWork { times, deep: 3 }.spend(&|| true);
     }
 }

@@ -6,35 +6,35 @@
 
 mod burn;
 mod call;
-mod keep;
-mod request;
-mod wait;
+mod contended;
+mod fault_work;
+mod held_resources;
 
 use std::time::Instant;
 
-use crate::Shared;
+use crate::ServiceState;
 use crate::answer::Answer;
-use crate::database::{Failure, Trouble, WAIT_LIMIT};
-use keep::HeldResources;
-use wait::Waits;
+use crate::database::{DatabaseError, DatabaseFault, WAIT_LIMIT};
+use contended::ContendedResources;
+use held_resources::HeldResources;
 
-pub(crate) use request::Work;
+pub(crate) use fault_work::FaultWork;
 
 /// What the fault pages of one service share.
 #[derive(Default)]
-pub(crate) struct Faults {
-    waits: Waits,
+pub(crate) struct FaultState {
+    waits: ContendedResources,
     kept: HeldResources,
 }
 
-impl Faults {
+impl FaultState {
     /// Ends the threads that live on after their request.
     pub(crate) fn end(&self) {
         self.kept.end();
     }
 }
 
-impl Work {
+impl FaultWork {
     /// Whether the thread that does it stands still meanwhile, or needs a table of descriptors that
     /// outlives it: an event loop can do neither.
     pub(crate) fn blocks(&self) -> bool {
@@ -46,65 +46,71 @@ impl Work {
 }
 
 /// What an event loop answers to work that blocks.
-pub(crate) fn not_in_a_loop() -> Answer {
+pub(crate) fn blocking_refused() -> Answer {
     Answer::text(
         400,
         "this page blocks the thread that serves it; start with --model pool, threads or serial\n",
     )
 }
 
-impl Shared {
+impl ServiceState {
     /// Does what a fault page is there for, in the calling thread.
-    pub(crate) fn work(&self, work: &Work) -> Answer {
+    pub(crate) fn run_fault(&self, work: &FaultWork) -> Answer {
         let done = || Answer::text(200, "done\n");
         let refused = |why: String| Answer::text(503, format!("{why}\n"));
         let faults = &self.faults;
         match work {
-            Work::Cpu { time } => {
-                wait::burn(*time, || self.stop.stopping());
+            FaultWork::Cpu { time } => {
+                contended::burn(*time, || self.stop.is_stopping());
                 done()
             }
-            Work::Burn(burning) => {
-                burning.spend(&|| self.stop.stopping());
+            FaultWork::Burn(burning) => {
+                burning.spend(&|| self.stop.is_stopping());
                 done()
             }
-            Work::Lock { time } => {
-                faults.waits.lock(*time, || self.stop.stopping());
+            FaultWork::Lock { time } => {
+                faults.waits.lock(*time, || self.stop.is_stopping());
                 done()
             }
-            Work::Permit { size, time } => match faults.waits.permit(*size, *time, || self.stop.stopping()) {
-                Ok(()) => done(),
-                Err(why) => refused(why),
-            },
-            Work::Call { to, path } => match call::call(*to, path) {
+            FaultWork::Permit { size, time } => {
+                match faults.waits.permit(*size, *time, || self.stop.is_stopping()) {
+                    Ok(()) => done(),
+                    Err(why) => refused(why),
+                }
+            }
+            FaultWork::Call { to, path } => match call::call(*to, path) {
                 Ok(status) if status < 400 => done(),
                 Ok(status) => Answer::text(502, format!("{to} answered {status}\n")),
                 Err(e) => Answer::text(502, format!("{to} did not answer: {e}\n")),
             },
-            Work::Database(trouble) => self.trouble(trouble),
-            Work::Memory { bytes } => faults.kept.memory(*bytes).map_or_else(refused, |()| done()),
-            Work::ForgetMemory => {
+            FaultWork::Database(trouble) => self.run_database_fault(trouble),
+            FaultWork::Memory { bytes } => faults.kept.memory(*bytes).map_or_else(refused, |()| done()),
+            FaultWork::ForgetMemory => {
                 faults.kept.forget_memory();
                 done()
             }
-            Work::Thread { life } => faults.kept.thread(*life).map_or_else(refused, |()| done()),
-            Work::Open => faults.kept.open().map_or_else(refused, |()| done()),
-            Work::CloseAll => {
+            FaultWork::Thread { life } => faults.kept.thread(*life).map_or_else(refused, |()| done()),
+            FaultWork::Open => faults.kept.open().map_or_else(refused, |()| done()),
+            FaultWork::CloseAll => {
                 faults.kept.close_all();
                 done()
             }
-            Work::File { bytes } => faults.kept.append(*bytes).map_or_else(refused, |()| done()),
+            FaultWork::File { bytes } => faults.kept.append(*bytes).map_or_else(refused, |()| done()),
         }
     }
 
-    fn trouble(&self, trouble: &Trouble) -> Answer {
+    fn run_database_fault(&self, trouble: &DatabaseFault) -> Answer {
         let made = match trouble {
-            Trouble::Connect { .. } => self.database.visit(|session| session.trouble(trouble)),
-            _ => self.database.with(Instant::now() + WAIT_LIMIT, |session| session.trouble(trouble)),
+            DatabaseFault::Connect { .. } => {
+                self.database.with_unpooled_session(|session| session.run_fault(trouble))
+            }
+            _ => {
+                self.database.with_session(Instant::now() + WAIT_LIMIT, |session| session.run_fault(trouble))
+            }
         };
         match made {
             Ok(Ok(())) => Answer::text(200, "done\n"),
-            Ok(Err(Failure(words))) => Answer::text(503, format!("the database failed: {words}\n")),
+            Ok(Err(DatabaseError(words))) => Answer::text(503, format!("the database failed: {words}\n")),
             Err(_) => Answer::text(503, "no database connection came free within 30 s\n"),
         }
     }

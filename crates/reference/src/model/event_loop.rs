@@ -10,26 +10,26 @@ use std::time::Instant;
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
-use super::mailbox::{Common, Question};
+use super::mailbox::{LoopsState, PendingQuery};
 use super::slots::Slots;
 use super::{ACCEPT_BATCH, ACCEPT_PAUSE, EVENTS, LISTENER, READ_BYTES, STOP};
 use crate::answer::Answer;
-use crate::clinic::{Query, Reply};
-use crate::connection::{After, Connection, Exchange, Received, Sent};
+use crate::clinic::{HandlerResult, Query};
+use crate::connection::{Connection, ConnectionReuse, Exchange, ReceiveResult, SentAnswer};
 use crate::fault;
-use crate::stop::nap;
+use crate::stop_signal::poll_timeout;
 
 /// Keys of connections never reach this either.
 const MAIL: u64 = STOP - 1;
 
 struct Client {
     connection: Connection,
-    state: State,
+    state: ClientState,
     /// There may be bytes to read that no event will tell of again.
     readable: bool,
 }
 
-enum State {
+enum ClientState {
     /// Nothing is asked, or not all of it has come.
     Reading,
     /// An answer waits until it is due.
@@ -37,12 +37,12 @@ enum State {
     /// The database is asked.
     Asking(Exchange),
     /// The socket takes no more for now.
-    Writing(Exchange, Sent, After),
+    Writing(Exchange, SentAnswer, ConnectionReuse),
 }
 
 /// One loop with its connections; all of its descriptors are of its own thread's table.
-pub(super) struct Loop<'a> {
-    common: &'a Common,
+pub(super) struct EventLoop<'a> {
+    common: &'a LoopsState,
     number: usize,
     epoll: OwnedFd,
     clients: Slots<Client>,
@@ -54,9 +54,9 @@ pub(super) struct Loop<'a> {
     scratch: Box<[u8]>,
 }
 
-impl<'a> Loop<'a> {
+impl<'a> EventLoop<'a> {
     /// Loop `number`, in the calling thread's table of descriptors; it must run there, too.
-    pub(super) fn new(common: &'a Common, number: usize) -> io::Result<Self> {
+    pub(super) fn new(common: &'a LoopsState, number: usize) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, common.mailboxes[number].event(), EventData::new_u64(MAIL), EventFlags::IN)?;
         epoll::add(&epoll, common.shared.stop.event(), EventData::new_u64(STOP), EventFlags::IN)?;
@@ -97,7 +97,7 @@ impl<'a> Loop<'a> {
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {
             let next = self.due.peek().map(|Reverse((at, _))| *at).into_iter().chain(self.accept_again).min();
-            let timeout = next.map(|at| nap(at.saturating_duration_since(Instant::now())));
+            let timeout = next.map(|at| poll_timeout(at.saturating_duration_since(Instant::now())));
             events.clear();
             match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -111,7 +111,7 @@ impl<'a> Loop<'a> {
                     LISTENER if self.accept_again.is_none() => self.accept(),
                     // Accepting has paused since this was told.
                     LISTENER => {}
-                    MAIL => self.collect(),
+                    MAIL => self.collect_mail(),
                     key => self.on_event(key, event.flags, now),
                 }
                 // A long list of events must not make answers late.
@@ -131,7 +131,9 @@ impl<'a> Loop<'a> {
             }
             self.due.pop();
             let Some(client) = self.clients.get(key) else { continue };
-            if let State::Due(exchange, answer) = std::mem::replace(&mut client.state, State::Reading) {
+            if let ClientState::Due(exchange, answer) =
+                std::mem::replace(&mut client.state, ClientState::Reading)
+            {
                 self.send(key, exchange, &answer);
             }
         }
@@ -140,14 +142,14 @@ impl<'a> Loop<'a> {
     fn accept(&mut self) {
         for _ in 0..ACCEPT_BATCH {
             match self.common.listener.accept() {
-                Ok(Some(socket)) => self.take(socket),
+                Ok(Some(socket)) => self.add_client(socket),
                 Ok(None) => break,
                 Err(_) => {
                     self.common.shared.log.connections.accept_paused();
                     self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
                     self.unwatch_listener();
                     // The kernel may have told only this loop.
-                    return self.common.pass_on(self.number);
+                    return self.common.notify_other_loops(self.number);
                 }
             }
         }
@@ -159,26 +161,26 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn take(&mut self, socket: Arc<OwnedFd>) {
+    fn add_client(&mut self, socket: Arc<OwnedFd>) {
         self.taken += 1;
         self.common.shared.log.connections.opened();
         let connection = Connection::new(Arc::clone(&socket));
-        let key = self.clients.insert(Client { connection, state: State::Reading, readable: false });
+        let key = self.clients.insert(Client { connection, state: ClientState::Reading, readable: false });
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         if epoll::add(&self.epoll, &socket, EventData::new_u64(key), flags).is_err() {
             self.close(key);
         }
     }
 
-    fn collect(&mut self) {
+    fn collect_mail(&mut self) {
         let (arrived, look) = self.common.mailboxes[self.number].collect();
         if look && self.accept_again.is_none() {
             self.accept();
         }
         for (key, answer) in arrived {
             let Some(client) = self.clients.get(key) else { continue };
-            if let State::Asking(exchange) = client.state {
-                client.state = State::Reading;
+            if let ClientState::Asking(exchange) = client.state {
+                client.state = ClientState::Reading;
                 self.send(key, exchange, &answer);
             }
         }
@@ -191,8 +193,8 @@ impl<'a> Loop<'a> {
         }
         client.readable |= flags.intersects(EventFlags::IN | EventFlags::RDHUP);
         match client.state {
-            State::Writing(..) if flags.contains(EventFlags::OUT) => self.resume(key),
-            State::Reading if client.readable => self.read(key, Some(now)),
+            ClientState::Writing(..) if flags.contains(EventFlags::OUT) => self.resume(key),
+            ClientState::Reading if client.readable => self.read(key, Some(now)),
             _ => {}
         }
     }
@@ -201,22 +203,24 @@ impl<'a> Loop<'a> {
     fn read(&mut self, key: u64, mut ready: Option<Instant>) {
         loop {
             let Some(client) = self.clients.get(key) else { return };
-            if !matches!(client.state, State::Reading) {
+            if !matches!(client.state, ClientState::Reading) {
                 return;
             }
             let shared = &self.common.shared;
             let next = client
                 .connection
-                .next(&shared.log, |route, request, arrival| shared.reply(route, request, arrival));
+                .next(&shared.log, |route, request, arrival| shared.handle(route, request, arrival));
             if let Some((exchange, reply)) = next {
                 match reply {
-                    Reply::Now(answer) => self.when_due(key, exchange, answer),
-                    Reply::Ask(query) => self.ask(key, exchange, query),
-                    Reply::Do(work) if work.blocks() => self.when_due(key, exchange, fault::not_in_a_loop()),
+                    HandlerResult::Now(answer) => self.send_when_due(key, exchange, answer),
+                    HandlerResult::Ask(query) => self.submit_query(key, exchange, query),
+                    HandlerResult::Do(work) if work.blocks() => {
+                        self.send_when_due(key, exchange, fault::blocking_refused())
+                    }
                     // It holds up all connections of this loop, as such work does.
-                    Reply::Do(work) => {
-                        let answer = self.common.shared.work(&work);
-                        self.when_due(key, exchange, answer);
+                    HandlerResult::Do(work) => {
+                        let answer = self.common.shared.run_fault(&work);
+                        self.send_when_due(key, exchange, answer);
                     }
                 }
                 continue;
@@ -226,30 +230,30 @@ impl<'a> Loop<'a> {
             }
             match client.connection.receive(&mut self.scratch, ready.take()) {
                 // A short read emptied the socket; more, or the end, will be a new event.
-                Received::Bytes(n) => client.readable = n == self.scratch.len(),
-                Received::Nothing => client.readable = false,
-                Received::Closed => return self.close(key),
+                ReceiveResult::Bytes(n) => client.readable = n == self.scratch.len(),
+                ReceiveResult::Nothing => client.readable = false,
+                ReceiveResult::Closed => return self.close(key),
             }
         }
     }
 
-    fn when_due(&mut self, key: u64, exchange: Exchange, answer: Answer) {
+    fn send_when_due(&mut self, key: u64, exchange: Exchange, answer: Answer) {
         let Some(client) = self.clients.get(key) else { return };
         match answer.not_before {
             Some(due) if due > Instant::now() => {
-                client.state = State::Due(exchange, answer);
+                client.state = ClientState::Due(exchange, answer);
                 self.due.push(Reverse((due, key)));
             }
             _ => self.send_only(key, exchange, &answer),
         }
     }
 
-    fn ask(&mut self, key: u64, exchange: Exchange, query: Query) {
-        let question = Question { key, query, asked: Instant::now(), reply_to: self.number };
+    fn submit_query(&mut self, key: u64, exchange: Exchange, query: Query) {
+        let question = PendingQuery { key, query, asked: Instant::now(), reply_to: self.number };
         match self.common.questions.push(question) {
             Ok(()) => {
                 if let Some(client) = self.clients.get(key) {
-                    client.state = State::Asking(exchange);
+                    client.state = ClientState::Asking(exchange);
                 }
             }
             Err(_) => {
@@ -271,7 +275,7 @@ impl<'a> Loop<'a> {
     fn send_only(&mut self, key: u64, exchange: Exchange, answer: &Answer) {
         let Some(client) = self.clients.get(key) else { return };
         let after = client.connection.push(&exchange, answer);
-        client.state = State::Writing(exchange, Sent::from(answer), after);
+        client.state = ClientState::Writing(exchange, SentAnswer::from(answer), after);
         self.write(key);
     }
 
@@ -284,18 +288,18 @@ impl<'a> Loop<'a> {
     fn write(&mut self, key: u64) {
         let Some(client) = self.clients.get(key) else { return };
         let flushed = client.connection.flush();
-        match std::mem::replace(&mut client.state, State::Reading) {
-            State::Writing(exchange, sent, after) => match flushed {
+        match std::mem::replace(&mut client.state, ClientState::Reading) {
+            ClientState::Writing(exchange, sent, after) => match flushed {
                 Ok(true) => {
                     if client.connection.finish(&self.common.shared.log, &exchange, &sent, after)
-                        == After::Close
+                        == ConnectionReuse::Close
                     {
                         self.close(key);
                     }
                 }
-                Ok(false) => client.state = State::Writing(exchange, sent, after),
+                Ok(false) => client.state = ClientState::Writing(exchange, sent, after),
                 Err(_) => {
-                    client.state = State::Writing(exchange, sent, after);
+                    client.state = ClientState::Writing(exchange, sent, after);
                     self.close(key);
                 }
             },
@@ -305,8 +309,9 @@ impl<'a> Loop<'a> {
 
     fn close(&mut self, key: u64) {
         let Some(client) = self.clients.get(key) else { return };
-        if let State::Due(exchange, _) | State::Asking(exchange) | State::Writing(exchange, ..) =
-            &client.state
+        if let ClientState::Due(exchange, _)
+        | ClientState::Asking(exchange)
+        | ClientState::Writing(exchange, ..) = &client.state
         {
             exchange.abandon(&self.common.shared.log);
         }

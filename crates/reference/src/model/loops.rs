@@ -14,12 +14,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, JoinHandle, Scope};
 
 use super::STACK_BYTES;
-use super::event_loop::Loop;
-use super::mailbox::{Common, Mailbox, Question};
+use super::event_loop::EventLoop;
+use super::mailbox::{LoopsState, Mailbox, PendingQuery};
 use super::queue::Queue;
-use crate::Shared;
+use crate::ServiceState;
 use crate::listen::Listener;
-use crate::stop::wake_exactly;
+use crate::stop_signal::minimize_timer_slack;
 
 /// Questions that may wait for a database thread; each holds a connection, so descriptors end first.
 const QUESTIONS: usize = 1_000_000;
@@ -27,12 +27,13 @@ const QUESTIONS: usize = 1_000_000;
 /// Starts `loops` event loops on one listener, and a thread for each database session. The thread
 /// given ends after all of them.
 pub(crate) fn start(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServiceState>,
     listener: Listener,
     loops: usize,
 ) -> io::Result<Vec<JoinHandle<()>>> {
     let mailboxes = (0..loops).map(|_| Mailbox::new()).collect::<io::Result<_>>()?;
-    let common = Common { shared: Arc::clone(shared), listener, questions: Queue::new(QUESTIONS), mailboxes };
+    let common =
+        LoopsState { shared: Arc::clone(shared), listener, questions: Queue::new(QUESTIONS), mailboxes };
     let (tell, told) = channel();
     let run = move || common.run(&tell);
     let thread = Builder::new().name("loops".to_owned()).stack_size(STACK_BYTES).spawn(run)?;
@@ -49,7 +50,7 @@ pub(crate) fn start(
     }
 }
 
-impl Common {
+impl LoopsState {
     /// Starts all threads and waits until they have ended.
     fn run(&self, tell: &Sender<io::Result<()>>) {
         std::thread::scope(|scope| {
@@ -83,9 +84,9 @@ impl Common {
         let mut keep: Vec<BorrowedFd<'_>> = self.mailboxes.iter().map(|mailbox| mailbox.event()).collect();
         keep.extend([self.listener.socket.as_fd(), self.shared.stop.event()]);
         // Where it is forbidden, the loops share one table and its limit.
-        let own = sys::own_descriptors(&keep);
-        wake_exactly();
-        match Loop::new(self, number) {
+        let own = sys::unshare_descriptors(&keep);
+        minimize_timer_slack();
+        match EventLoop::new(self, number) {
             Ok(mut one) => {
                 // Nobody listens any longer when another loop failed; the stop then ends this one.
                 let _ = tell.send(Ok(()));
@@ -98,13 +99,13 @@ impl Common {
         self.questions.close();
         if own.is_ok() {
             // When this thread has been waited for, the port must be free.
-            let _ = sys::own_descriptors(&[]);
+            let _ = sys::unshare_descriptors(&[]);
         }
     }
 
     fn ask_database(&self) {
-        while let Some(Question { key, query, asked, reply_to }) = self.questions.pop() {
-            let answer = self.shared.ask(&query, asked);
+        while let Some(PendingQuery { key, query, asked, reply_to }) = self.questions.pop() {
+            let answer = self.shared.query_database(&query, asked);
             self.mailboxes[reply_to].post(key, answer);
         }
     }

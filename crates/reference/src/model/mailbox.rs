@@ -9,16 +9,16 @@ use std::time::Instant;
 use rustix::event::EventfdFlags;
 
 use super::queue::Queue;
-use crate::Shared;
+use crate::ServiceState;
 use crate::answer::Answer;
 use crate::clinic::Query;
 use crate::listen::Listener;
 
 /// What the loops and the database threads share.
-pub(super) struct Common {
-    pub(super) shared: Arc<Shared>,
+pub(super) struct LoopsState {
+    pub(super) shared: Arc<ServiceState>,
     pub(super) listener: Listener,
-    pub(super) questions: Queue<Question>,
+    pub(super) questions: Queue<PendingQuery>,
     /// One for each loop.
     pub(super) mailboxes: Vec<Mailbox>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Mailbox {
 }
 
 /// A query on its way to a database thread.
-pub(super) struct Question {
+pub(super) struct PendingQuery {
     pub(super) key: u64,
     pub(super) query: Query,
     pub(super) asked: Instant,
@@ -42,10 +42,10 @@ pub(super) struct Question {
     pub(super) reply_to: usize,
 }
 
-impl Common {
+impl LoopsState {
     /// Lets the other loops look for new connections: the kernel told only loop `number` of one,
     /// and it cannot take it.
-    pub(super) fn pass_on(&self, number: usize) {
+    pub(super) fn notify_other_loops(&self, number: usize) {
         for (other, mailbox) in self.mailboxes.iter().enumerate() {
             if other != number {
                 mailbox.look.store(true, Ordering::Release);

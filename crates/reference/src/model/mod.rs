@@ -11,7 +11,7 @@ pub(crate) mod serial;
 mod slots;
 pub(crate) mod threads;
 
-use crate::Shared;
+use crate::ServiceState;
 use crate::listen::Listener;
 use rustix::event::PollFlags;
 use std::os::fd::{AsFd, OwnedFd};
@@ -40,12 +40,12 @@ const EVENTS: usize = 256;
 const LONG: Duration = Duration::from_secs(3_600);
 
 /// The next connection, however long that takes; none once the service ends.
-fn accepted(shared: &Shared, listener: &Listener) -> Option<Arc<OwnedFd>> {
-    while !shared.stop.stopping() {
+fn accept_next(shared: &ServiceState, listener: &Listener) -> Option<Arc<OwnedFd>> {
+    while !shared.stop.is_stopping() {
         match listener.accept() {
             Ok(Some(socket)) => return Some(socket),
             Ok(None) => {
-                shared.stop.ready(listener.socket.as_fd(), PollFlags::IN, LONG);
+                shared.stop.wait_ready(listener.socket.as_fd(), PollFlags::IN, LONG);
             }
             Err(_) => {
                 shared.log.connections.accept_paused();

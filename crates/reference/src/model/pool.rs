@@ -13,32 +13,32 @@ use std::time::Instant;
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 
-use super::blocking::{Manner, serve};
+use super::blocking::{ServeMode, serve};
 use super::queue::Queue;
 use super::slots::Slots;
 use super::{ACCEPT_BATCH, ACCEPT_PAUSE, EVENTS, LISTENER, READ_BYTES, STACK_BYTES, STOP};
-use crate::Shared;
-use crate::connection::{After, Connection};
+use crate::ServiceState;
+use crate::connection::{Connection, ConnectionReuse};
 use crate::listen::Listener;
-use crate::stop::{nap, wake_exactly};
+use crate::stop_signal::{minimize_timer_slack, poll_timeout};
 
 /// A connection with something to read.
-struct Ready {
+struct ReadableConnection {
     key: u64,
     connection: Connection,
     at: Instant,
 }
 
-struct Pool {
-    shared: Arc<Shared>,
+struct WorkerPool {
+    shared: Arc<ServiceState>,
     epoll: OwnedFd,
     idle: Mutex<Slots<Connection>>,
-    queue: Queue<Ready>,
+    queue: Queue<ReadableConnection>,
 }
 
 /// Starts the poller and its workers; `queue` requests may wait for a worker.
 pub(crate) fn start(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServiceState>,
     listener: Listener,
     workers: usize,
     queue: usize,
@@ -46,7 +46,7 @@ pub(crate) fn start(
     let epoll = epoll::create(CreateFlags::CLOEXEC)?;
     epoll::add(&epoll, &listener.socket, EventData::new_u64(LISTENER), EventFlags::IN)?;
     epoll::add(&epoll, shared.stop.event(), EventData::new_u64(STOP), EventFlags::IN)?;
-    let pool = Arc::new(Pool {
+    let pool = Arc::new(WorkerPool {
         shared: Arc::clone(shared),
         epoll,
         idle: Mutex::new(Slots::new()),
@@ -55,7 +55,7 @@ pub(crate) fn start(
     let mut threads = Vec::with_capacity(workers + 1);
     let poller = Arc::clone(&pool);
     threads.push(Builder::new().name("poller".to_owned()).spawn(move || {
-        wake_exactly();
+        minimize_timer_slack();
         poller.poll(&listener);
         poller.queue.close();
     })?);
@@ -67,7 +67,7 @@ pub(crate) fn start(
     Ok(threads)
 }
 
-impl Pool {
+impl WorkerPool {
     fn idle(&self) -> MutexGuard<'_, Slots<Connection>> {
         self.idle.lock().expect("nothing panics while the table is locked")
     }
@@ -77,7 +77,8 @@ impl Pool {
         let mut scratch = [0; READ_BYTES];
         let mut paused_until: Option<Instant> = None;
         loop {
-            let timeout = paused_until.map(|until| nap(until.saturating_duration_since(Instant::now())));
+            let timeout =
+                paused_until.map(|until| poll_timeout(until.saturating_duration_since(Instant::now())));
             events.clear();
             match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -115,7 +116,8 @@ impl Pool {
                 Ok(Some(socket)) => {
                     self.shared.log.connections.opened();
                     let key = self.idle().insert(Connection::new(Arc::clone(&socket)));
-                    let added = epoll::add(&self.epoll, &socket, EventData::new_u64(key), interest());
+                    let added =
+                        epoll::add(&self.epoll, &socket, EventData::new_u64(key), oneshot_read_events());
                     if added.is_err() {
                         self.idle().remove(key);
                         self.shared.log.connections.closed();
@@ -133,27 +135,29 @@ impl Pool {
 
     fn hand_over(&self, key: u64, now: Instant, scratch: &mut [u8]) {
         let Some(connection) = self.idle().take(key) else { return };
-        if let Err(refused) = self.queue.push(Ready { key, connection, at: now }) {
-            self.turn(refused, scratch, Manner::TurnAway);
+        if let Err(refused) = self.queue.push(ReadableConnection { key, connection, at: now }) {
+            self.serve_ready(refused, scratch, ServeMode::TurnAway);
         }
     }
 
     fn work(&self) {
-        wake_exactly();
+        minimize_timer_slack();
         let mut scratch = [0; READ_BYTES];
         while let Some(ready) = self.queue.pop() {
-            self.turn(ready, &mut scratch, Manner::Serve);
+            self.serve_ready(ready, &mut scratch, ServeMode::Serve);
         }
     }
 
     /// Serves what can be read, and gives the connection back to the poller.
-    fn turn(&self, ready: Ready, scratch: &mut [u8], manner: Manner) {
-        let Ready { key, mut connection, at } = ready;
-        if serve(&self.shared, &mut connection, Some(at), scratch, manner) == After::Again {
+    fn serve_ready(&self, ready: ReadableConnection, scratch: &mut [u8], manner: ServeMode) {
+        let ReadableConnection { key, mut connection, at } = ready;
+        if serve(&self.shared, &mut connection, Some(at), scratch, manner) == ConnectionReuse::Again {
             let socket = Arc::clone(&connection.socket);
             self.idle().put(key, connection);
             // From here on the poller may hand the connection to another worker.
-            if epoll::modify(&self.epoll, socket.as_fd(), EventData::new_u64(key), interest()).is_ok() {
+            if epoll::modify(&self.epoll, socket.as_fd(), EventData::new_u64(key), oneshot_read_events())
+                .is_ok()
+            {
                 return;
             }
         } else {
@@ -166,6 +170,6 @@ impl Pool {
 }
 
 /// One event, then none until the worker asks again.
-fn interest() -> EventFlags {
+fn oneshot_read_events() -> EventFlags {
     EventFlags::IN | EventFlags::RDHUP | EventFlags::ONESHOT
 }

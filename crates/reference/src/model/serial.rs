@@ -10,19 +10,19 @@ use std::time::Duration;
 
 use rustix::event::PollFlags;
 
-use super::blocking::{Manner, serve};
-use super::{READ_BYTES, STACK_BYTES, accepted};
-use crate::Shared;
-use crate::connection::{After, Connection};
+use super::blocking::{ServeMode, serve};
+use super::{READ_BYTES, STACK_BYTES, accept_next};
+use crate::ServiceState;
+use crate::connection::{Connection, ConnectionReuse};
 use crate::listen::Listener;
-use crate::stop::wake_exactly;
+use crate::stop_signal::minimize_timer_slack;
 
 /// A client that sends nothing for so long gives its worker to the next.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Starts the workers.
 pub(crate) fn start(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServiceState>,
     listener: Listener,
     workers: usize,
 ) -> io::Result<Vec<JoinHandle<()>>> {
@@ -31,7 +31,7 @@ pub(crate) fn start(
     for number in 0..workers {
         let (shared, listener) = (Arc::clone(shared), Arc::clone(&listener));
         let run = move || {
-            wake_exactly();
+            minimize_timer_slack();
             work(&shared, &listener);
         };
         threads.push(Builder::new().name(format!("worker-{number}")).stack_size(STACK_BYTES).spawn(run)?);
@@ -39,18 +39,18 @@ pub(crate) fn start(
     Ok(threads)
 }
 
-fn work(shared: &Shared, listener: &Listener) {
+fn work(shared: &ServiceState, listener: &Listener) {
     let mut scratch = [0; READ_BYTES];
-    while let Some(socket) = accepted(shared, listener) {
+    while let Some(socket) = accept_next(shared, listener) {
         shared.log.connections.opened();
-        converse(shared, Connection::single(socket), &mut scratch);
+        serve_connection(shared, Connection::new_single_use(socket), &mut scratch);
         shared.log.connections.closed();
     }
 }
 
 /// Serves one connection to its end.
-fn converse(shared: &Shared, mut connection: Connection, scratch: &mut [u8]) {
-    while serve(shared, &mut connection, None, scratch, Manner::Serve) == After::Again
-        && shared.stop.ready(connection.socket.as_fd(), PollFlags::IN, REQUEST_PATIENCE)
+fn serve_connection(shared: &ServiceState, mut connection: Connection, scratch: &mut [u8]) {
+    while serve(shared, &mut connection, None, scratch, ServeMode::Serve) == ConnectionReuse::Again
+        && shared.stop.wait_ready(connection.socket.as_fd(), PollFlags::IN, REQUEST_PATIENCE)
     {}
 }

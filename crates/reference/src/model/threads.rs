@@ -10,12 +10,12 @@ use std::time::Duration;
 use rustix::net::Shutdown;
 use rustix::net::sockopt::{self, Timeout};
 
-use super::blocking::{Manner, WRITE_PATIENCE, serve};
-use super::{READ_BYTES, STACK_BYTES, accepted};
-use crate::Shared;
+use super::blocking::{ServeMode, WRITE_PATIENCE, serve};
+use super::{READ_BYTES, STACK_BYTES, accept_next};
+use crate::ServiceState;
 use crate::connection::Connection;
 use crate::listen::Listener;
-use crate::stop::wake_exactly;
+use crate::stop_signal::minimize_timer_slack;
 
 /// Connection threads end by themselves once their sockets are shut; so long we wait for them.
 const END_PATIENCE: Duration = Duration::from_secs(2);
@@ -27,33 +27,33 @@ const MAPS_LEFT: u64 = 2_000;
 
 /// Threads that there can be before the kernel refuses a map (vm.max_map_count): one that starts but finds no room for the stack
 /// of its signal handlers would end the whole process.
-fn threads_most() -> u64 {
+fn max_threads() -> u64 {
     let maps = procfs::read_number("/proc/sys/vm/max_map_count");
     maps.map_or(u64::MAX, |maps| maps.saturating_sub(MAPS_LEFT) / MAPS_A_THREAD)
 }
 
 /// The sockets of all connections, so that the end can reach threads that read.
 #[derive(Default)]
-struct Open {
+struct OpenSockets {
     sockets: Mutex<HashMap<u64, Arc<OwnedFd>>>,
     emptied: Condvar,
 }
 
 /// Starts the thread that takes connections.
-pub(crate) fn start(shared: &Arc<Shared>, listener: Listener) -> io::Result<Vec<JoinHandle<()>>> {
+pub(crate) fn start(shared: &Arc<ServiceState>, listener: Listener) -> io::Result<Vec<JoinHandle<()>>> {
     let shared = Arc::clone(shared);
     let run = move || {
-        wake_exactly();
+        minimize_timer_slack();
         accept(&shared, &listener);
     };
     Ok(vec![Builder::new().name("accept".to_owned()).spawn(run)?])
 }
 
-fn accept(shared: &Arc<Shared>, listener: &Listener) {
-    let open = Arc::new(Open::default());
-    let most = threads_most();
+fn accept(shared: &Arc<ServiceState>, listener: &Listener) {
+    let open = Arc::new(OpenSockets::default());
+    let most = max_threads();
     for number in 0.. {
-        let Some(socket) = accepted(shared, listener) else { break };
+        let Some(socket) = accept_next(shared, listener) else { break };
         start_connection(shared, &open, number, socket, most);
     }
     let sockets = open.sockets.lock().expect("nothing panics while the table is locked");
@@ -64,7 +64,13 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
     drop(open.emptied.wait_timeout_while(sockets, END_PATIENCE, |sockets| !sockets.is_empty()));
 }
 
-fn start_connection(shared: &Arc<Shared>, open: &Arc<Open>, number: u64, socket: Arc<OwnedFd>, most: u64) {
+fn start_connection(
+    shared: &Arc<ServiceState>,
+    open: &Arc<OpenSockets>,
+    number: u64,
+    socket: Arc<OwnedFd>,
+    most: u64,
+) {
     let table = || open.sockets.lock().expect("nothing panics while the table is locked");
     let threads = {
         let mut table = table();
@@ -75,7 +81,7 @@ fn start_connection(shared: &Arc<Shared>, open: &Arc<Open>, number: u64, socket:
     let run = {
         let (shared, open) = (Arc::clone(shared), Arc::clone(open));
         move || {
-            converse(&shared, Connection::new(socket));
+            serve_connection(&shared, Connection::new(socket));
             open.sockets.lock().expect("nothing panics while the table is locked").remove(&number);
             shared.log.connections.closed();
             open.emptied.notify_one();
@@ -91,12 +97,12 @@ fn start_connection(shared: &Arc<Shared>, open: &Arc<Open>, number: u64, socket:
 }
 
 /// Serves one connection to its end.
-fn converse(shared: &Shared, mut connection: Connection) {
+fn serve_connection(shared: &ServiceState, mut connection: Connection) {
     let blocks = rustix::io::ioctl_fionbio(&connection.socket, false);
     let gives_up = sockopt::set_socket_timeout(&connection.socket, Timeout::Send, Some(WRITE_PATIENCE));
     if blocks.is_ok() && gives_up.is_ok() {
         // The socket blocks: this returns when the connection is over, or shut by the end.
         let mut scratch = [0; READ_BYTES];
-        serve(shared, &mut connection, None, &mut scratch, Manner::Serve);
+        serve(shared, &mut connection, None, &mut scratch, ServeMode::Serve);
     }
 }

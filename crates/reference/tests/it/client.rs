@@ -7,21 +7,27 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use torment_reference::{Config, Listen, Model, Service};
+use torment_reference::{BuiltinService, ConcurrencyModel, ListenAddress, ServiceConfig};
 
 /// Nothing here takes this long; a test that hangs is a test that says nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub const MODELS: [Model; 4] = [Model::POOL, Model::Threads, Model::ASYNC, Model::Async { loops: 2 }];
+pub const MODELS: [ConcurrencyModel; 4] = [
+    ConcurrencyModel::POOL,
+    ConcurrencyModel::Threads,
+    ConcurrencyModel::ASYNC,
+    ConcurrencyModel::Async { loops: 2 },
+];
 
 /// A service on a free port.
-pub fn service(model: Model) -> Service {
-    Service::start(Config { model, ..Config::default() }).expect("a free port and a temporary folder")
+pub fn service(model: ConcurrencyModel) -> BuiltinService {
+    BuiltinService::start(ServiceConfig { model, ..ServiceConfig::default() })
+        .expect("a free port and a temporary folder")
 }
 
 /// The log once nothing is in flight: an answer is written down just after it is sent, so a
 /// client that has it may be ahead of the log by a moment.
-pub fn settled(service: &Service) -> serde_json::Value {
+pub fn settled(service: &BuiltinService) -> serde_json::Value {
     loop {
         let truth = service.truth();
         let patterns = truth["patterns"].as_object().expect("a table");
@@ -32,22 +38,22 @@ pub fn settled(service: &Service) -> serde_json::Value {
     }
 }
 
-pub trait Stream: Read + Write + Send {}
-impl<T: Read + Write + Send> Stream for T {}
+pub trait ClientStream: Read + Write + Send {}
+impl<T: Read + Write + Send> ClientStream for T {}
 
 pub struct Client {
-    stream: BufReader<Box<dyn Stream>>,
+    stream: BufReader<Box<dyn ClientStream>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ReceivedAnswer {
     pub status: u16,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl ReceivedAnswer {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
@@ -58,20 +64,20 @@ impl Answer {
 }
 
 impl Client {
-    pub fn of(service: &Service) -> Self {
+    pub fn of(service: &BuiltinService) -> Self {
         Self::to(service.address())
     }
 
-    pub fn to(address: &Listen) -> Self {
-        let stream: Box<dyn Stream> = match address {
-            Listen::Tcp(address) => {
+    pub fn to(address: &ListenAddress) -> Self {
+        let stream: Box<dyn ClientStream> = match address {
+            ListenAddress::Tcp(address) => {
                 let stream = TcpStream::connect(address).expect("the service listens");
                 stream.set_nodelay(true).expect("a TCP socket");
                 stream.set_read_timeout(Some(PATIENCE)).expect("not zero");
                 stream.set_write_timeout(Some(PATIENCE)).expect("not zero");
                 Box::new(stream)
             }
-            Listen::Unix(path) => {
+            ListenAddress::Unix(path) => {
                 let stream = UnixStream::connect(path).expect("the service listens");
                 stream.set_read_timeout(Some(PATIENCE)).expect("not zero");
                 Box::new(stream)
@@ -84,24 +90,24 @@ impl Client {
         self.stream.get_mut().write_all(bytes).expect("the service reads");
     }
 
-    pub fn get(&mut self, target: &str) -> Answer {
+    pub fn get(&mut self, target: &str) -> ReceivedAnswer {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: test\r\n\r\n").as_bytes());
         self.answer()
     }
 
-    pub fn post(&mut self, target: &str, body: &str) -> Answer {
+    pub fn post(&mut self, target: &str, body: &str) -> ReceivedAnswer {
         let head = format!("POST {target} HTTP/1.1\r\nHost: test\r\nContent-Length: {}\r\n\r\n", body.len());
         self.send(format!("{head}{body}").as_bytes());
         self.answer()
     }
 
     /// The next final answer; panics when the connection ends before it is whole.
-    pub fn answer(&mut self) -> Answer {
+    pub fn answer(&mut self) -> ReceivedAnswer {
         loop {
             let (status, headers) = self.head();
             if status >= 200 {
                 let body = self.body(&headers);
-                return Answer { status, headers, body };
+                return ReceivedAnswer { status, headers, body };
             }
         }
     }

@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 
 use crate::client::{Client, MODELS};
-use torment_reference::{Config, Database, Model, Service};
+use torment_reference::{BuiltinService, ClinicDatabase, ConcurrencyModel, ServiceConfig};
 
-fn start(model: Model, database: &Database, connections: usize) -> Service {
-    let config = Config { model, database: database.clone(), connections, ..Config::default() };
-    Service::start(config).expect("the database is there")
+fn start(model: ConcurrencyModel, database: &ClinicDatabase, connections: usize) -> BuiltinService {
+    let config = ServiceConfig { model, database: database.clone(), connections, ..ServiceConfig::default() };
+    BuiltinService::start(config).expect("the database is there")
 }
 
 fn count(client: &mut Client) -> u64 {
@@ -17,7 +17,7 @@ fn count(client: &mut Client) -> u64 {
 }
 
 /// The same for every database and model.
-fn check_contract(model: Model, database: &Database) {
+fn check_contract(model: ConcurrencyModel, database: &ClinicDatabase) {
     let service = start(model, database, 4);
     let before = count(&mut Client::of(&service));
     let (writers, writes) = (16, 25);
@@ -65,7 +65,7 @@ fn check_contract(model: Model, database: &Database) {
 #[test]
 fn sqlite() {
     for model in MODELS {
-        check_contract(model, &Database::Temporary);
+        check_contract(model, &ClinicDatabase::Temporary);
     }
 }
 
@@ -73,24 +73,24 @@ fn sqlite() {
 #[test]
 fn a_file_is_kept() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let database: Database =
+    let database: ClinicDatabase =
         folder.path().join("clinic.sqlite").to_str().expect("UTF-8").parse().expect("a path");
     for model in MODELS {
         check_contract(model, &database);
     }
-    assert_eq!(count(&mut Client::of(&start(Model::POOL, &database, 1))), 1_000 + 4 * 400);
+    assert_eq!(count(&mut Client::of(&start(ConcurrencyModel::POOL, &database, 1))), 1_000 + 4 * 400);
 }
 
 #[test]
 fn postgresql() {
-    let Some(server) = testbed::Postgres::start() else { return };
-    let database: Database = server.url().parse().expect("a URL");
+    let Some(server) = testbed::TestPostgres::start() else { return };
+    let database: ClinicDatabase = server.url().parse().expect("a URL");
     for model in MODELS {
         check_contract(model, &database);
     }
 
     // The server drops every connection: a request may fail, then all is well again.
-    let service = start(Model::POOL, &database, 3);
+    let service = start(ConcurrencyModel::POOL, &database, 3);
     let mut admin = postgres::Client::connect(&server.url(), postgres::NoTls).expect("it runs");
     let end_all =
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'torment target'";
@@ -105,8 +105,8 @@ fn postgresql() {
     let answer = client.get("/owners/1");
     assert_eq!(answer.status, 500);
     assert!(answer.text().starts_with("the database failed: "), "{}", answer.text());
-    let config = Config { database: url.parse().expect("a URL"), ..Config::default() };
-    let said = Service::start(config).err().expect("the server is gone").to_string();
+    let config = ServiceConfig { database: url.parse().expect("a URL"), ..ServiceConfig::default() };
+    let said = BuiltinService::start(config).err().expect("the server is gone").to_string();
     assert!(said.starts_with("cannot use PostgreSQL at 127.0.0.1:"), "{said}");
     assert!(said.contains("refused") && said.contains("check that PostgreSQL runs there"), "{said}");
 }
@@ -117,8 +117,9 @@ fn a_bad_file_is_said() {
     let text = folder.path().join("text");
     std::fs::write(&text, "this is not a database, whatever else it may be; ".repeat(100)).expect("ours");
     for (path, words) in [(folder.path().to_owned(), "unable to open"), (text, "not a database")] {
-        let config = Config { database: Database::Sqlite(path.clone()), ..Config::default() };
-        let said = Service::start(config).err().expect("it is no database").to_string();
+        let config =
+            ServiceConfig { database: ClinicDatabase::Sqlite(path.clone()), ..ServiceConfig::default() };
+        let said = BuiltinService::start(config).err().expect("it is no database").to_string();
         assert!(said.contains(words) && said.contains(path.to_str().expect("UTF-8")), "{said}");
     }
 }

@@ -8,43 +8,43 @@ use crate::client::service;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use torment_reference::{Listen, Model};
+use torment_reference::{ConcurrencyModel, ListenAddress};
 
 #[test]
 fn accepting_pauses_in_a_pool() {
-    accepting_pauses("descriptors::accepting_pauses_in_a_pool", Model::POOL);
+    accepting_pauses("descriptors::accepting_pauses_in_a_pool", ConcurrencyModel::POOL);
 }
 
 #[test]
 fn accepting_pauses_in_threads() {
-    accepting_pauses("descriptors::accepting_pauses_in_threads", Model::Threads);
+    accepting_pauses("descriptors::accepting_pauses_in_threads", ConcurrencyModel::Threads);
 }
 
 #[test]
 fn accepting_pauses_in_a_loop() {
-    accepting_pauses("descriptors::accepting_pauses_in_a_loop", Model::ASYNC);
+    accepting_pauses("descriptors::accepting_pauses_in_a_loop", ConcurrencyModel::ASYNC);
 }
 
 #[test]
 fn accepting_pauses_in_two_loops() {
-    accepting_pauses("descriptors::accepting_pauses_in_two_loops", Model::Async { loops: 2 });
+    accepting_pauses("descriptors::accepting_pauses_in_two_loops", ConcurrencyModel::Async { loops: 2 });
 }
 
 /// Accepting rests instead of spinning, says so in the log, and goes on when descriptors are back. In a process of its own: a service
 /// that has ended before may still close what it held.
-fn accepting_pauses(test: &str, model: Model) {
-    if !testbed::is_alone(test) {
+fn accepting_pauses(test: &str, model: ConcurrencyModel) {
+    if !testbed::is_own_process(test) {
         return;
     }
     let service = service(model);
-    let Listen::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
+    let ListenAddress::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
     let before = getrlimit(Resource::Nofile);
     let clients = sockets(60);
     // A new descriptor gets the lowest free number: three more can be opened in our table, and
     // fewer than twenty in that of a loop.
     let lowest = { rustix::fd::AsRawFd::as_raw_fd(&socket()) as u64 };
     let (current, most) = match model {
-        Model::Async { loops } => (20, 20 * loops),
+        ConcurrencyModel::Async { loops } => (20, 20 * loops),
         _ => (lowest + 3, 3),
     };
     setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..before }).expect("lower");
@@ -66,11 +66,11 @@ fn accepting_pauses(test: &str, model: Model) {
 /// The kernel tells one loop of a new connection, here one that cannot take it: another does.
 #[test]
 fn a_full_loop_leaves_connections_to_others() {
-    if !testbed::is_alone("descriptors::a_full_loop_leaves_connections_to_others") {
+    if !testbed::is_own_process("descriptors::a_full_loop_leaves_connections_to_others") {
         return;
     }
-    let service = service(Model::Async { loops: 2 });
-    let Listen::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
+    let service = service(ConcurrencyModel::Async { loops: 2 });
+    let ListenAddress::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
     let talk = |client: &OwnedFd| {
         // Both loops shall sleep, so that the kernel wakes only the one that has watched for longest.
         std::thread::sleep(Duration::from_millis(1));

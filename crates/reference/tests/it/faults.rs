@@ -8,15 +8,15 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, service};
-use torment_reference::{Config, Database, Listen, Model, Service};
+use torment_reference::{BuiltinService, ClinicDatabase, ConcurrencyModel, ListenAddress, ServiceConfig};
 
 /// A machine that is busy shows a state late, but it shows it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-const POOL: Model = Model::Pool { workers: 8, queue: 1_000 };
+const POOL: ConcurrencyModel = ConcurrencyModel::Pool { workers: 8, queue: 1_000 };
 
 /// Runs `clients` clients on a page until the look says true; panics if it never does.
-fn under_load(service: &Service, clients: usize, page: &str, seen: impl Fn() -> bool) {
+fn under_load(service: &BuiltinService, clients: usize, page: &str, seen: impl Fn() -> bool) {
     let enough = AtomicBool::new(false);
     let found = scope(|scope| {
         for _ in 0..clients {
@@ -69,7 +69,7 @@ fn in_calls(calls: &BTreeMap<String, Vec<String>>, numbers: &[&str]) -> usize {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn one_holds_the_lock_and_the_others_wait_for_it() {
-    if !testbed::is_alone("faults::one_holds_the_lock_and_the_others_wait_for_it") {
+    if !testbed::is_own_process("faults::one_holds_the_lock_and_the_others_wait_for_it") {
         return;
     }
     let service = service(POOL);
@@ -82,7 +82,7 @@ fn one_holds_the_lock_and_the_others_wait_for_it() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn those_without_a_permit_wait_with_a_deadline() {
-    if !testbed::is_alone("faults::those_without_a_permit_wait_with_a_deadline") {
+    if !testbed::is_own_process("faults::those_without_a_permit_wait_with_a_deadline") {
         return;
     }
     let service = service(POOL);
@@ -98,12 +98,12 @@ fn those_without_a_permit_wait_with_a_deadline() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn workers_read_from_the_service_they_call() {
-    if !testbed::is_alone("faults::workers_read_from_the_service_they_call") {
+    if !testbed::is_own_process("faults::workers_read_from_the_service_they_call") {
         return;
     }
-    let downstream = client::service(Model::ASYNC);
+    let downstream = client::service(ConcurrencyModel::ASYNC);
     let service = service(POOL);
-    let Listen::Tcp(to) = downstream.address() else { panic!("it listens on a port") };
+    let ListenAddress::Tcp(to) = downstream.address() else { panic!("it listens on a port") };
     let page = format!("/fault/call?to={to}&path=/delay?ms=100");
     under_load(&service, 8, &page, || in_calls(&calls(), &numbers::READ) == 8);
     let truth = client::settled(&downstream);
@@ -112,7 +112,7 @@ fn workers_read_from_the_service_they_call() {
 
 #[test]
 fn burning_and_pacing_go_by_the_threads_own_clock() {
-    if !testbed::is_alone("faults::burning_and_pacing_go_by_the_threads_own_clock") {
+    if !testbed::is_own_process("faults::burning_and_pacing_go_by_the_threads_own_clock") {
         return;
     }
     let service = service(POOL);
@@ -140,7 +140,7 @@ fn burning_and_pacing_go_by_the_threads_own_clock() {
 
 #[test]
 fn memory_threads_and_descriptors_are_kept() {
-    if !testbed::is_alone("faults::memory_threads_and_descriptors_are_kept") {
+    if !testbed::is_own_process("faults::memory_threads_and_descriptors_are_kept") {
         return;
     }
     let service = service(POOL);
@@ -182,10 +182,10 @@ fn memory_threads_and_descriptors_are_kept() {
 
 #[test]
 fn an_event_loop_refuses_what_would_block_it() {
-    if !testbed::is_alone("faults::an_event_loop_refuses_what_would_block_it") {
+    if !testbed::is_own_process("faults::an_event_loop_refuses_what_would_block_it") {
         return;
     }
-    let service = service(Model::ASYNC);
+    let service = service(ConcurrencyModel::ASYNC);
     let mut client = Client::of(&service);
     for page in ["/fault/lock", "/fault/permit", "/fault/db", "/fault/open", "/fault/file"] {
         let answer = client.get(page);
@@ -200,16 +200,17 @@ fn an_event_loop_refuses_what_would_block_it() {
 
 #[test]
 fn serial_workers_close_and_their_backlog_is_as_asked() {
-    if !testbed::is_alone("faults::serial_workers_close_and_their_backlog_is_as_asked") {
+    if !testbed::is_own_process("faults::serial_workers_close_and_their_backlog_is_as_asked") {
         return;
     }
-    let model = Model::Serial { workers: 2 };
-    let service = Service::start(Config { model, backlog: 3, ..Config::default() }).expect("starts");
+    let model = ConcurrencyModel::Serial { workers: 2 };
+    let service = BuiltinService::start(ServiceConfig { model, backlog: 3, ..ServiceConfig::default() })
+        .expect("starts");
     for _ in 0..5 {
         let answer = Client::of(&service).get("/fault/file?kib=1");
         assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
     }
-    let Listen::Tcp(address) = service.address() else { panic!("it listens on a port") };
+    let ListenAddress::Tcp(address) = service.address() else { panic!("it listens on a port") };
     let shown =
         std::process::Command::new("ss").args(["-Hltn", &format!("sport = :{}", address.port())]).output();
     match shown {
@@ -224,12 +225,17 @@ fn serial_workers_close_and_their_backlog_is_as_asked() {
 
 #[test]
 fn sessions_wait_for_what_they_are_told_to() {
-    if !testbed::is_alone("faults::sessions_wait_for_what_they_are_told_to") {
+    if !testbed::is_own_process("faults::sessions_wait_for_what_they_are_told_to") {
         return;
     }
-    let Some(server) = testbed::Postgres::start() else { return };
-    let database = Database::Postgres(server.url());
-    let service = Service::start(Config { model: POOL, database, connections: 4, ..Config::default() });
+    let Some(server) = testbed::TestPostgres::start() else { return };
+    let database = ClinicDatabase::Postgres(server.url());
+    let service = BuiltinService::start(ServiceConfig {
+        model: POOL,
+        database,
+        connections: 4,
+        ..ServiceConfig::default()
+    });
     let service = service.expect("PostgreSQL runs");
     let states = |question: &str| {
         let mut client = postgres::Client::connect(&server.url(), postgres::NoTls).expect("it runs");

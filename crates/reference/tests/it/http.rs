@@ -1,7 +1,7 @@
 //! Every page over real sockets, in every model.
 
 use crate::client::{Client, MODELS, service};
-use torment_reference::{Config, Listen, Model, Service};
+use torment_reference::{BuiltinService, ConcurrencyModel, ListenAddress, ServiceConfig};
 
 #[test]
 fn every_page_in_every_model() {
@@ -200,8 +200,9 @@ fn interim_answers_come_first() {
 fn over_a_unix_socket() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for model in MODELS {
-        let listen = Listen::Unix(folder.path().join("socket"));
-        let service = Service::start(Config { listen, model, ..Config::default() }).expect("a new socket");
+        let listen = ListenAddress::Unix(folder.path().join("socket"));
+        let service = BuiltinService::start(ServiceConfig { listen, model, ..ServiceConfig::default() })
+            .expect("a new socket");
         let mut client = Client::of(&service);
         assert_eq!(client.get("/delay?ms=1").status, 200);
         assert_eq!(client.get("/owners/1").status, 200);
@@ -214,7 +215,7 @@ fn over_a_unix_socket() {
 /// at once and in order, and its connection lives on.
 #[test]
 fn a_full_pool_turns_away() {
-    let service = service(Model::Pool { workers: 1, queue: 1 });
+    let service = service(ConcurrencyModel::Pool { workers: 1, queue: 1 });
     let mut clients = [Client::of(&service), Client::of(&service), Client::of(&service)];
     clients[0].send(b"GET /delay?ms=1500 HTTP/1.1\r\nHost: a\r\n\r\n");
     while service.truth()["patterns"]["/delay"]["in_flight"] != 1 {

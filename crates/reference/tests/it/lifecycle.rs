@@ -4,16 +4,16 @@ use crate::client;
 use std::os::unix::net::UnixListener;
 
 use crate::client::{Client, MODELS, service};
-use torment_reference::{Config, Error, Listen, Model, Service};
+use torment_reference::{BuiltinService, ConcurrencyModel, Error, ListenAddress, ServiceConfig};
 
-fn refusal(config: Config) -> Error {
-    Service::start(config).err().expect("it must not start")
+fn refusal(config: ServiceConfig) -> Error {
+    BuiltinService::start(config).err().expect("it must not start")
 }
 
 #[test]
 fn a_taken_port_is_said_with_its_holder() {
-    let first = service(Model::ASYNC);
-    let error = refusal(Config { listen: first.address().clone(), ..Config::default() });
+    let first = service(ConcurrencyModel::ASYNC);
+    let error = refusal(ServiceConfig { listen: first.address().clone(), ..ServiceConfig::default() });
     assert!(matches!(error, Error::AddressTaken { .. }));
     let said = error.to_string();
     let address = first.address().to_string();
@@ -24,7 +24,7 @@ fn a_taken_port_is_said_with_its_holder() {
 #[test]
 fn an_address_that_is_not_ours_is_said() {
     let listen = "192.0.2.1:80".parse().expect("an address");
-    let said = refusal(Config { listen, ..Config::default() }).to_string();
+    let said = refusal(ServiceConfig { listen, ..ServiceConfig::default() }).to_string();
     assert!(said.starts_with("cannot listen on 192.0.2.1:80: "), "{said}");
 }
 
@@ -32,12 +32,12 @@ fn an_address_that_is_not_ours_is_said() {
 fn a_dead_socket_file_is_replaced_and_a_live_one_is_not() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("socket");
-    let config = || Config { listen: Listen::Unix(path.clone()), ..Config::default() };
+    let config = || ServiceConfig { listen: ListenAddress::Unix(path.clone()), ..ServiceConfig::default() };
     let alive = UnixListener::bind(&path).expect("a new file");
     assert!(matches!(refusal(config()), Error::AddressTaken { .. }));
     // Its file stays behind, as after a crash.
     drop(alive);
-    let service = Service::start(config()).expect("nothing listens there");
+    let service = BuiltinService::start(config()).expect("nothing listens there");
     assert_eq!(Client::of(&service).get("/healthz").status, 200);
     drop(service);
     std::fs::write(&path, "precious").expect("a new file");
@@ -48,12 +48,14 @@ fn a_dead_socket_file_is_replaced_and_a_live_one_is_not() {
 
 #[test]
 fn absurd_counts_are_refused() {
-    for model in
-        [Model::Pool { workers: 0, queue: 0 }, Model::Async { loops: 0 }, Model::Async { loops: 1 << 40 }]
-    {
-        assert!(matches!(refusal(Config { model, ..Config::default() }), Error::Count { .. }));
+    for model in [
+        ConcurrencyModel::Pool { workers: 0, queue: 0 },
+        ConcurrencyModel::Async { loops: 0 },
+        ConcurrencyModel::Async { loops: 1 << 40 },
+    ] {
+        assert!(matches!(refusal(ServiceConfig { model, ..ServiceConfig::default() }), Error::Count { .. }));
     }
-    let said = refusal(Config { connections: 0, ..Config::default() }).to_string();
+    let said = refusal(ServiceConfig { connections: 0, ..ServiceConfig::default() }).to_string();
     assert_eq!(said, "0 connections were asked for; give a number from 1 to 100000");
 }
 
@@ -75,7 +77,7 @@ fn the_end_closes_everything() {
         service.stop();
         assert!(idle.iter_mut().all(Client::at_end), "{model:?}");
         assert!(waiting.at_end(), "{model:?}");
-        Service::start(Config { listen: address, model, ..Config::default() })
+        BuiltinService::start(ServiceConfig { listen: address, model, ..ServiceConfig::default() })
             .expect("the port is free again");
     }
 }

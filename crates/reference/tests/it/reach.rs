@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use crate::client::crowd::Crowd;
+use crate::client::crowd::ClientCrowd;
 use crate::client::{service, settled};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use torment_reference::{Listen, Model};
+use torment_reference::{ConcurrencyModel, ListenAddress};
 
 const LIMIT: u64 = 300;
 const CONNECTIONS: usize = 900;
@@ -25,16 +25,16 @@ fn until(what: impl Fn() -> bool) {
 /// the service's times are those that its clients' sockets saw.
 #[test]
 fn the_tables_of_all_loops_add_up() {
-    if !testbed::is_alone("reach::the_tables_of_all_loops_add_up") {
+    if !testbed::is_own_process("reach::the_tables_of_all_loops_add_up") {
         return;
     }
     setrlimit(Resource::Nofile, Rlimit { current: Some(LIMIT), maximum: Some(LIMIT) }).expect("lower");
-    let model = Model::holding(CONNECTIONS as u64);
-    assert_eq!(model, Model::Async { loops: 4 });
+    let model = ConcurrencyModel::for_connections(CONNECTIONS as u64);
+    assert_eq!(model, ConcurrencyModel::Async { loops: 4 });
     let service = service(model);
-    let Listen::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
+    let ListenAddress::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
     let request = b"GET /json?ms=20 HTTP/1.1\r\nHost: a\r\n\r\n";
-    let crowd = Crowd::new(address, CONNECTIONS, 4, request);
+    let crowd = ClientCrowd::new(address, CONNECTIONS, 4, request);
     let seen = crowd.run(|crowd| {
         // Loops that are full must leave the last ones to others.
         until(|| service.truth()["connections"]["open"] == CONNECTIONS);

@@ -6,11 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, MODELS, service};
-use torment_reference::{Config, Model, Service, Warming};
+use torment_reference::{BuiltinService, ConcurrencyModel, ServiceConfig, WarmUpCurve};
 
 /// Sends requests one after another on each of `connections`, for `time`. Gives the number of
 /// answers with status 200 and the time from the first request to the last answer.
-fn closed_loop(service: &Service, connections: usize, time: Duration, target: &str) -> (u64, Duration) {
+fn closed_loop(
+    service: &BuiltinService,
+    connections: usize,
+    time: Duration,
+    target: &str,
+) -> (u64, Duration) {
     let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -31,7 +36,7 @@ fn closed_loop(service: &Service, connections: usize, time: Duration, target: &s
 }
 
 /// Every request the clients had an answer to is in the log, and nothing else.
-fn check_log(service: &Service, pattern: &str, done: u64) {
+fn check_log(service: &BuiltinService, pattern: &str, done: u64) {
     let truth = client::settled(service);
     let p = &truth["patterns"][pattern];
     for (name, expected) in [("received", done), ("answered", done), ("abandoned", 0), ("in_flight", 0)] {
@@ -43,7 +48,12 @@ fn check_log(service: &Service, pattern: &str, done: u64) {
 
 #[test]
 fn a_queue_never_exceeds_its_capacity() {
-    for model in [Model::POOL, Model::Pool { workers: 3, queue: 1_000 }, Model::Threads, Model::ASYNC] {
+    for model in [
+        ConcurrencyModel::POOL,
+        ConcurrencyModel::Pool { workers: 3, queue: 1_000 },
+        ConcurrencyModel::Threads,
+        ConcurrencyModel::ASYNC,
+    ] {
         let service = service(model);
         let (done, time) = closed_loop(&service, 32, Duration::from_secs(1), "/queue?us=500");
         let capacity = time.as_micros() as u64 / 500;
@@ -120,9 +130,10 @@ fn shedding_says_no_at_once() {
 
 #[test]
 fn a_cold_service_is_slow_at_first() {
-    let warming = Some(Warming { factor: 20.0, requests: 10 });
+    let warming = Some(WarmUpCurve { factor: 20.0, requests: 10 });
     for model in MODELS {
-        let service = Service::start(Config { model, warming, ..Config::default() }).expect("a free port");
+        let service = BuiltinService::start(ServiceConfig { model, warming, ..ServiceConfig::default() })
+            .expect("a free port");
         let mut client = Client::of(&service);
         let start = Instant::now();
         for _ in 0..10 {
@@ -136,7 +147,7 @@ fn a_cold_service_is_slow_at_first() {
 
 #[test]
 fn the_log_is_reset_and_does_not_count_itself() {
-    let service = service(Model::ASYNC);
+    let service = service(ConcurrencyModel::ASYNC);
     let mut client = Client::of(&service);
     client.get("/healthz");
     client.get("/status/404");

@@ -1,26 +1,26 @@
 //! Whole searches in virtual time, as the runner carries them out.
 
 use super::*;
-use crate::simulated::{Breaks, Simulated, Told, plan};
-use crate::stop::Stop;
+use crate::simulated::{EventCollector, OverloadCollapse, SimulatedTarget, plan};
+use crate::stop_flag::StopFlag;
 use plan::Objective;
-use record::{Failure, Judgement, Lack, Limit, Making, Purpose, TrialResult};
+use record::{ExhaustedResource, Failure, GeneratorCapacity, Judgement, Limit, Purpose, TrialResult};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::{Nanos, Rate, Share};
 
 /// What a search came to.
-struct Found {
+struct SimulatedSearch {
     limits: Vec<Limit>,
-    ended: Ended,
+    ended: SearchEnd,
     code: u8,
-    generator: Option<Making>,
+    generator: Option<GeneratorCapacity>,
     told: Vec<Event>,
     /// Seconds that it took.
     took: f64,
 }
 
-impl Found {
+impl SimulatedSearch {
     fn trials(&self) -> Vec<(&TrialResult, &Judgement)> {
         let mut trials = Vec::new();
         for event in &self.told {
@@ -37,26 +37,26 @@ impl Found {
     }
 }
 
-fn search(target: Simulated, change: impl Fn(&mut Plan, &mut Find)) -> Found {
-    let (mut plan, mut asked) = (plan(), Find::default());
+fn search(target: SimulatedTarget, change: impl Fn(&mut Plan, &mut SearchPlan)) -> SimulatedSearch {
+    let (mut plan, mut asked) = (plan(), SearchPlan::default());
     change(&mut plan, &mut asked);
-    let target = Simulated { deadline: plan.objective.deadline, ..target };
-    let (mut told, stop) = (Told::default(), target.stop());
-    let mut conductor = Conductor::around(target, &mut told, &stop);
+    let target = SimulatedTarget { deadline: plan.objective.deadline, ..target };
+    let (mut told, stop) = (EventCollector::default(), target.stop());
+    let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
     let (verdict, code) = find(&mut conductor, &plan, &asked, LimitUnit::Requests, (true, Nanos::ZERO));
     let took = conductor.now().as_secs_f64();
     drop(conductor);
     let Verdict::Limits { limits, ended, generator, .. } = verdict else {
         panic!("a search ends in limits: {verdict:?}")
     };
-    let found = Found { limits, ended, code, generator, told: told.0, took };
+    let found = SimulatedSearch { limits, ended, code, generator, told: told.0, took };
     is_consistent(&found);
     found
 }
 
 /// Every trial is told from its start to its end, with all its seconds; what is known after it follows.
 #[track_caller]
-fn is_consistent(found: &Found) {
+fn is_consistent(found: &SimulatedSearch) {
     let (mut started, mut due) = (0, 0);
     for (at, event) in found.told.iter().enumerate() {
         match event {
@@ -72,8 +72,8 @@ fn is_consistent(found: &Found) {
                 assert_eq!((*trial, due), (started, result.total.due), "trial {trial}");
                 assert_eq!(result.total.outcomes.total(), due, "each has an outcome: trial {trial}");
                 let bounds = matches!(found.told.get(at + 1), Some(Event::Bounds { .. }));
-                let cut_short = found.ended == Ended::Interrupted && at + 1 == found.told.len();
-                let untold = result.purpose == Purpose::Recovery || result.of_the_fleet().next().is_some();
+                let cut_short = found.ended == SearchEnd::Interrupted && at + 1 == found.told.len();
+                let untold = result.purpose == Purpose::Recovery || result.fleet_caveats().next().is_some();
                 // It is made again by more.
                 let grows = judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator());
                 assert!(bounds || cut_short || untold || grows, "trial {trial}");
@@ -86,14 +86,14 @@ fn is_consistent(found: &Found) {
 }
 
 #[track_caller]
-fn lower(found: &Found) -> f64 {
+fn lower(found: &SimulatedSearch) -> f64 {
     found.limits[0].lower.unwrap_or_else(|| panic!("no lower bound: {:?} {:?}", found.ended, found.limits))
 }
 
 #[test]
 fn the_limit_of_a_queue_is_found() {
-    let found = search(Simulated::queue(), |_, _| {});
-    assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET));
+    let found = search(SimulatedTarget::queue(), |_, _| {});
+    assert_eq!((&found.ended, found.code), (&SearchEnd::Converged, exit::MET));
     for limit in &found.limits {
         let (lower, upper) = (limit.lower.expect("a lower bound"), limit.upper.expect("an upper bound"));
         assert!((1_960.0..=2_000.0).contains(&lower) && upper <= 2_060.0, "{lower} to {upper}");
@@ -109,16 +109,17 @@ fn the_limit_of_a_queue_is_found() {
 
 #[test]
 fn ten_servers_of_twenty_milliseconds_hold_five_hundred_a_second() {
-    let pool = Simulated { servers: Some(10), service: Nanos::from_millis(20), ..Simulated::queue() };
+    let pool =
+        SimulatedTarget { servers: Some(10), service: Nanos::from_millis(20), ..SimulatedTarget::queue() };
     let found = search(pool, |_, find| (find.from, find.trial) = (Rate(400.0), Nanos::from_secs(5)));
-    assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET));
+    assert_eq!((&found.ended, found.code), (&SearchEnd::Converged, exit::MET));
     assert!((490.0..=500.0).contains(&lower(&found)), "at least {}", lower(&found));
 }
 
 #[test]
 fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
-    let found = search(Simulated::delay(Nanos::from_millis(10)), |_, find| find.max = Rate(3000.0));
-    assert_eq!((&found.ended, found.code), (&Ended::MaxReached, exit::MET));
+    let found = search(SimulatedTarget::delay(Nanos::from_millis(10)), |_, find| find.max = Rate(3000.0));
+    assert_eq!((&found.ended, found.code), (&SearchEnd::MaxReached, exit::MET));
     assert_eq!((lower(&found), found.limits[0].upper), (3000.0, None));
 }
 
@@ -126,19 +127,19 @@ fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
 /// way before the first could be answered were taken for a queue that grows.
 #[test]
 fn who_takes_long_to_answer_is_not_overloaded() {
-    let found = search(Simulated::delay(Nanos::from_secs(8)), |plan, find| {
+    let found = search(SimulatedTarget::delay(Nanos::from_secs(8)), |plan, find| {
         plan.flows[0].steps[0].timeout = Nanos::from_secs(30);
         find.max = Rate(200.0);
     });
-    assert_eq!((&found.ended, lower(&found)), (&Ended::MaxReached, 200.0));
+    assert_eq!((&found.ended, lower(&found)), (&SearchEnd::MaxReached, 200.0));
     assert!(found.trials().iter().all(|(trial, judgement)| judgement.good && !trial.hopeless));
 }
 
 #[test]
 fn a_goal_on_response_times_has_a_limit_of_its_own() {
     let goal = |text: &str| text.parse::<Objective>().expect("a goal");
-    let found = search(Simulated::queue(), |plan, _| plan.objective = goal("p99<50ms"));
-    assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET));
+    let found = search(SimulatedTarget::queue(), |plan, _| plan.objective = goal("p99<50ms"));
+    assert_eq!((&found.ended, found.code), (&SearchEnd::Converged, exit::MET));
     assert!((1_900.0..=2_040.0).contains(&lower(&found)), "at least {}", lower(&found));
     for (trial, judgement) in found.trials() {
         if judgement.good && trial.purpose != Purpose::Recovery {
@@ -146,8 +147,9 @@ fn a_goal_on_response_times_has_a_limit_of_its_own() {
             assert!(late <= 0.01 * trial.total.due as f64, "called good: {late} late of {}", trial.total.due);
         }
     }
-    let found = search(Simulated::delay(Nanos::from_millis(10)), |plan, _| plan.objective = goal("p99<1ms"));
-    assert_eq!((&found.ended, found.limits[0].lower), (&Ended::BelowMin, None));
+    let found =
+        search(SimulatedTarget::delay(Nanos::from_millis(10)), |plan, _| plan.objective = goal("p99<1ms"));
+    assert_eq!((&found.ended, found.limits[0].lower), (&SearchEnd::BelowMin, None));
     assert_eq!(found.code, exit::NOT_MET);
 }
 
@@ -155,34 +157,34 @@ fn a_goal_on_response_times_has_a_limit_of_its_own() {
 fn the_budget_counts_all_the_time_that_passes() {
     for seconds in [8, 16] {
         let budget = Nanos::from_secs(seconds);
-        let found = search(Simulated::queue(), |_, find| {
+        let found = search(SimulatedTarget::queue(), |_, find| {
             (find.budget, find.trial) = (Some(budget), Nanos::from_secs(2));
         });
         assert!(found.took <= seconds as f64 + 5.0, "a budget of {seconds} s was {} s", found.took);
         // What is known by then is true, and is not called more than it is.
         let regular = found.limits.iter().all(|limit| limit.regular);
         assert!(!regular, "nothing is proven in {seconds} s");
-        assert_eq!((&found.ended, found.code), (&Ended::BudgetSpent, exit::UNDECIDED));
+        assert_eq!((&found.ended, found.code), (&SearchEnd::BudgetSpent, exit::UNDECIDED));
         for limit in &found.limits {
             assert!(limit.lower.is_none_or(|lower| lower <= 2_040.0), "{limit:?}");
             assert!(limit.upper.is_none_or(|upper| upper >= 1_960.0), "{limit:?}");
         }
     }
     // What a slow target takes to answer is time as well: under load it were half of that.
-    let found = search(Simulated::delay(Nanos::from_secs(2)), |plan, find| {
+    let found = search(SimulatedTarget::delay(Nanos::from_secs(2)), |plan, find| {
         plan.flows[0].steps[0].timeout = Nanos::from_secs(30);
         find.budget = Some(Nanos::from_secs(30));
     });
-    assert_eq!((&found.ended, found.code), (&Ended::BudgetSpent, exit::UNDECIDED));
+    assert_eq!((&found.ended, found.code), (&SearchEnd::BudgetSpent, exit::UNDECIDED));
     assert!(found.took <= 35.0, "{} s", found.took);
 }
 
 #[test]
 fn an_overload_is_left_before_its_time() {
-    let found = search(Simulated::queue(), |_, find| {
+    let found = search(SimulatedTarget::queue(), |_, find| {
         (find.from, find.trial) = (Rate(20_000.0), Nanos::from_secs(30));
     });
-    assert_eq!(found.ended, Ended::Converged);
+    assert_eq!(found.ended, SearchEnd::Converged);
     assert!((1_960.0..=2_000.0).contains(&lower(&found)), "at least {}", lower(&found));
     let hopeless: Vec<f64> = found
         .trials()
@@ -196,32 +198,35 @@ fn an_overload_is_left_before_its_time() {
 
 #[test]
 fn who_asks_for_the_end_gets_what_was_found() {
-    let asked = |target: Simulated, seconds: f64| {
-        search(Simulated { asks: Some(Nanos::from_secs_f64(seconds)), ..target }, |_, _| {})
+    let asked = |target: SimulatedTarget, seconds: f64| {
+        search(SimulatedTarget { asks: Some(Nanos::from_secs_f64(seconds)), ..target }, |_, _| {})
     };
     let before = {
-        let target = Simulated::queue();
-        let (mut told, stop) = (Told::default(), Stop::new(Arc::new(AtomicBool::new(true))));
-        let mut conductor = Conductor::around(target, &mut told, &stop);
-        find(&mut conductor, &plan(), &Find::default(), LimitUnit::Requests, (true, Nanos::ZERO))
+        let target = SimulatedTarget::queue();
+        let (mut told, stop) = (EventCollector::default(), StopFlag::new(Arc::new(AtomicBool::new(true))));
+        let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
+        find(&mut conductor, &plan(), &SearchPlan::default(), LimitUnit::Requests, (true, Nanos::ZERO))
     };
-    assert!(matches!(&before.0, Verdict::Limits { ended: Ended::Interrupted, trials: 0, .. }), "{before:?}");
+    assert!(
+        matches!(&before.0, Verdict::Limits { ended: SearchEnd::Interrupted, trials: 0, .. }),
+        "{before:?}"
+    );
     assert_eq!(before.1, exit::INTERRUPTED);
     for seconds in [0.4, 3.3, 9.6, 20.2] {
-        let found = asked(Simulated::queue(), seconds);
-        assert_eq!((&found.ended, found.code), (&Ended::Interrupted, exit::INTERRUPTED), "{seconds} s");
+        let found = asked(SimulatedTarget::queue(), seconds);
+        assert_eq!((&found.ended, found.code), (&SearchEnd::Interrupted, exit::INTERRUPTED), "{seconds} s");
         assert!(found.took <= seconds + 2.0, "{seconds} s: {} s", found.took);
         assert_eq!(found.limits[0].lower.is_some(), seconds > 3.0, "{seconds} s: {:?}", found.limits);
     }
     // While it drains, and while it is looked at whether the target is back.
-    let breaks = Some(Breaks { beyond: 100, times: 10, lasts: Nanos::from_secs(12) });
-    let target = || Simulated { breaks, ..Simulated::queue() };
+    let breaks = Some(OverloadCollapse { beyond: 100, times: 10, lasts: Nanos::from_secs(12) });
+    let target = || SimulatedTarget { breaks, ..SimulatedTarget::queue() };
     let whole = search(target(), |_, _| {});
     let over = whole.trials().iter().position(|(_, judgement)| !judgement.good).expect("an overload");
     assert!(over > 0);
     for seconds in [9.0, 10.0, 11.0, 12.0, 14.0, 16.0] {
         let found = asked(target(), seconds);
-        assert_eq!((&found.ended, found.code), (&Ended::Interrupted, exit::INTERRUPTED), "{seconds} s");
+        assert_eq!((&found.ended, found.code), (&SearchEnd::Interrupted, exit::INTERRUPTED), "{seconds} s");
         assert!(found.made() <= over + 2, "{seconds} s: {} trials", found.made());
     }
 }
@@ -229,15 +234,15 @@ fn who_asks_for_the_end_gets_what_was_found() {
 #[test]
 fn a_target_that_does_not_come_back_is_left_alone() {
     // Slow for good: each look finds it slower than it was.
-    let breaks = Some(Breaks { beyond: 200, times: 20, lasts: Nanos::from_secs(100_000) });
-    let found = search(Simulated { breaks, ..Simulated::queue() }, |_, _| {});
-    assert_eq!((&found.ended, found.code), (&Ended::NotRecovered, exit::NOT_RECOVERED));
+    let breaks = Some(OverloadCollapse { beyond: 200, times: 20, lasts: Nanos::from_secs(100_000) });
+    let found = search(SimulatedTarget { breaks, ..SimulatedTarget::queue() }, |_, _| {});
+    assert_eq!((&found.ended, found.code), (&SearchEnd::NotRecovered, exit::NOT_RECOVERED));
     assert_eq!(found.trials().iter().filter(|(trial, _)| trial.purpose == Purpose::Recovery).count(), 60);
     assert!(lower(&found) <= 2_000.0);
     // So slow that what it has left is not answered at all.
-    let breaks = |lasts| Some(Breaks { beyond: 200, times: 1000, lasts: Nanos::from_secs(lasts) });
-    let found = search(Simulated { breaks: breaks(100_000), ..Simulated::queue() }, |_, _| {});
-    assert_eq!((&found.ended, found.code), (&Ended::NotRecovered, exit::NOT_RECOVERED));
+    let breaks = |lasts| Some(OverloadCollapse { beyond: 200, times: 1000, lasts: Nanos::from_secs(lasts) });
+    let found = search(SimulatedTarget { breaks: breaks(100_000), ..SimulatedTarget::queue() }, |_, _| {});
+    assert_eq!((&found.ended, found.code), (&SearchEnd::NotRecovered, exit::NOT_RECOVERED));
     let last = found.trials().into_iter().rfind(|(trial, _)| trial.purpose != Purpose::Recovery);
     assert_eq!(last.expect("a trial").0.recovery, Recovery::Not(Nanos::from_secs(30)));
 }
@@ -245,42 +250,46 @@ fn a_target_that_does_not_come_back_is_left_alone() {
 /// Requests may be lost in an overload, in a queue of new connections for one, while the target is there again: CherryPy was said to need a restart.
 #[test]
 fn a_target_that_lost_requests_and_answers_others_has_come_back() {
-    let breaks = Some(Breaks { beyond: 500, times: 1000, lasts: Nanos::from_millis(200) });
-    let found = search(Simulated { breaks, ..Simulated::queue() }, |_, _| {});
+    let breaks = Some(OverloadCollapse { beyond: 500, times: 1000, lasts: Nanos::from_millis(200) });
+    let found = search(SimulatedTarget { breaks, ..SimulatedTarget::queue() }, |_, _| {});
     let lost = found.trials().iter().filter(|(trial, _)| trial.recovery.lost().is_some()).count();
-    assert!(lost > 0 && found.ended != Ended::NotRecovered, "{lost}, {:?}", found.ended);
+    assert!(lost > 0 && found.ended != SearchEnd::NotRecovered, "{lost}, {:?}", found.ended);
     assert!((1_700.0..=2_000.0).contains(&lower(&found)), "{}", lower(&found));
 }
 
 #[test]
 fn what_was_the_machines_own_doing_is_not_the_targets() {
-    let lacking = |what: Lack| Some((50, Failure::Lacking(what)));
+    let lacking = |what: ExhaustedResource| Some((50, Failure::Lacking(what)));
     let ours = [
-        Simulated { fails: lacking(Lack::Port), ..Simulated::queue() },
-        Simulated { fails: lacking(Lack::Descriptor), ..Simulated::queue() },
+        SimulatedTarget { fails: lacking(ExhaustedResource::Port), ..SimulatedTarget::queue() },
+        SimulatedTarget { fails: lacking(ExhaustedResource::Descriptor), ..SimulatedTarget::queue() },
     ];
     for target in ours {
         let found = search(target, |_, find| find.from = Rate(100.0));
-        assert_eq!((&found.ended, found.code), (&Ended::GeneratorLimit, exit::NOT_TRUSTWORTHY));
+        assert_eq!((&found.ended, found.code), (&SearchEnd::GeneratorLimit, exit::NOT_TRUSTWORTHY));
         assert_eq!(found.trials().iter().filter(|(_, judgement)| !judgement.invalid.is_empty()).count(), 3);
         assert_eq!((found.limits[0].lower, found.limits[0].upper), (None, None));
     }
     // What was good in spite of it counts; what was bad may have been its doing, and gives no upper bound.
-    for target in
-        [Simulated { stolen: 0.3, ..Simulated::queue() }, Simulated { busy: 0.97, ..Simulated::queue() }]
-    {
+    for target in [
+        SimulatedTarget { stolen: 0.3, ..SimulatedTarget::queue() },
+        SimulatedTarget { busy: 0.97, ..SimulatedTarget::queue() },
+    ] {
         let found = search(target, |_, _| {});
-        assert_eq!((&found.ended, found.code), (&Ended::GeneratorLimit, exit::NOT_TRUSTWORTHY));
+        assert_eq!((&found.ended, found.code), (&SearchEnd::GeneratorLimit, exit::NOT_TRUSTWORTHY));
         assert!((1_600.0..=2_000.0).contains(&lower(&found)), "at least {}", lower(&found));
         assert_eq!(found.limits[0].upper, None);
     }
     // Wrong answers are the target's own.
-    let found = search(Simulated { fails: Some((1, Failure::Status(500))), ..Simulated::queue() }, |_, _| {});
-    assert_eq!((&found.ended, found.code, found.made()), (&Ended::TargetFails, exit::NOT_MET, 1));
+    let found = search(
+        SimulatedTarget { fails: Some((1, Failure::Status(500))), ..SimulatedTarget::queue() },
+        |_, _| {},
+    );
+    assert_eq!((&found.ended, found.code, found.made()), (&SearchEnd::TargetFails, exit::NOT_MET, 1));
 }
 
 /// Load after the warm-up, in seconds.
-fn loaded_after_warm_up(found: &Found) -> f64 {
+fn loaded_after_warm_up(found: &SimulatedSearch) -> f64 {
     let trials = found.trials();
     let warm =
         trials.iter().rposition(|(trial, _)| trial.purpose == Purpose::WarmUp).expect("it was warmed up");
@@ -291,9 +300,9 @@ fn loaded_after_warm_up(found: &Found) -> f64 {
 fn when_torment_is_the_limit_it_says_so_within_a_minute() {
     // The target takes 20,000/s; the generator makes so many.
     for makes in [3_000.0, 7_000.0, 11_111.0] {
-        let fast = Simulated { service: Nanos::from_micros(50), ..Simulated::queue() };
-        let found = search(Simulated { makes: vec![(Nanos::ZERO, makes)], ..fast }, |_, _| {});
-        assert_eq!((&found.ended, found.code), (&Ended::GeneratorLimit, exit::NOT_TRUSTWORTHY));
+        let fast = SimulatedTarget { service: Nanos::from_micros(50), ..SimulatedTarget::queue() };
+        let found = search(SimulatedTarget { makes: vec![(Nanos::ZERO, makes)], ..fast }, |_, _| {});
+        assert_eq!((&found.ended, found.code), (&SearchEnd::GeneratorLimit, exit::NOT_TRUSTWORTHY));
         let held = lower(&found);
         assert!(held > 0.93 * makes && held <= makes, "{makes}: at least {held}");
         let making = found.generator.expect("it was its own doing");
@@ -307,13 +316,13 @@ fn when_torment_is_the_limit_it_says_so_within_a_minute() {
 
 #[test]
 fn a_hiccup_of_the_generator_is_not_its_limit() {
-    let whole = search(Simulated::queue(), |_, _| {});
+    let whole = search(SimulatedTarget::queue(), |_, _| {});
     // For so long the generator makes a tenth of what is asked, once it climbs, warms up, or narrows.
     for (from, lasts) in [(3.0, 2.0), (6.2, 6.0), (20.0, 4.0)] {
         let at = Nanos::from_secs_f64;
         let makes = vec![(Nanos::ZERO, 1e9), (at(from), 200.0), (at(from + lasts), 1e9)];
-        let found = search(Simulated { makes, ..Simulated::queue() }, |_, _| {});
-        assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET), "{from} s");
+        let found = search(SimulatedTarget { makes, ..SimulatedTarget::queue() }, |_, _| {});
+        assert_eq!((&found.ended, found.code), (&SearchEnd::Converged, exit::MET), "{from} s");
         assert!((1_960.0..=2_000.0).contains(&lower(&found)), "{from} s: at least {}", lower(&found));
         assert!(found.generator.is_none());
         assert!(found.took <= whole.took + lasts + 40.0, "{from} s: {} s, else {}", found.took, whole.took);
@@ -324,8 +333,8 @@ fn a_hiccup_of_the_generator_is_not_its_limit() {
 fn a_limit_just_below_the_generators_is_still_found() {
     for makes in [2_060.0, 2_200.0, 2_500.0, 3_000.0] {
         let makes = vec![(Nanos::ZERO, makes)];
-        let found = search(Simulated { makes: makes.clone(), ..Simulated::queue() }, |_, _| {});
-        assert_eq!((&found.ended, found.code), (&Ended::Converged, exit::MET), "{makes:?}");
+        let found = search(SimulatedTarget { makes: makes.clone(), ..SimulatedTarget::queue() }, |_, _| {});
+        assert_eq!((&found.ended, found.code), (&SearchEnd::Converged, exit::MET), "{makes:?}");
         assert!((1_960.0..=2_000.0).contains(&lower(&found)), "{makes:?}: at least {}", lower(&found));
         assert!(found.limits.iter().all(|limit| limit.regular), "{makes:?}: {:?}", found.limits);
     }
@@ -337,8 +346,11 @@ fn a_fleet_that_grows_finds_what_a_large_one_does() {
     let by = |least: u32, most: u32, seed| {
         let mut makes = (least..=most).map(|workers| 600.0 * f64::from(workers));
         let first = makes.next().expect("one at the least");
-        let target =
-            Simulated { makes: vec![(Nanos::ZERO, first)], more: makes.collect(), ..Simulated::queue() };
+        let target = SimulatedTarget {
+            makes: vec![(Nanos::ZERO, first)],
+            more: makes.collect(),
+            ..SimulatedTarget::queue()
+        };
         search(target, |plan, find| (plan.generator.seed, find.arrivals) = (seed, plan::Arrivals::Poisson))
     };
     for seed in 0..5 {
@@ -354,25 +366,25 @@ fn a_fleet_that_grows_finds_what_a_large_one_does() {
         assert!((0.98..=1.02).contains(&ratio), "{seed}: {} grown, {} at once", lower(&grown), lower(&large));
     }
     let short = by(1, 3, 0);
-    assert_eq!((&short.ended, short.code), (&Ended::GeneratorLimit, exit::NOT_TRUSTWORTHY));
+    assert_eq!((&short.ended, short.code), (&SearchEnd::GeneratorLimit, exit::NOT_TRUSTWORTHY));
     // What comes at random is late now and then well below what they make in all.
     assert!((1_500.0..=1_800.0).contains(&lower(&short)), "{}", lower(&short));
 }
 
 #[test]
 fn careful_asks_for_more() {
-    let found = search(Simulated::queue(), |_, find| {
+    let found = search(SimulatedTarget::queue(), |_, find| {
         (find.trial, find.sum, find.width) = (Nanos::from_secs(60), Nanos::from_secs(60), Share(0.01));
     });
-    assert_eq!(found.ended, Ended::Converged);
+    assert_eq!(found.ended, SearchEnd::Converged);
     assert!((1_980.0..=2_000.0).contains(&lower(&found)), "at least {}", lower(&found));
 }
 
 /// A lost worker voids its trial and nothing else: the search asks for the same again, and comes to what it comes to without.
 #[test]
 fn a_lost_worker_costs_its_trial() {
-    let whole = search(Simulated::queue(), |_, _| ());
-    let lossy = search(Simulated { loses: vec![3, 9], ..Simulated::queue() }, |_, _| ());
+    let whole = search(SimulatedTarget::queue(), |_, _| ());
+    let lossy = search(SimulatedTarget { loses: vec![3, 9], ..SimulatedTarget::queue() }, |_, _| ());
     assert_eq!((&lossy.limits, &lossy.ended, lossy.code), (&whole.limits, &whole.ended, whole.code));
     assert_eq!(lossy.made(), whole.made() + 2);
     let trials = lossy.trials();
@@ -387,7 +399,7 @@ fn a_lost_worker_costs_its_trial() {
 
 #[test]
 fn a_fleet_that_loses_workers_again_and_again_is_given_up() {
-    let found = search(Simulated { loses: (4..40).collect(), ..Simulated::queue() }, |_, _| ());
-    assert_eq!((&found.ended, found.code), (&Ended::FleetFailed, exit::NOT_TRUSTWORTHY));
+    let found = search(SimulatedTarget { loses: (4..40).collect(), ..SimulatedTarget::queue() }, |_, _| ());
+    assert_eq!((&found.ended, found.code), (&SearchEnd::FleetFailed, exit::NOT_TRUSTWORTHY));
     assert_eq!(found.made(), 3 + LOST_MOST as usize);
 }

@@ -1,11 +1,11 @@
 //! More workers, before they are the limit.
 
-use super::asked::FleetAsked;
-use super::hand::Hand;
+use super::config::FleetConfig;
+use super::member_state::MemberState;
 use super::pods::REPLACED;
 use super::{ASK, Fleet};
-use record::{Caveat, Doubt, Grounds, Worked};
-use schedule::Offer;
+use record::{Caveat, CaveatDetails, CaveatKind, MemberFigures};
+use schedule::OfferedLoad;
 use std::time::Instant;
 use units::Rate;
 
@@ -18,17 +18,17 @@ const BUSY_TOLD: f64 = 0.1;
 
 /// What a load cost the busiest worker.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cost {
+pub(super) struct WorkerCost {
     rate: Rate,
     workers: u32,
     busy: f64,
 }
 
-impl Cost {
+impl WorkerCost {
     /// Of the load that was made last, by those who made it; none of a closed loop.
-    pub fn of(offer: &Offer, members: &[Worked]) -> Option<Self> {
-        let Offer::Open(schedule) = offer else { return None };
-        let busy = members.iter().map(|worked| worked.busy().0.0).fold(0.0, f64::max);
+    pub fn of(offer: &OfferedLoad, members: &[MemberFigures]) -> Option<Self> {
+        let OfferedLoad::Open(schedule) = offer else { return None };
+        let busy = members.iter().map(|worked| worked.busy_shares().0.0).fold(0.0, f64::max);
         (!members.is_empty()).then(|| Self { rate: schedule.max_rate(), workers: members.len() as u32, busy })
     }
 
@@ -44,8 +44,8 @@ impl Cost {
 
 impl Fleet {
     /// Starts more workers if this load would keep one of those that are there too busy.
-    pub(super) fn grow_for(&mut self, offer: &Offer) {
-        let (Some(cost), Offer::Open(schedule)) = (self.cost, offer) else { return };
+    pub(super) fn grow_for(&mut self, offer: &OfferedLoad) {
+        let (Some(cost), OfferedLoad::Open(schedule)) = (self.cost, offer) else { return };
         if let Some(workers) = cost.wants(schedule.max_rate(), self.hands.len() as u32) {
             self.grow_to(workers);
         }
@@ -65,10 +65,10 @@ impl Fleet {
             return false;
         }
         match self.asked {
-            FleetAsked::Here { .. } => {
-                self.hands.extend((before..workers).map(|number| (number, Hand::default())));
+            FleetConfig::Here { .. } => {
+                self.hands.extend((before..workers).map(|number| (number, MemberState::default())));
             }
-            FleetAsked::Pods { .. } => {
+            FleetConfig::Pods { .. } => {
                 let grown = self.workforce.as_mut().map_or(Ok(()), |workforce| workforce.grow(workers));
                 let why = match grown {
                     Ok(()) => self.await_pods(workers),
@@ -78,34 +78,35 @@ impl Fleet {
                     let there = self.hands.len() as u32;
                     // It is asked for once.
                     self.most = there;
-                    let grounds = Grounds::NoRoom { wanted: workers, there, why };
-                    self.caveats.push(Caveat::on(Doubt::NoMoreWorkers, grounds));
+                    let grounds = CaveatDetails::NoRoom { wanted: workers, there, why };
+                    self.caveats.push(Caveat::with_details(CaveatKind::NoMoreWorkers, grounds));
                 }
             }
             // Others start them, and they come when they come.
-            FleetAsked::Join { .. } | FleetAsked::Ssh { .. } => return false,
+            FleetConfig::Join { .. } | FleetConfig::Ssh { .. } => return false,
         }
         if self.hands.len() as u32 == before {
             return false;
         }
         self.are_more = false;
-        self.share_anew();
+        self.redistribute_shares();
         // Why one does not start stands in its hand.
         let stop = self.stop.clone();
-        let _ = self.start_missing(&|| stop.asked());
+        let _ = self.start_missing(&|| stop.is_requested());
         self.there().len() as u32 > before
     }
 
     /// Waits until those that were asked for are ready, or the cluster says why they do not come: gives that. Who comes later is let in all the same.
     fn await_pods(&mut self, workers: u32) -> Option<String> {
         let until = Instant::now() + REPLACED;
-        let are_ready =
-            |fleet: &Self| fleet.hands.len() as u32 >= workers && !fleet.hands.values().any(Hand::is_pending);
-        while !are_ready(self) && Instant::now() < until && !self.stop.asked() && !self.lacks_pods() {
+        let are_ready = |fleet: &Self| {
+            fleet.hands.len() as u32 >= workers && !fleet.hands.values().any(MemberState::is_pending)
+        };
+        while !are_ready(self) && Instant::now() < until && !self.stop.is_requested() && !self.lacks_pods() {
             let news = self.post.next(ASK);
-            self.hear(news);
+            self.handle_news(news);
         }
-        if are_ready(self) || self.stop.asked() { None } else { self.pods_wait() }
+        if are_ready(self) || self.stop.is_requested() { None } else { self.waiting_pods() }
     }
 }
 
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn there_are_more_before_one_is_the_limit() {
-        let cost = |busy| Cost { rate: Rate(10_000.0), workers: 4, busy };
+        let cost = |busy| WorkerCost { rate: Rate(10_000.0), workers: 4, busy };
         for (busy, rate, workers, expected) in [
             (0.44, 10_000.0, 4, None),
             // 88 % for four: six then work 59 %.

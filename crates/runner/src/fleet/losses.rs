@@ -1,21 +1,22 @@
 //! Of whom a trial has not all, and why.
 
-use super::hand::Hand;
-use super::{Course, Fleet};
+use super::member_state::MemberState;
+use super::{Fleet, FleetTrial};
 use fleet::{Absence, SLICE_LATE};
 use record::LostMember;
-use schedule::Offer;
+use schedule::OfferedLoad;
 use std::collections::BTreeMap;
 use units::Nanos;
 
 impl Fleet {
     /// Those of whom the trial has not all, or who would not have gone on.
-    pub(super) fn lost(&self, course: &Course, offer: &Offer) -> Vec<LostMember> {
-        let Course { muster, ledger, leaving, strays, .. } = course;
+    pub(super) fn lost_members(&self, course: &FleetTrial, offer: &OfferedLoad) -> Vec<LostMember> {
+        let FleetTrial { muster, ledger, leaving, strays, .. } = course;
         let mut lost: BTreeMap<u32, (Nanos, String)> = leaving.clone();
         if self.there().is_empty() && muster.has_failed() {
-            let why =
-                |hand: &Hand| hand.gone.clone().unwrap_or_else(|| "it was not ready in time".to_owned());
+            let why = |hand: &MemberState| {
+                hand.gone.clone().unwrap_or_else(|| "it was not ready in time".to_owned())
+            };
             lost.extend(self.hands.iter().map(|(number, hand)| (*number, (Nanos::ZERO, why(hand)))));
         }
         for (member, absence) in muster.absent() {
@@ -41,8 +42,8 @@ impl Fleet {
         if lost.is_empty() {
             let why = "it ended its load by itself: for too long nothing reached it, or came from it";
             // So many requests are all there are.
-            let counted = matches!(offer, Offer::Closed { requests: Some(_), .. });
-            let ends = if counted { Nanos::ZERO } else { offer.ends() };
+            let counted = matches!(offer, OfferedLoad::Closed { requests: Some(_), .. });
+            let ends = if counted { Nanos::ZERO } else { offer.latest_end() };
             lost.extend(muster.fell_short(ends).map(|(member, until)| (member, (until, why.to_owned()))));
         }
         let entry = |member: u32, at: Nanos, unaccounted: u64, why: String| {

@@ -1,9 +1,9 @@
 //! Workers as pods of a cluster: they come by themselves, as whoever was given a join file does; what the cluster says of them says more than
 //! that they did not come, or are gone.
 
-use super::{Fleet, FleetAsked};
+use super::{Fleet, FleetConfig};
 use crate::Error;
-use cluster::Workforce;
+use cluster::RunPods;
 use plan::Target;
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use std::time::Duration;
 pub(super) const REPLACED: Duration = Duration::from_secs(60);
 
 /// Has the pods made, if that is who is to make the load. `at_home`: the target's address, if it is this machine's own.
-pub(super) fn raised(
-    asked: &FleetAsked,
+pub(super) fn start_pods(
+    asked: &FleetConfig,
     target: &Target,
     at_home: Option<String>,
-) -> Result<Option<Workforce>, Error> {
-    let FleetAsked::Pods { workers, entrance, site, deadline, .. } = asked else { return Ok(None) };
+) -> Result<Option<RunPods>, Error> {
+    let FleetConfig::Pods { workers, entrance, site, deadline, .. } = asked else { return Ok(None) };
     if let Some(at) = at_home {
-        return Err(at_home_alone(&at));
+        return Err(local_address_error(&at));
     }
     let host = target.host().unwrap_or_default();
     let seconds = deadline.0 / 1_000_000_000;
-    let raised = site.raise(*workers, entrance.file(), host, seconds);
+    let raised = site.start_workers(*workers, entrance.file(), host, seconds);
     raised.map(Some).map_err(|why| Error::Fleet(why.to_string()))
 }
 
 /// A target that no pod finds.
-pub(crate) fn at_home_alone(at: &str) -> Error {
+pub(crate) fn local_address_error(at: &str) -> Error {
     Error::Fleet(format!(
         "{at} is this machine's own address, at which each pod finds itself: name the target as pods reach it, such as \
          http://SERVICE.NAMESPACE:PORT/"
@@ -35,7 +35,7 @@ pub(crate) fn at_home_alone(at: &str) -> Error {
 }
 
 /// What helps where it is the way to this machine, to here, that is missing.
-pub(super) fn with_way(why: String, at: &str) -> String {
+pub(super) fn with_reach_advice(why: String, at: &str) -> String {
     if at.is_empty() || !why.contains(at) || !why.contains("cannot be reached") {
         return why;
     }
@@ -47,36 +47,36 @@ pub(super) fn with_way(why: String, at: &str) -> String {
 
 impl Fleet {
     /// Why the run cannot begin, as far as the cluster says.
-    pub(super) fn hindered(&mut self) -> Option<String> {
+    pub(super) fn pods_obstacle(&mut self) -> Option<String> {
         let workforce = self.workforce.as_mut()?;
-        workforce.look();
-        let why = workforce.hinders()?;
+        workforce.refresh();
+        let why = workforce.obstacle()?;
         Some(self.with_help(why))
     }
 
     /// Why pods did not come in time; none if there are none.
-    pub(super) fn pods_wait(&self) -> Option<String> {
+    pub(super) fn waiting_pods(&self) -> Option<String> {
         let workforce = self.workforce.as_ref()?;
         let runs = || format!("pods run that have not come: see what they say, {}", workforce.logs());
-        Some(self.with_help(workforce.waits().unwrap_or_else(runs)))
+        Some(self.with_help(workforce.describe_waiting().unwrap_or_else(runs)))
     }
 
     /// Whether the cluster has no more workers than there are, for now.
     pub(super) fn lacks_pods(&mut self) -> bool {
         let there = self.hands.len();
         self.workforce.as_mut().is_some_and(|workforce| {
-            workforce.look();
-            workforce.lacks_beyond(there)
+            workforce.refresh();
+            workforce.is_stuck_at(there)
         })
     }
 
     fn with_help(&self, why: String) -> String {
         let at = self.asked.entrance().map_or("", |entrance| entrance.at.as_str());
-        with_way(why, at)
+        with_reach_advice(why, at)
     }
 
     /// A pod for people: its node says more than its name.
-    pub(super) fn placed(&self, host: &str) -> String {
+    pub(super) fn describe_place(&self, host: &str) -> String {
         match self.workforce.as_ref().and_then(|workforce| workforce.node(host)) {
             Some(node) => format!("{node} ({host})"),
             None => host.to_owned(),
@@ -86,6 +86,6 @@ impl Fleet {
     /// Why a worker is lost: what the cluster says, or else what was seen of it.
     pub(super) fn why_lost(&self, number: u32, seen: String) -> String {
         let host = self.hands.get(&number).map_or("", |hand| hand.host.as_str());
-        self.workforce.as_ref().and_then(|workforce| workforce.why(host)).unwrap_or(seen)
+        self.workforce.as_ref().and_then(|workforce| workforce.why_gone(host)).unwrap_or(seen)
     }
 }

@@ -4,7 +4,7 @@
 //! There a shell starts the torment that it finds, if that is this very build. Otherwise it takes this program from its standard input into a file
 //! that has no name any more, and starts that. From then on the standard input and output are the link.
 
-use super::hand::{Hand, READY_LIMIT};
+use super::member_state::{MemberState, READY_LIMIT};
 use crate::build::VERSION;
 use link::Duplex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -37,14 +37,14 @@ const PROGRAM: &str = "/proc/self/exe";
 
 /// What a member is started as.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum MemberKind {
     Worker,
     Watcher,
 }
 
-impl Part {
+impl MemberKind {
     /// torment's command for it.
-    fn word(self) -> &'static str {
+    fn command_name(self) -> &'static str {
         match self {
             Self::Worker => "worker",
             Self::Watcher => "watcher",
@@ -53,18 +53,18 @@ impl Part {
 }
 
 /// Whose number it is, and the way to it, or why there is none.
-pub(super) type Arrived = (u32, Result<Duplex, String>);
+pub(super) type ConnectResult = (u32, Result<Duplex, String>);
 
 /// Those that are on their way.
 #[derive(Debug)]
-pub(super) struct Arriving {
-    tell: Sender<Arrived>,
-    arrived: Receiver<Arrived>,
+pub(super) struct PendingConnections {
+    tell: Sender<ConnectResult>,
+    arrived: Receiver<ConnectResult>,
     /// Nobody waits for them any more.
     given_up: Arc<AtomicBool>,
 }
 
-impl Arriving {
+impl PendingConnections {
     /// Nobody yet.
     pub fn new() -> Self {
         let (tell, arrived) = channel();
@@ -72,18 +72,24 @@ impl Arriving {
     }
 
     /// Starts ssh to a host, for a member there; how that goes on is heard. It ends with the thread that calls this.
-    pub fn set_out(&self, number: u32, host: &str, binary: Option<&str>, part: Part) -> io::Result<Hand> {
+    pub fn connect(
+        &self,
+        number: u32,
+        host: &str,
+        binary: Option<&str>,
+        part: MemberKind,
+    ) -> io::Result<MemberState> {
         let program = File::open(PROGRAM)?;
         let mut ssh = start(host, binary, program.metadata()?.len(), part)?;
-        let (passage, tell) = (Passage::of(&mut ssh, &self.given_up)?, self.tell.clone());
+        let (passage, tell) = (SshBootstrap::of(&mut ssh, &self.given_up)?, self.tell.clone());
         std::thread::Builder::new().name("arriving".to_owned()).spawn(move || {
             let _ = tell.send((number, passage.board(&program)));
         })?;
-        Hand::reached_by(ssh, host)
+        MemberState::over_ssh(ssh, host)
     }
 
     /// The next to whom there is a way, or is known to be none.
-    pub fn next(&self) -> Option<Arrived> {
+    pub fn next(&self) -> Option<ConnectResult> {
         self.arrived.try_recv().ok()
     }
 
@@ -94,7 +100,7 @@ impl Arriving {
 }
 
 /// Starts ssh to this host, by the thread with whose end it ends.
-fn start(host: &str, binary: Option<&str>, length: u64, part: Part) -> io::Result<Child> {
+fn start(host: &str, binary: Option<&str>, length: u64, part: MemberKind) -> io::Result<Child> {
     let mut command = Command::new("ssh");
     // Whoever would be asked for a password is not there; nothing is forwarded, and no connection is kept for others.
     command.args([
@@ -110,7 +116,7 @@ fn start(host: &str, binary: Option<&str>, length: u64, part: Part) -> io::Resul
     ]);
     command.args(["--", host, &script(binary, length, part)]);
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    sys::before_exec(&mut command, rustix::process::Signal::KILL, &[], Vec::new())?;
+    sys::configure_child(&mut command, rustix::process::Signal::KILL, &[], Vec::new())?;
     command.spawn().map_err(|why| match why.kind() {
         io::ErrorKind::NotFound => {
             io::Error::other("there is no ssh on this machine: install openssh-client")
@@ -121,9 +127,9 @@ fn start(host: &str, binary: Option<&str>, length: u64, part: Part) -> io::Resul
 
 /// What the shell there is to do. Whatever shell that is takes a text in single quotes, if no quote, backslash, exclamation mark or line end is
 /// in it.
-fn script(binary: Option<&str>, length: u64, part: Part) -> String {
-    let word = part.word();
-    let (build, program) = (format!("torment {VERSION}"), crate::build::program());
+fn script(binary: Option<&str>, length: u64, part: MemberKind) -> String {
+    let word = part.command_name();
+    let (build, program) = (format!("torment {VERSION}"), crate::build::version_and_build());
     let named = binary.map(|binary| match binary.strip_prefix("~/") {
         Some(rest) => format!("\"$HOME/{rest}\""),
         None => format!("\"{binary}\""),
@@ -161,7 +167,7 @@ fn looks_for(places: &str, asked: &str, says: &str, word: &str) -> String {
 }
 
 /// The two ways to a program at the other end of ssh.
-struct Passage {
+struct SshBootstrap {
     from: OwnedFd,
     to: OwnedFd,
     given_up: Arc<AtomicBool>,
@@ -169,7 +175,7 @@ struct Passage {
     until: Instant,
 }
 
-impl Passage {
+impl SshBootstrap {
     /// Of a child that [`start`] gave.
     fn of(child: &mut Child, given_up: &Arc<AtomicBool>) -> io::Result<Self> {
         let ends = child.stdout.take().zip(child.stdin.take());
@@ -183,12 +189,12 @@ impl Passage {
 
     /// Waits until a member runs there. Takes this program along if there is none. Fails with what is wrong there; with nothing if ssh itself ended.
     fn board(mut self, program: &File) -> Result<Duplex, String> {
-        let said = self.heard()?;
+        let said = self.read_line()?;
         let (word, rest) = said.split_once(' ').unwrap_or((&said, ""));
         let said = match word {
             "wants" => {
                 self.copy(program, rest)?;
-                self.heard()?
+                self.read_line()?
             }
             _ => said,
         };
@@ -200,7 +206,7 @@ impl Passage {
     }
 
     /// What the shell there says next.
-    fn heard(&mut self) -> Result<String, String> {
+    fn read_line(&mut self) -> Result<String, String> {
         let (mut line, mut noise) = (Vec::new(), 0);
         loop {
             self.wait(PollFlags::IN)?;
@@ -281,7 +287,7 @@ mod tests {
     #[test]
     fn any_shell_takes_the_script() {
         for binary in [None, Some("~/bin/torment"), Some("/opt/t")] {
-            let script = script(binary, 9, Part::Watcher);
+            let script = script(binary, 9, MemberKind::Watcher);
             assert!(script.contains(" watcher; fi"), "{script}");
             let inner =
                 script.strip_prefix("exec sh -c '").and_then(|text| text.strip_suffix('\'')).expect("quoted");

@@ -1,20 +1,20 @@
 //! Watchers: processes on other machines that look at the target there as this one would here, and tell what they see. One that is lost ends
 //! nothing: its place says since when nothing is known.
 
-use super::asked::{WatchersAsked, watched_nodes, watched_pods};
-use super::gather::AGREE_LIMIT;
-use super::hand::{Hand, READY_LIMIT};
-use super::pods::with_way;
-use super::ssh::{Arriving, Part};
+use super::config::{WatchersConfig, watched_nodes, watched_pods};
+use super::member_state::{MemberState, READY_LIMIT};
+use super::membership::AGREE_LIMIT;
+use super::pods::with_reach_advice;
+use super::ssh::{MemberKind, PendingConnections};
 use super::{ASK, now};
-use crate::build::{VERSION, stamp};
-use crate::{Error, Stop};
-use cluster::Workforce;
-use engine::{Endpoint, LEAD};
-use fleet::{FleetRole, Hello, Instruction, Tidings, WatchDuty};
-use link::{News, Post};
+use crate::build::{VERSION, build_stamp};
+use crate::{Error, StopFlag};
+use cluster::RunPods;
+use engine::{LEAD, ResolvedTarget};
+use fleet::{FleetRole, Hello, Instruction, MemberReport, WatchAssignment};
+use link::{CoordinatorLink, MemberEvent};
 use plan::{Plan, Target};
-use record::watch::{Sighting, Watched, WatcherLost};
+use record::watch::{WatchCoverage, WatchEvent, WatcherLost};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use units::Nanos;
@@ -24,31 +24,31 @@ const TOLD: Duration = Duration::from_secs(2);
 
 /// Watchers, the line to each, and what they have told that was not asked for yet.
 pub(crate) struct Watchers {
-    post: Post,
+    post: CoordinatorLink,
     /// The pods that they are, if they are pods.
-    workforce: Option<Workforce>,
-    asked: WatchersAsked,
-    duty: WatchDuty,
+    workforce: Option<RunPods>,
+    asked: WatchersConfig,
+    duty: WatchAssignment,
     /// By number.
-    eyes: BTreeMap<u32, Eye>,
-    arriving: Arriving,
+    eyes: BTreeMap<u32, WatcherState>,
+    arriving: PendingConnections,
     /// Why one of them sees nothing: of those that are started here, until that is told.
     refusal: Option<String>,
     /// The first load has not begun: who is missing is waited for.
     is_gathering: bool,
     trial: WatchedTrial,
-    told: Vec<(String, Sighting)>,
+    told: Vec<(String, WatchEvent)>,
 }
 
 /// One watcher.
 #[derive(Default)]
-struct Eye {
-    hand: Hand,
+struct WatcherState {
+    hand: MemberState,
     /// What the machine is called; nothing before anybody was there.
     place: String,
     /// It has said what it watches, and is there.
     watches: bool,
-    watched: Watched,
+    watched: WatchCoverage,
     /// What it told of the trial reaches up to here.
     until: Nanos,
     /// It has not told all of a load that is over.
@@ -68,47 +68,53 @@ impl Watchers {
     /// Starts them, or waits for them, until each has said what it watches.
     ///
     /// Fails with what stands in the way of the first of them.
-    pub fn ready(plan: &Plan, target: &Target, asked: &WatchersAsked, stop: &Stop) -> Result<Self, Error> {
-        let post = Post::open(VERSION, stamp(), FleetRole::Watcher, &plan.generator.cores);
+    pub fn start(
+        plan: &Plan,
+        target: &Target,
+        asked: &WatchersConfig,
+        stop: &StopFlag,
+    ) -> Result<Self, Error> {
+        let post = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Watcher, &plan.generator.cores);
         let mut duty = duty(plan, target)?;
         let workforce = match asked {
-            WatchersAsked::Pods { pods, inside, entrance, site, deadline } => {
+            WatchersConfig::Pods { pods, inside, entrance, site, deadline } => {
                 let (file, seconds) = (entrance.file(), deadline.0 / Nanos::from_secs(1).0);
                 duty.inside = *inside;
                 let raised = if *inside {
-                    site.raise_inside(watched_pods(pods), file, seconds)
+                    site.start_watchers_inside(watched_pods(pods), file, seconds)
                 } else {
                     duty.pods = pods.iter().map(|pod| pod.uid.clone()).collect();
-                    site.raise_watchers(&watched_nodes(pods), file, seconds)
+                    site.start_watchers(&watched_nodes(pods), file, seconds)
                 };
                 Some(raised.map_err(|why| Error::Fleet(why.to_string()))?)
             }
-            WatchersAsked::Ssh { .. } | WatchersAsked::Join { .. } => None,
+            WatchersConfig::Ssh { .. } | WatchersConfig::Join { .. } => None,
         };
         let mut watchers = Self {
             workforce,
             post: post.map_err(|why| Error::Fleet(why.to_string()))?,
             asked: asked.clone(),
             duty,
-            eyes: (0..asked.count()).map(|number| (number, Eye::default())).collect(),
-            arriving: Arriving::new(),
+            eyes: (0..asked.count()).map(|number| (number, WatcherState::default())).collect(),
+            arriving: PendingConnections::new(),
             refusal: None,
             is_gathering: true,
             trial: WatchedTrial::default(),
             told: Vec::new(),
         };
         match asked {
-            WatchersAsked::Join { entrance, .. } | WatchersAsked::Pods { entrance, .. } => {
-                entrance.lead_to(&watchers.post)?;
+            WatchersConfig::Join { entrance, .. } | WatchersConfig::Pods { entrance, .. } => {
+                entrance.admit_to(&watchers.post)?;
             }
-            WatchersAsked::Ssh { hosts, binary } => {
+            WatchersConfig::Ssh { hosts, binary } => {
                 for (number, host) in (0..).zip(hosts) {
-                    let hand = watchers.arriving.set_out(number, host, binary.as_deref(), Part::Watcher);
+                    let hand =
+                        watchers.arriving.connect(number, host, binary.as_deref(), MemberKind::Watcher);
                     let hand = hand.map_err(|why| {
                         Error::Fleet(format!("the watcher on {host} does not start: {why}"))
                     })?;
                     let place = host.rsplit_once('@').map_or(host.as_str(), |(_, host)| host).to_owned();
-                    watchers.eyes.insert(number, Eye { hand, place, ..Eye::default() });
+                    watchers.eyes.insert(number, WatcherState { hand, place, ..WatcherState::default() });
                 }
             }
         }
@@ -117,30 +123,30 @@ impl Watchers {
         Ok(watchers)
     }
 
-    fn gather(&mut self, stop: &Stop) -> Result<(), Error> {
+    fn gather(&mut self, stop: &StopFlag) -> Result<(), Error> {
         let (mut on_their_way, limit) = match &self.asked {
-            WatchersAsked::Ssh { hosts, .. } => (hosts.len(), READY_LIMIT),
-            WatchersAsked::Join { entrance, .. } | WatchersAsked::Pods { entrance, .. } => {
+            WatchersConfig::Ssh { hosts, .. } => (hosts.len(), READY_LIMIT),
+            WatchersConfig::Join { entrance, .. } | WatchersConfig::Pods { entrance, .. } => {
                 (0, Duration::from_nanos(entrance.waits.0))
             }
         };
         let mut until = Instant::now() + limit;
         // Who came in time may look around.
         let mut ready_until = until;
-        while self.eyes.values().any(|eye| !eye.watches) && !stop.asked() {
+        while self.eyes.values().any(|eye| !eye.watches) && !stop.is_requested() {
             while let Some((number, way)) = self.arriving.next() {
                 on_their_way = on_their_way.saturating_sub(1);
                 until = Instant::now() + READY_LIMIT;
-                let taken = way.and_then(|way| self.post.take(number, way).map_err(|why| why.to_string()));
+                let taken = way.and_then(|way| self.post.accept(number, way).map_err(|why| why.to_string()));
                 if let (Err(wrong), Some(eye)) = (taken, self.eyes.get_mut(&number)) {
-                    eye.hand.did_not_come(&wrong);
+                    eye.hand.mark_failed(&wrong);
                 }
             }
             if let Some((number, news)) = self.post.next(ASK) {
-                if matches!(news, News::Joined(_)) {
+                if matches!(news, MemberEvent::Joined(_)) {
                     ready_until = Instant::now() + READY_LIMIT;
                 }
-                self.hear(number, news);
+                self.handle_news(number, news);
             }
             // One that others started on a machine where nothing is to be seen can be started on another.
             let refusal = if self.is_joined() { None } else { self.refusal.take() };
@@ -148,30 +154,30 @@ impl Watchers {
             if let Some(why) = refusal {
                 return Err(Error::Fleet(why));
             }
-            let gets_ready = |eye: &Eye| eye.hand.pid > 0 && !eye.watches;
+            let gets_ready = |eye: &WatcherState| eye.hand.pid > 0 && !eye.watches;
             let is_late = |until| Instant::now() > until;
             let looks_around = self.eyes.values().any(gets_ready) && !is_late(ready_until);
             if on_their_way == 0 && is_late(until) && !looks_around {
                 return Err(Error::Fleet(self.nobody_comes()));
             }
         }
-        self.post.agree(AGREE_LIMIT * self.eyes.len() as u32);
+        self.post.compare_clocks(AGREE_LIMIT * self.eyes.len() as u32);
         Ok(())
     }
 
     fn who_did_not_come(&self) -> Option<String> {
         let absent = self.eyes.iter().find_map(|(number, eye)| Some((number, eye.hand.gone.as_ref()?)));
-        absent.map(|(number, why)| format!("{} did not start: {why}", self.called(*number)))
+        absent.map(|(number, why)| format!("{} did not start: {why}", self.describe_watcher(*number)))
     }
 
     /// Why pods will not come, as far as the cluster says.
     fn hindered(&mut self) -> Option<String> {
         let workforce = self.workforce.as_mut()?;
-        workforce.look();
-        let why = workforce.hinders()?;
+        workforce.refresh();
+        let why = workforce.obstacle()?;
         Some(match &self.asked {
-            WatchersAsked::Pods { entrance, .. } => with_way(why, &entrance.at),
-            WatchersAsked::Ssh { .. } | WatchersAsked::Join { .. } => why,
+            WatchersConfig::Pods { entrance, .. } => with_reach_advice(why, &entrance.at),
+            WatchersConfig::Ssh { .. } | WatchersConfig::Join { .. } => why,
         })
     }
 
@@ -179,14 +185,14 @@ impl Watchers {
         let there = self.eyes.values().filter(|eye| eye.watches).count();
         if let Some(workforce) = &self.workforce {
             let runs = || format!("they run: see what they say, {}", workforce.logs());
-            let why = workforce.waits().unwrap_or_else(runs);
+            let why = workforce.describe_waiting().unwrap_or_else(runs);
             return format!("{there} of {} watchers came in time: {why}", self.asked.count());
         }
         if !self.is_joined() {
             let absent = self.eyes.iter().find(|(_, eye)| !eye.watches).map_or(0, |(number, _)| *number);
-            return format!("{} did not say in time what it watches", self.called(absent));
+            return format!("{} did not say in time what it watches", self.describe_watcher(absent));
         }
-        let turned_away = self.post.turned_away().into_iter().last();
+        let turned_away = self.post.take_rejected().into_iter().last();
         let turned_away = turned_away.map(|who| format!("; turned away: {who}"));
         let unfit = self.refusal.as_ref().map(|why| format!("; {why}"));
         let turned_away = unfit.or(turned_away).unwrap_or_default();
@@ -199,43 +205,43 @@ impl Watchers {
 
     /// Whether others start them: people, or a cluster.
     fn is_joined(&self) -> bool {
-        !matches!(self.asked, WatchersAsked::Ssh { .. })
+        !matches!(self.asked, WatchersConfig::Ssh { .. })
     }
 
-    fn called(&self, number: u32) -> String {
+    fn describe_watcher(&self, number: u32) -> String {
         format!("the watcher on {}", self.eyes.get(&number).map_or("", |eye| eye.place.as_str()))
     }
 
     /// What is heard of one of them.
-    fn hear(&mut self, number: u32, news: News) {
-        let called = self.called(number);
+    fn handle_news(&mut self, number: u32, news: MemberEvent) {
+        let called = self.describe_watcher(number);
         match news {
-            News::Joined(hello) => self.welcome(number, hello),
-            News::Told(Tidings::Seen(seen)) => self.see(number, *seen),
-            News::Told(Tidings::SeenAll) => {
+            MemberEvent::Joined(hello) => self.welcome(number, hello),
+            MemberEvent::Told(MemberReport::Seen(seen)) => self.see(number, *seen),
+            MemberEvent::Told(MemberReport::SeenAll) => {
                 if let Some(eye) = self.eyes.get_mut(&number) {
                     eye.owes = false;
                 }
             }
-            News::Told(Tidings::Refused { why, .. }) => {
+            MemberEvent::Told(MemberReport::Refused { why, .. }) => {
                 self.refusal = Some(format!("{called} sees nothing: {why}"));
                 if self.is_joined() {
                     self.post.send(number, Instruction::Leave);
                 }
             }
-            News::Told(Tidings::Leaving { why }) => {
+            MemberEvent::Told(MemberReport::Leaving { why }) => {
                 if let Some(eye) = self.eyes.get_mut(&number) {
                     eye.hand.leaves = Some(why);
                 }
             }
-            News::Gone(why) => self.is_gone(number, &why),
-            News::Told(_) | News::Jumped(_) => {}
+            MemberEvent::Gone(why) => self.is_gone(number, &why),
+            MemberEvent::Told(_) | MemberEvent::Jumped(_) => {}
         }
     }
 
     /// Tells one that has joined what it looks at.
     fn welcome(&mut self, number: u32, hello: Hello) {
-        let is_taken = |place: &str, eyes: &BTreeMap<u32, Eye>| {
+        let is_taken = |place: &str, eyes: &BTreeMap<u32, WatcherState>| {
             eyes.iter().any(|(other, eye)| *other != number && eye.place == place)
         };
         if !self.eyes.contains_key(&number) {
@@ -246,12 +252,12 @@ impl Watchers {
         let mut duty = self.duty.clone();
         if number > 0 {
             // The database is asked by one of them.
-            duty.asked = duty.asked.processes_alone();
+            duty.asked = duty.asked.processes_only();
         }
         let is_joined = self.is_joined();
         // A node says more than a pod's name.
         let node = self.workforce.as_ref().and_then(|workforce| workforce.node(&hello.place));
-        if let (WatchersAsked::Pods { pods, inside: false, .. }, Some(node)) = (&self.asked, &node) {
+        if let (WatchersConfig::Pods { pods, inside: false, .. }, Some(node)) = (&self.asked, &node) {
             duty.pods = pods.iter().filter(|pod| pod.node == *node).map(|pod| pod.uid.clone()).collect();
         }
         let name = node.unwrap_or_else(|| hello.place.clone());
@@ -262,23 +268,23 @@ impl Watchers {
         let place = (1..).map(numbered).find(|place| !is_taken(place, &self.eyes)).unwrap_or_default();
         if let Some(eye) = self.eyes.get_mut(&number) {
             if is_joined {
-                *eye = Eye { place, ..Eye::default() };
+                *eye = WatcherState { place, ..WatcherState::default() };
             }
             (eye.hand.place, eye.hand.pid) = (eye.place.clone(), hello.pid);
         }
         self.post.send(number, Instruction::Watch(Box::new(duty)));
     }
 
-    fn see(&mut self, number: u32, mut seen: Sighting) {
+    fn see(&mut self, number: u32, mut seen: WatchEvent) {
         let Some(eye) = self.eyes.get_mut(&number) else { return };
         match &mut seen {
-            Sighting::Watched(watched) => {
-                watched.on = self.asked.on(number);
+            WatchEvent::Watched(watched) => {
+                watched.on = self.asked.on_option(number);
                 watched.missing.extend(self.asked.unwatched().filter(|_| number == 0));
                 eye.watches = true;
                 eye.watched.clone_from(watched);
             }
-            Sighting::Window(trial, window) if *trial == self.trial.number => {
+            WatchEvent::Window(trial, window) if *trial == self.trial.number => {
                 let lasted = self.trial.ended.map_or(Nanos::MAX, |ended| ended - self.trial.begins);
                 if window.from + window.length() / 2 > lasted {
                     // It heard late that it was over.
@@ -286,7 +292,7 @@ impl Watchers {
                 }
                 eye.until = window.to;
             }
-            Sighting::Window(..) | Sighting::Look(..) => {}
+            WatchEvent::Window(..) | WatchEvent::Look(..) => {}
         }
         self.told.push((eye.place.clone(), seen));
     }
@@ -296,28 +302,28 @@ impl Watchers {
         let Some(eye) = self.eyes.get_mut(&number) else { return };
         if self.is_gathering && is_joined {
             // It may come again.
-            *eye = Eye::default();
+            *eye = WatcherState::default();
             return;
         }
-        eye.hand.has_gone(why);
+        eye.hand.mark_gone(why);
         eye.owes = false;
         if std::mem::take(&mut eye.watches) {
             let at = self.trial.ended.is_none().then_some(eye.until);
             let why = eye.hand.gone.clone().unwrap_or_default();
             let lost = Some(WatcherLost { trial: self.trial.number, at, why });
-            let watched = Watched { lost, ..eye.watched.clone() };
-            self.told.push((eye.place.clone(), Sighting::Watched(Box::new(watched))));
+            let watched = WatchCoverage { lost, ..eye.watched.clone() };
+            self.told.push((eye.place.clone(), WatchEvent::Watched(Box::new(watched))));
         }
     }
 
     /// A trial begins, which is [`LEAD`] from now.
     pub fn begin(&mut self, trial: u32) {
-        self.listen(Duration::ZERO);
+        self.await_news(Duration::ZERO);
         let begins = now() + LEAD;
         self.trial = WatchedTrial { number: trial, begins, ended: None };
         for (number, eye) in self.eyes.iter_mut().filter(|(_, eye)| eye.watches) {
             // Of one that came a moment ago the clock is not known yet.
-            let Some(clock) = self.post.reading(*number, begins) else { continue };
+            let Some(clock) = self.post.clock_reading(*number, begins) else { continue };
             (eye.until, eye.owes) = (Nanos::ZERO, false);
             self.post.send(*number, Instruction::WatchFrom { trial, at: clock.theirs(begins) });
         }
@@ -331,27 +337,27 @@ impl Watchers {
         let ended = now();
         self.trial.ended = Some(ended);
         for (number, eye) in self.eyes.iter_mut().filter(|(_, eye)| eye.watches) {
-            let Some(clock) = self.post.reading(*number, ended) else { continue };
+            let Some(clock) = self.post.clock_reading(*number, ended) else { continue };
             eye.owes = self.post.send(*number, Instruction::WatchUntil { at: clock.theirs(ended) });
         }
     }
 
     /// All of them look more closely, once.
-    pub fn look(&self) {
+    pub fn look_closer(&self) {
         for (number, _) in self.eyes.iter().filter(|(_, eye)| eye.watches) {
             self.post.send(*number, Instruction::LookCloser);
         }
     }
 
-    fn listen(&mut self, mut patience: Duration) {
+    fn await_news(&mut self, mut patience: Duration) {
         while let Some((number, news)) = self.post.next(std::mem::take(&mut patience)) {
-            self.hear(number, news);
+            self.handle_news(number, news);
         }
     }
 
     /// What they have told since this was last asked, and where. It never waits.
-    pub fn seen(&mut self) -> Vec<(String, Sighting)> {
-        self.listen(Duration::ZERO);
+    pub fn take_sightings(&mut self) -> Vec<(String, WatchEvent)> {
+        self.await_news(Duration::ZERO);
         std::mem::take(&mut self.told)
     }
 
@@ -359,17 +365,18 @@ impl Watchers {
     pub fn settle(&mut self) {
         let until = Instant::now() + TOLD;
         while self.eyes.values().any(|eye| eye.owes) && Instant::now() < until {
-            self.listen(ASK);
+            self.await_news(ASK);
         }
     }
 }
 
 /// What they look at. No secret leaves this machine.
-fn duty(plan: &Plan, target: &Target) -> Result<WatchDuty, Error> {
-    let (asked, _) = plan.watch.parted();
-    let duty = WatchDuty { asked, at: Vec::new(), port: None, path: None, pods: Vec::new(), inside: false };
-    match Endpoint::of(target) {
-        Ok(endpoint) => Ok(WatchDuty {
+fn duty(plan: &Plan, target: &Target) -> Result<WatchAssignment, Error> {
+    let (asked, _) = plan.watch.split_secrets();
+    let duty =
+        WatchAssignment { asked, at: Vec::new(), port: None, path: None, pods: Vec::new(), inside: false };
+    match ResolvedTarget::resolve(target) {
+        Ok(endpoint) => Ok(WatchAssignment {
             at: endpoint.address().into_iter().collect(),
             port: endpoint.address().map(|at| at.port()),
             path: endpoint.path().map(ToOwned::to_owned),
@@ -382,7 +389,7 @@ fn duty(plan: &Plan, target: &Target) -> Result<WatchDuty, Error> {
                 Target::Sql(database) => Some(database.port),
                 Target::Demo | Target::Null => None,
             };
-            Ok(WatchDuty { port, ..duty })
+            Ok(WatchAssignment { port, ..duty })
         }
         Err(why) => Err(why.into()),
     }

@@ -3,10 +3,12 @@
 //! First come, first served: when a request arrives, it is certain when it will be done.
 
 use crate::Sink;
-use crate::stop::Stop;
-use engine::{Carrier, Moment, Offer, Wish};
+use crate::stop_flag::StopFlag;
+use engine::{ClockSample, LoadCommand, LoadGenerator, OfferedLoad};
 use plan::Plan;
-use record::{BLOCK, Counted, Event, Failure, Gather, LostMember, Outcome, SLICE, Slice, Worked};
+use record::{
+    BLOCK, Event, Failure, LostMember, MemberFigures, Outcome, SLICE, Slice, SliceMerger, TrialCounts,
+};
 use schedule::Schedule;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +23,7 @@ const UNSENT_AFTER: Nanos = Nanos::from_millis(100);
 const ASK: Nanos = Nanos::from_millis(50);
 
 /// A target, the machine that makes the load, and a user at its keys.
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedTarget {
     /// How many requests are served at once; none: all.
     pub servers: Option<usize>,
     /// How long each takes.
@@ -33,7 +35,7 @@ pub(crate) struct Simulated {
     /// How many connections there are; what finds none waits.
     pub connections: u64,
     /// What becomes of the target under too much load.
-    pub breaks: Option<Breaks>,
+    pub breaks: Option<OverloadCollapse>,
     /// Every so-manieth request fails, for this reason.
     pub fails: Option<(u64, Failure)>,
     /// Share of the machine that the hypervisor gives to others.
@@ -51,12 +53,12 @@ pub(crate) struct Simulated {
     /// The trials in which a worker is lost after a second, counted from 1.
     pub loses: Vec<u32>,
     /// What became of it so far.
-    pub past: Past,
+    pub past: SimulatedState,
 }
 
 /// What became of a target so far.
 #[derive(Default)]
-pub(crate) struct Past {
+pub(crate) struct SimulatedState {
     key: Arc<AtomicBool>,
     now: Nanos,
     /// When the first request came.
@@ -72,7 +74,7 @@ pub(crate) struct Past {
 
 /// A target that gets slow once so many are outstanding.
 #[derive(Clone, Copy)]
-pub(crate) struct Breaks {
+pub(crate) struct OverloadCollapse {
     /// So many.
     pub beyond: usize,
     /// By this factor.
@@ -81,7 +83,7 @@ pub(crate) struct Breaks {
     pub lasts: Nanos,
 }
 
-impl Simulated {
+impl SimulatedTarget {
     /// One server of 500 µs: 2,000/s.
     pub fn queue() -> Self {
         Self {
@@ -99,7 +101,7 @@ impl Simulated {
             warms: None,
             asks: None,
             loses: Vec::new(),
-            past: Past::default(),
+            past: SimulatedState::default(),
         }
     }
 
@@ -109,8 +111,8 @@ impl Simulated {
     }
 
     /// The user's key.
-    pub fn stop(&self) -> Stop {
-        Stop::new(Arc::clone(&self.past.key))
+    pub fn stop(&self) -> StopFlag {
+        StopFlag::new(Arc::clone(&self.past.key))
     }
 
     /// How long the generator takes for a request at this moment.
@@ -120,7 +122,7 @@ impl Simulated {
     }
 
     /// The time that it is, from now on.
-    pub fn passes(&mut self, to: Nanos) {
+    pub fn advance_to(&mut self, to: Nanos) {
         self.past.now = to;
         if self.asks.is_some_and(|at| to >= at) {
             self.past.key.store(true, Ordering::Relaxed);
@@ -156,28 +158,28 @@ impl Simulated {
     }
 }
 
-impl Carrier for Simulated {
-    fn trial(
+impl LoadGenerator for SimulatedTarget {
+    fn run_trial(
         &mut self,
-        offer: &Offer,
+        offer: &OfferedLoad,
         drain: Nanos,
-        on_begin: &mut dyn FnMut(Moment),
+        on_begin: &mut dyn FnMut(ClockSample),
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> Wish,
-    ) -> Counted {
+        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+    ) -> TrialCounts {
         let before = self.now();
         on_begin(before);
         self.past.trials += 1;
         let loses = self.loses.contains(&self.past.trials);
         let began = self.past.now;
         let (duration, mut due) = match offer {
-            Offer::Open(schedule) => (schedule.duration(), Due::of(schedule)),
-            Offer::Closed { connections, duration, .. } => {
-                (duration.expect("a simulated load has an end"), Due::again(*connections))
+            OfferedLoad::Open(schedule) => (schedule.duration(), DueQueue::of(schedule)),
+            OfferedLoad::Closed { connections, duration, .. } => {
+                (duration.expect("a simulated load has an end"), DueQueue::again(*connections))
             }
         };
-        let mut account = Account::new(duration, self);
-        let mut gather = Gather::of(1);
+        let mut account = TrialCounter::new(duration, self);
+        let mut gather = SliceMerger::new(1);
         let (mut stopped, mut idle, mut crowded) = (false, Nanos::ZERO, false);
         loop {
             let over = account.load_ends + drain;
@@ -218,7 +220,7 @@ impl Carrier for Simulated {
                 }
             }
             account.advance(until);
-            self.passes(began + until);
+            self.advance_to(began + until);
             let is_over = until >= account.load_ends && (account.open.is_empty() || until >= over);
             if is_over {
                 account.give_up();
@@ -227,24 +229,24 @@ impl Carrier for Simulated {
                 gather.add(0, &account.cut());
             }
             if is_over {
-                gather.over(0, account.load_ends);
+                gather.finish_source(0, account.load_ends);
             }
-            while let Some(slice) = gather.next_whole() {
+            while let Some(slice) = gather.next_complete() {
                 crowded |= slice.backlog > 0 && slice.in_flight >= self.connections;
                 on_slice(&slice);
             }
             if is_over {
-                let mut counted = gather.end();
+                let mut counted = gather.into_counts();
                 let (stolen, crowded) =
                     (self.now().stolen_since(&before), crowded.then_some(self.connections));
-                counted.members.push(Worked::of(&counted.total, stolen, crowded));
+                counted.members.push(MemberFigures::from_slice(&counted.total, stolen, crowded));
                 if loses {
                     let (place, why) = ("b".to_owned(), "killed".to_owned());
                     counted.lost.push(LostMember { member: 1, place, at: SLICE, unaccounted: 7, why });
                 }
                 return counted;
             }
-            if !stopped && (wish(gather.total(), until) > Wish::GoOn || loses && until >= SLICE) {
+            if !stopped && (wish(gather.total(), until) > LoadCommand::GoOn || loses && until >= SLICE) {
                 stopped = true;
                 account.load_ends = account.load_ends.min(until);
             }
@@ -259,32 +261,32 @@ impl Carrier for Simulated {
                 self.past.last = self.past.now;
                 return None;
             }
-            self.passes((self.past.now + ASK).min(self.past.last));
+            self.advance_to((self.past.now + ASK).min(self.past.last));
         }
         Some(self.past.now - began)
     }
 
-    fn grow(&mut self) -> bool {
+    fn scale_up(&mut self) -> bool {
         let more = self.more.drain(..self.more.len().min(1)).next();
         self.makes = more.map_or_else(|| std::mem::take(&mut self.makes), |rate| vec![(Nanos::ZERO, rate)]);
         more.is_some()
     }
 
-    fn now(&self) -> Moment {
+    fn now(&self) -> ClockSample {
         let ms = self.past.now.as_millis_f64();
         let stolen = (ms * self.stolen) as u64;
         let ticks = Ticks { user: 0, system: 0, idle: ms as u64 - stolen, stolen };
-        Moment { steady: self.past.now, unix_ms: 1_700_000_000_000 + ms as u64, ticks: Some(ticks) }
+        ClockSample { steady: self.past.now, unix_ms: 1_700_000_000_000 + ms as u64, ticks: Some(ticks) }
     }
 }
 
 /// When requests come due: all at moments known before, or each as soon as another is answered.
-struct Due {
+struct DueQueue {
     at: BinaryHeap<Reverse<Nanos>>,
     again: bool,
 }
 
-impl Due {
+impl DueQueue {
     fn of(schedule: &Schedule) -> Self {
         Self { at: schedule.arrivals(0, 1).map(|arrival| Reverse(arrival.due)).collect(), again: false }
     }
@@ -309,7 +311,7 @@ impl Due {
 }
 
 /// What is counted of a trial, in the trial's own time.
-struct Account {
+struct TrialCounter {
     at: Nanos,
     load_ends: Nanos,
     slice_ends: Nanos,
@@ -324,8 +326,8 @@ struct Account {
     begins: Nanos,
 }
 
-impl Account {
-    fn new(load_ends: Nanos, target: &Simulated) -> Self {
+impl TrialCounter {
+    fn new(load_ends: Nanos, target: &SimulatedTarget) -> Self {
         Self {
             at: Nanos::ZERO,
             load_ends,
@@ -415,9 +417,9 @@ impl Account {
 
 /// Keeps what it hears.
 #[derive(Default)]
-pub(crate) struct Told(pub Vec<Event>);
+pub(crate) struct EventCollector(pub Vec<Event>);
 
-impl Sink for Told {
+impl Sink for EventCollector {
     fn event(&mut self, event: &Event) {
         self.0.push(event.clone());
     }
@@ -428,6 +430,6 @@ pub(crate) fn plan() -> Plan {
     let mut draft = plan::Draft::default();
     draft.set(plan::Key::Url, "TARGET", "null");
     draft
-        .check(plan::Command::Find, &mut |_| Err("no file".to_owned()))
+        .check(plan::PlanCommand::Find, &mut |_| Err("no file".to_owned()))
         .expect("the null target needs nothing")
 }

@@ -15,7 +15,7 @@ mod table;
 
 use rows::rows;
 use system::{Service, System};
-use table::{Found, Row, Truth, find, held};
+use table::{Row, SearchResult, Truth, find, held};
 
 /// So many trials at each rate tell the truth of a random target.
 const TIMES: usize = 300;
@@ -46,12 +46,12 @@ fn print_table(seeds: u64, only: Option<u64>) {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for (_, row) in rows().iter().enumerate().filter(|(i, _)| only.is_none_or(|o| o == *i as u64)) {
-        let found: Vec<Found> = (0..seeds).map(|seed| find(row, seed, false)).collect();
+        let found: Vec<SearchResult> = (0..seeds).map(|seed| find(row, seed, false)).collect();
         println!("{}", line(row, &found));
     }
 }
 
-fn line(row: &Row, found: &[Found]) -> String {
+fn line(row: &Row, found: &[SearchResult]) -> String {
     let (truth, unit) = match row.truth {
         Truth::Capacity(c) => (format!("{c}/s"), c),
         Truth::Between(low, high) => (format!("{low} to {high}/s"), capacity(&row.system).unwrap_or(high)),
@@ -102,7 +102,7 @@ fn line(row: &Row, found: &[Found]) -> String {
 }
 
 /// How well both limits are known.
-fn widths(found: &[Found]) -> String {
+fn widths(found: &[SearchResult]) -> String {
     let of = |place: usize| {
         let mut all: Vec<f64> = found
             .iter()

@@ -3,7 +3,7 @@
 use crate::noise::{ASGI_READS, JVM_READS, JVM_WRITES};
 use crate::system::Arrivals::{self, Even, Poisson};
 use crate::system::Service::{self, Exponential, Fixed};
-use crate::system::{System, Trait};
+use crate::system::{Flaw, System};
 use crate::table::{PATIENT, Row, TIMEOUT, Truth};
 
 const MS: f64 = 1e-3;
@@ -23,10 +23,10 @@ pub fn steady() -> Vec<Row> {
         random("M/M/16, 8 ms", Truth::Held(1978.0, 2007.0)),
         row("D/M/16, 8 ms", Even, 16, Exponential(8.0 * MS), Truth::Held(1991.0, 2013.0)),
         row(behind, Poisson, 100, Fixed(2.0 * MS), Truth::Held(1976.0, 2008.0))
-            .with(Trait::Behind(10, Exponential(5.0 * MS)))
+            .with(Flaw::Behind(10, Exponential(5.0 * MS)))
             .asked(0.9),
         even("D/D/16, 8 ms, answers 503 beyond 64 waiting", Truth::Held(2001.0, 2005.0))
-            .with(Trait::Sheds(64)),
+            .with(Flaw::Sheds(64)),
         row(
             "one server of 5 ms, answers 503 if it is busy",
             Even,
@@ -34,9 +34,9 @@ pub fn steady() -> Vec<Row> {
             Fixed(5.0 * MS),
             Truth::Held(200.0, 200.0),
         )
-        .with(Trait::Sheds(0)),
+        .with(Flaw::Sheds(0)),
         even("D/D/16, 8 ms, stands still 0.3 s in every 15 s", Truth::Between(1862.0, 2020.0))
-            .with(Trait::Stalls(15.0, 0.3)),
+            .with(Flaw::Stalls(15.0, 0.3)),
     ]
 }
 
@@ -44,13 +44,13 @@ pub fn steady() -> Vec<Row> {
 pub fn changing() -> Vec<Row> {
     vec![
         random("M/M/16 warming five-fold over 40,000 requests", Truth::Warm(2000.0))
-            .with(Trait::Warms(5.0, 40e3)),
+            .with(Flaw::Warms(5.0, 40e3)),
         random("M/M/16 warming five-fold over 400,000 requests", Truth::Warm(2000.0))
-            .with(Trait::Warms(5.0, 400e3))
+            .with(Flaw::Warms(5.0, 400e3))
             .asked(0.85),
         row("D/M/16 slowing to half over an hour", Even, 16, Exponential(8.0 * MS), Truth::Fading(2000.0))
-            .with(Trait::Slows(3600.0)),
-        random("M/M/16 that breaks for good beyond 400 outstanding", Truth::Broken).with(Trait::Breaks(400)),
+            .with(Flaw::Slows(3600.0)),
+        random("M/M/16 that breaks for good beyond 400 outstanding", Truth::Broken).with(Flaw::Breaks(400)),
     ]
 }
 
@@ -59,8 +59,8 @@ pub fn generator() -> Vec<Row> {
     let held_up = "M/M/16 under a generator that makes 1,500/s, and is held up every 3 s for 5 to 50 ms";
     vec![
         random("M/M/16 under a generator that makes 1,500/s", Truth::Generator(1500.0, 0.85))
-            .with(Trait::Lags(1500.0, 0.0)),
-        random(held_up, Truth::Generator(1500.0, 0.6)).with(Trait::Lags(1500.0, 0.3)),
+            .with(Flaw::Lags(1500.0, 0.0)),
+        random(held_up, Truth::Generator(1500.0, 0.6)).with(Flaw::Lags(1500.0, 0.3)),
     ]
 }
 
@@ -84,34 +84,34 @@ pub fn patient() -> Vec<Row> {
 pub fn moving() -> Vec<Row> {
     vec![
         even("16 servers of 8 ms, as a JVM reads", Truth::Held(1588.0, 2023.0))
-            .with(Trait::Moves(JVM_READS))
+            .with(Flaw::Moves(JVM_READS))
             .asked(0.9),
         even("16 servers of 8 ms, as a JVM writes", Truth::Held(1862.0, 1981.0))
-            .with(Trait::Moves(JVM_WRITES))
+            .with(Flaw::Moves(JVM_WRITES))
             .asked(0.9),
         even(
             "16 servers of 8 ms, as a JVM writes, and does 0.85 of it once 200 wait, until none does",
             Truth::Held(1810.0, 1908.0),
         )
-        .with(Trait::MovesAndSinks(JVM_WRITES, 200, 0.85))
+        .with(Flaw::MovesAndSinks(JVM_WRITES, 200, 0.85))
         .asked(0.65),
         even(
             "16 servers of 8 ms, as a JVM writes, at half of it for 80 s, while it is compiled",
             Truth::Held(1862.0, 1981.0),
         )
-        .with(Trait::MovesOnceCompiled(JVM_WRITES, 80.0))
+        .with(Flaw::MovesOnceCompiled(JVM_WRITES, 80.0))
         .asked(0.9),
         even("16 servers of 8 ms, as an event loop reads", Truth::Held(1711.0, 1992.0))
-            .with(Trait::Moves(ASGI_READS))
+            .with(Flaw::Moves(ASGI_READS))
             .asked(0.9),
         even("16 servers of 8 ms, twice as slow for 0.3 of the time, 3 s each", Truth::Held(1017.0, 1595.0))
-            .with(Trait::States(2.0, 0.3, 3.0))
+            .with(Flaw::States(2.0, 0.3, 3.0))
             .asked(0.9),
         even(
             "16 servers of 8 ms, a fifth slower for half of the time, 5 s each",
             Truth::Held(1612.0, 1713.0),
         )
-        .with(Trait::States(1.25, 0.5, 5.0))
+        .with(Flaw::States(1.25, 0.5, 5.0))
         .asked(0.9),
     ]
 }
@@ -119,11 +119,11 @@ pub fn moving() -> Vec<Row> {
 pub fn freezing() -> Vec<Row> {
     vec![
         even("16 servers of 8 ms, stands still 0.1 s in every 3 s", Truth::Between(1833.0, 2020.0))
-            .with(Trait::Stalls(3.0, 0.1)),
+            .with(Flaw::Stalls(3.0, 0.1)),
         even("16 servers of 8 ms, stands still 1 s in every 10 s", Truth::Held(2001.0, 2005.0))
-            .with(Trait::Stalls(10.0, 1.0)),
+            .with(Flaw::Stalls(10.0, 1.0)),
         even("16 servers of 8 ms, stands still 2 s in every 60 s", Truth::Between(1740.0, 2020.0))
-            .with(Trait::Stalls(60.0, 2.0)),
+            .with(Flaw::Stalls(60.0, 2.0)),
     ]
 }
 
@@ -131,9 +131,9 @@ pub fn freezing() -> Vec<Row> {
 pub fn losing() -> Vec<Row> {
     let truth = Truth::Held(2001.0, 2005.0);
     vec![
-        even("16 servers of 8 ms, one of 10,000 requests fails", truth).with(Trait::Fails(1e-4)),
-        even("16 servers of 8 ms, one of 1,000 requests fails", truth).with(Trait::Fails(1e-3)),
-        even("16 servers of 8 ms, one of 100 requests fails", truth).with(Trait::Fails(1e-2)),
+        even("16 servers of 8 ms, one of 10,000 requests fails", truth).with(Flaw::Fails(1e-4)),
+        even("16 servers of 8 ms, one of 1,000 requests fails", truth).with(Flaw::Fails(1e-3)),
+        even("16 servers of 8 ms, one of 100 requests fails", truth).with(Flaw::Fails(1e-2)),
     ]
 }
 
@@ -143,20 +143,20 @@ pub fn sinking() -> Vec<Row> {
     let unequal = "2 workers of 8 servers of 100 ms, one of which takes more of the connections";
     vec![
         even("16 servers of 8 ms, does 0.6 of it once 300 wait, until none does", sinks)
-            .with(Trait::Sinks(300, 0.6)),
+            .with(Flaw::Sinks(300, 0.6)),
         even("16 servers of 8 ms, does 0.92 of it once 100 wait, until none does", sinks)
-            .with(Trait::Sinks(100, 0.92)),
+            .with(Flaw::Sinks(100, 0.92)),
         random("M/M/16, 8 ms, does 0.92 of it once 100 wait, until none does", random_sinks)
-            .with(Trait::Sinks(100, 0.92))
+            .with(Flaw::Sinks(100, 0.92))
             .asked(0.8),
         random("M/M/16, 8 ms, does 0.6 of it once 100 wait, until none does", random_sinks)
-            .with(Trait::Sinks(100, 0.6))
+            .with(Flaw::Sinks(100, 0.6))
             .asked(0.8),
         row(unequal, Even, 16, Fixed(100.0 * MS), Truth::Between(128.0, 161.0))
-            .with(Trait::Kept(2.0))
+            .with(Flaw::Kept(2.0))
             .asked(0.6),
         even("16 servers of 8 ms, slower by half after 500,000 requests", Truth::Between(1300.0, 2000.0))
-            .with(Trait::Fills(500e3)),
+            .with(Flaw::Fills(500e3)),
     ]
 }
 
@@ -178,7 +178,7 @@ pub fn shared() -> Vec<Row> {
     let target = |(name, servers, by, stays, often): (_, usize, _, _, _)| {
         let service = Fixed(servers as f64 * 0.5 * MS);
         row(name, Even, servers, service, Truth::Between(1800.0, 2020.0))
-            .with(Trait::Shared(by, stays, often))
+            .with(Flaw::Shared(by, stays, often))
             .asked(None)
     };
     machines.into_iter().map(target).collect()
@@ -211,14 +211,12 @@ impl Row {
         let System { arrivals, service, special, .. } = self.system;
         let certain = matches!(
             special,
-            None | Some(
-                Trait::Sheds(_) | Trait::Slows(_) | Trait::Breaks(_) | Trait::Sinks(..) | Trait::Fills(_)
-            )
+            None | Some(Flaw::Sheds(_) | Flaw::Slows(_) | Flaw::Breaks(_) | Flaw::Sinks(..) | Flaw::Fills(_))
         );
         !certain || arrivals == Poisson || matches!(service, Exponential(_))
     }
 
-    fn with(mut self, special: Trait) -> Self {
+    fn with(mut self, special: Flaw) -> Self {
         self.system.special = Some(special);
         self
     }

@@ -3,12 +3,12 @@
 //! First come, first served, without preemption: when a request arrives, the moment it will be done is
 //! already certain, so a heap of the moments at which servers become free is the whole queue.
 
-use crate::system::{Arrivals, Service, System, Trait};
+use crate::system::{Arrivals, Flaw, Service, System};
 use record::{CatchUp, Failure, Outcome, Recovery, Silence, Slice, SteadyResponse, TrialResult};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use torment_search::{Proposal, Search};
-use units::random::{Random, unit};
+use units::random::{Random, unit_float};
 use units::{Nanos, Rate};
 
 const SECOND: u64 = 1_000_000_000;
@@ -28,7 +28,7 @@ struct Dice(Random);
 impl Dice {
     /// Uniform in (0, 1].
     fn uniform(&mut self) -> f64 {
-        unit(self.0.draw()) + f64::EPSILON / 2.0
+        unit_float(self.0.draw()) + f64::EPSILON / 2.0
     }
     fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.uniform().ln()
@@ -63,7 +63,7 @@ pub struct Target {
 }
 
 /// A request on its way: when its outcome is decided, when it was due, when taken up, and the outcome.
-type Open = (u64, u64, u64, u8);
+type OpenRequest = (u64, u64, u64, u8);
 
 impl Target {
     /// A fresh one.
@@ -72,12 +72,12 @@ impl Target {
         let offset = random.uniform();
         let idle = |n: usize| (0..n).map(|_| Reverse(0)).collect();
         let behind = match system.special {
-            Some(Trait::Behind(n, _)) => idle(n),
-            Some(Trait::Kept(_)) => idle(system.servers.unwrap_or(0) / 2),
+            Some(Flaw::Behind(n, _)) => idle(n),
+            Some(Flaw::Kept(_)) => idle(system.servers.unwrap_or(0) / 2),
             _ => BinaryHeap::new(),
         };
         let free = match system.special {
-            Some(Trait::Kept(_)) => idle(system.servers.unwrap_or(0) / 2),
+            Some(Flaw::Kept(_)) => idle(system.servers.unwrap_or(0) / 2),
             _ => idle(system.servers.unwrap_or(0)),
         };
         Self {
@@ -110,7 +110,7 @@ impl Target {
     /// How many of its threads compile now.
     pub fn compiling(&self) -> f64 {
         match self.system.special {
-            Some(Trait::MovesOnceCompiled(_, cold)) if self.age() < cold => 1.0,
+            Some(Flaw::MovesOnceCompiled(_, cold)) if self.age() < cold => 1.0,
             _ => 0.0,
         }
     }
@@ -118,39 +118,39 @@ impl Target {
     /// Service takes so many times its mean now.
     fn factor(&mut self, at: u64) -> f64 {
         match self.system.special {
-            Some(Trait::Warms(times, requests)) => {
+            Some(Flaw::Warms(times, requests)) => {
                 1.0 + (times - 1.0) * (-4.0 * self.served as f64 / requests).exp()
             }
             Some(
-                Trait::Moves(series) | Trait::MovesAndSinks(series, ..) | Trait::MovesOnceCompiled(series, _),
+                Flaw::Moves(series) | Flaw::MovesAndSinks(series, ..) | Flaw::MovesOnceCompiled(series, _),
             ) => {
                 let second = at as f64 / 1e9 + self.offset * series.len() as f64;
                 let mean = series.iter().map(|n| f64::from(*n)).sum::<f64>() / series.len() as f64;
                 let sunk = match self.system.special {
-                    Some(Trait::MovesAndSinks(.., to)) if self.slow => to,
-                    Some(Trait::MovesOnceCompiled(_, cold)) if (at as f64) < cold * 1e9 => 0.5,
+                    Some(Flaw::MovesAndSinks(.., to)) if self.slow => to,
+                    Some(Flaw::MovesOnceCompiled(_, cold)) if (at as f64) < cold * 1e9 => 0.5,
                     _ => 1.0,
                 };
                 mean / f64::from(series[second as usize % series.len()]) / sunk
             }
-            Some(Trait::States(slower, share, stays)) => {
+            Some(Flaw::States(slower, share, stays)) => {
                 while self.until <= at {
                     self.slow = self.random.uniform() <= share;
                     self.until += (self.random.exponential(stays) * 1e9) as u64;
                 }
                 if self.slow { slower } else { 1.0 }
             }
-            Some(Trait::Shared(by, stays, _)) => {
+            Some(Flaw::Shared(by, stays, _)) => {
                 while self.until <= at {
                     self.pace = 1.0 + by * (2.0 * self.random.uniform() - 1.0);
                     self.until += (self.random.exponential(stays) * 1e9) as u64;
                 }
                 self.pace
             }
-            Some(Trait::Fills(requests)) => 1.0 + 0.5 * self.served as f64 / requests,
-            Some(Trait::Slows(doubles)) => 1.0 + at as f64 / 1e9 / doubles,
-            Some(Trait::Breaks(_)) if self.broken => 5.0,
-            Some(Trait::Sinks(_, to)) if self.slow => 1.0 / to,
+            Some(Flaw::Fills(requests)) => 1.0 + 0.5 * self.served as f64 / requests,
+            Some(Flaw::Slows(doubles)) => 1.0 + at as f64 / 1e9 / doubles,
+            Some(Flaw::Breaks(_)) if self.broken => 5.0,
+            Some(Flaw::Sinks(_, to)) if self.slow => 1.0 / to,
             _ => 1.0,
         }
     }
@@ -168,7 +168,7 @@ impl Target {
     /// When work begun at `start` is done, given that the world may stand still.
     fn finish(&self, start: u64, work: f64) -> u64 {
         let mut work = (work * 1e9) as u64;
-        let Some(Trait::Stalls(every, length)) = self.system.special else { return start + work };
+        let Some(Flaw::Stalls(every, length)) = self.system.special else { return start + work };
         let (every, length) = ((every * 1e9) as u64, (length * 1e9) as u64);
         let mut at = start + (self.offset * every as f64) as u64;
         let shift = at - start;
@@ -208,20 +208,20 @@ impl Target {
     /// When a request that arrives `at` will be done.
     fn serve(&mut self, at: u64) -> u64 {
         self.served += 1;
-        if let Some(Trait::Kept(idle)) = self.system.special {
+        if let Some(Flaw::Kept(idle)) = self.system.special {
             return self.serve_kept(at, (idle * 1e9) as u64);
         }
         let mut start = at;
         if self.system.servers.is_some() {
             start = start.max(self.free.pop().expect("a server for each place in the heap").0);
         }
-        if let Some(Trait::Shared(.., often)) = self.system.special {
+        if let Some(Flaw::Shared(.., often)) = self.system.special {
             start = self.after_hiccup(start, often);
         }
         let factor = self.factor(start);
         let work = self.random.service(self.system.service) * factor;
         let mut done = self.finish(start, work);
-        if let Some(Trait::Behind(_, service)) = self.system.special {
+        if let Some(Flaw::Behind(_, service)) = self.system.special {
             let begin = done.max(self.behind.pop().expect("a server for each place in the heap").0);
             done = begin + (self.random.service(service) * 1e9) as u64;
             self.behind.push(Reverse(done));
@@ -239,9 +239,9 @@ impl Target {
         }
         let drain = search.drain();
         let mut total = Slice { loops: 1, ..Slice::default() };
-        let mut open: BinaryHeap<Reverse<Open>> = BinaryHeap::new();
-        let mut held = Held::new(p.duration.0);
-        let mut heard = Heard::default();
+        let mut open: BinaryHeap<Reverse<OpenRequest>> = BinaryHeap::new();
+        let mut held = OutstandingBlocks::new(p.duration.0);
+        let mut heard = AnswerGaps::default();
         let gap = 1e9 / p.rate.0;
         let (mut due, mut lag_free, mut second) = (self.gap(gap), 0f64, SECOND);
         let mut stop = p.duration.0;
@@ -262,7 +262,7 @@ impl Target {
             decide(&mut total, &mut open, at, p.duration, &mut heard);
             total.due += 1;
             let mut taken = at;
-            if let Some(Trait::Lags(most, often)) = self.system.special {
+            if let Some(Flaw::Lags(most, often)) = self.system.special {
                 let free = self.after_hiccup(self.now + lag_free.max(due) as u64, often) - self.now;
                 lag_free = free as f64 + 1e9 / most;
                 taken = taken.max((lag_free - 1e9 / most) as u64);
@@ -270,7 +270,7 @@ impl Target {
             due += self.gap(gap);
             if taken - at > UNSENT_AFTER {
                 lag_free -= match self.system.special {
-                    Some(Trait::Lags(most, _)) => 1e9 / most,
+                    Some(Flaw::Lags(most, _)) => 1e9 / most,
                     _ => 0.0,
                 };
                 total.outcomes.add(Outcome::Unsent, 1);
@@ -282,21 +282,21 @@ impl Target {
             }
             total.sent += 1;
             total.pacing.record(Nanos(taken - at));
-            if let Some(Trait::Breaks(most)) = self.system.special {
+            if let Some(Flaw::Breaks(most)) = self.system.special {
                 self.broken |= open.len() > most;
             }
-            if let Some(Trait::Sinks(most, _) | Trait::MovesAndSinks(_, most, _)) = self.system.special {
+            if let Some(Flaw::Sinks(most, _) | Flaw::MovesAndSinks(_, most, _)) = self.system.special {
                 self.slow = open.len() > if self.slow { self.system.servers.unwrap_or(0) } else { most };
             }
             let (mut end, mut outcome) = (0, Outcome::Ok);
             match self.system.special {
-                Some(Trait::Sheds(room)) if open.len() >= self.system.servers.unwrap_or(0) + room => {
+                Some(Flaw::Sheds(room)) if open.len() >= self.system.servers.unwrap_or(0) + room => {
                     (end, outcome) = (taken + 200_000, Outcome::Failed);
                     *total.failures.entry(Failure::Status(503)).or_default() += 1;
                 }
                 _ => end = end.max(self.serve(self.now + taken) - self.now),
             }
-            if matches!(self.system.special, Some(Trait::Fails(p)) if self.random.uniform() <= p) {
+            if matches!(self.system.special, Some(Flaw::Fails(p)) if self.random.uniform() <= p) {
                 outcome = Outcome::Failed;
             }
             if outcome == Outcome::Ok && deadline.is_some_and(|d| end - at > d.0) {
@@ -356,10 +356,10 @@ impl Target {
             total.due += 1;
             total.sent += 1;
             let mut done = self.serve(self.now + at) - self.now;
-            if let Some(Trait::Lags(most, _)) = self.system.special {
+            if let Some(Flaw::Lags(most, _)) = self.system.special {
                 done = done.max(at + (f64::from(users) / most * 1e9) as u64);
             }
-            let outcome = if matches!(self.system.special, Some(Trait::Fails(p)) if self.random.uniform() <= p)
+            let outcome = if matches!(self.system.special, Some(Flaw::Fails(p)) if self.random.uniform() <= p)
             {
                 Outcome::Failed
             } else {
@@ -371,7 +371,7 @@ impl Target {
             asks.push(Reverse(done));
         }
         answers.sort_unstable();
-        let mut heard = Heard { is_closed: true, ..Heard::default() };
+        let mut heard = AnswerGaps { is_closed: true, ..AnswerGaps::default() };
         for (at, sent) in answers {
             heard.answer(at, sent);
         }
@@ -418,7 +418,7 @@ fn index(outcome: Outcome) -> u8 {
 
 /// When something was answered last, and the stretches in which nothing was.
 #[derive(Default)]
-struct Heard {
+struct AnswerGaps {
     last: u64,
     silences: Vec<Silence>,
     is_closed: bool,
@@ -430,7 +430,7 @@ struct Heard {
     steady: SteadyResponse,
 }
 
-impl Heard {
+impl AnswerGaps {
     /// The seconds of a load of `load` that are over by then count.
     fn second_is(&mut self, at: u64, load: Nanos) {
         while u64::from(self.second.index) < at / SECOND {
@@ -461,10 +461,10 @@ impl Heard {
 /// Decides everything that ends up to `until`.
 fn decide(
     total: &mut Slice,
-    open: &mut BinaryHeap<Reverse<Open>>,
+    open: &mut BinaryHeap<Reverse<OpenRequest>>,
     until: u64,
     load: Nanos,
-    heard: &mut Heard,
+    heard: &mut AnswerGaps,
 ) {
     while let Some(Reverse((end, at, taken, outcome))) = open.peek().copied() {
         if end > until {
@@ -489,12 +489,12 @@ fn close(total: &mut Slice, end: u64, at: u64, taken: u64, outcome: Outcome) {
 }
 
 /// Exact block means of outstanding requests: partial blocks are added, full ones counted by difference.
-struct Held {
+struct OutstandingBlocks {
     part: Vec<u64>,
     full: Vec<i64>,
 }
 
-impl Held {
+impl OutstandingBlocks {
     fn new(duration: u64) -> Self {
         let blocks = (duration / BLOCK) as usize + 2;
         Self { part: vec![0; blocks], full: vec![0; blocks] }

@@ -22,7 +22,7 @@ pub enum Service {
 
 /// What makes a target worse than a queue.
 #[derive(Debug, Clone, Copy)]
-pub enum Trait {
+pub enum Flaw {
     /// Each request also needs one of so many servers of a second, slower pool, and holds its own meanwhile.
     Behind(usize, Service),
     /// So many may wait; the next is answered 503 at once.
@@ -72,7 +72,7 @@ pub struct System {
     /// Of each.
     pub service: Service,
     /// What else.
-    pub special: Option<Trait>,
+    pub special: Option<Flaw>,
     /// When a request is given up.
     pub timeout: Nanos,
 }

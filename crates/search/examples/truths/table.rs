@@ -3,8 +3,8 @@
 use crate::simulate::Target;
 use crate::system::System;
 use plan::{Goal, Objective};
-use record::{Ended, Limit, LimitUnit, Purpose, Verdict};
-use torment_search::{Config, Search, Step};
+use record::{Limit, LimitUnit, Purpose, SearchEnd, Verdict};
+use torment_search::{Search, SearchConfig, SearchStep};
 use units::{Nanos, Rate, Share};
 
 /// The goals' width in all rows.
@@ -60,7 +60,7 @@ pub struct Row {
 
 /// What one search came to.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct SearchResult {
     /// Whether it is right.
     pub right: bool,
     /// What was published.
@@ -68,7 +68,7 @@ pub struct Found {
     /// Lower bound of what nine of ten trials hold.
     pub most: Option<f64>,
     /// Why it ended.
-    pub ended: Ended,
+    pub ended: SearchEnd,
     /// Whether it was taken for one that moves.
     pub moves: bool,
     /// Whether it was said to do less and less.
@@ -80,10 +80,10 @@ pub struct Found {
 }
 
 /// What `torment find` asks for if nothing is typed.
-pub fn usual(max: f64, seed: u64) -> Config {
+pub fn usual(max: f64, seed: u64) -> SearchConfig {
     let (objective, width) = (Objective::ZERO_DROP, Share(WIDTH));
-    Config {
-        goals: Goal::held(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec(),
+    SearchConfig {
+        goals: Goal::default_goals(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec(),
         objective,
         from: Rate(10.0),
         max: Rate(max),
@@ -100,14 +100,14 @@ pub fn usual(max: f64, seed: u64) -> Config {
 }
 
 /// The same for a row.
-pub fn config(row: &Row, seed: u64) -> Config {
+pub fn config(row: &Row, seed: u64) -> SearchConfig {
     let (trial, width) = (Nanos::from_secs(row.trial), Share(WIDTH));
-    let goals = Goal::held(&Objective::ZERO_DROP, trial, trial * 3, width).to_vec();
-    Config { goals, timeout: row.system.timeout, ..usual(row.max, seed) }
+    let goals = Goal::default_goals(&Objective::ZERO_DROP, trial, trial * 3, width).to_vec();
+    SearchConfig { goals, timeout: row.system.timeout, ..usual(row.max, seed) }
 }
 
 /// Searches `row` once. With `show`, every trial is printed.
-pub fn find(row: &Row, seed: u64, show: bool) -> Found {
+pub fn find(row: &Row, seed: u64, show: bool) -> SearchResult {
     let config = config(row, seed);
     let deadline = config.objective.deadline;
     let mut target = Target::new(row.system, seed);
@@ -117,21 +117,21 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
     let mut loaded = None;
     loop {
         match search.next() {
-            Step::Try(proposal) => {
+            SearchStep::Try(proposal) => {
                 if proposal.purpose == Purpose::WarmUp {
                     loaded.get_or_insert(Nanos::ZERO);
                     tried.clear();
                 } else {
                     tried.push((proposal.rate.0, target.age()));
                 }
-                search.also_compiled(target.compiling());
+                search.set_compiling_threads(target.compiling());
                 let result = target.trial(&search, &proposal, deadline);
                 let judgement = search.take(&result);
                 if let Some(loaded) = loaded.as_mut().filter(|_| proposal.purpose != Purpose::WarmUp) {
                     *loaded += result.loaded;
                 }
                 if !judgement.good && judgement.invalid.is_empty() {
-                    search.also_loaded(RECOVERS);
+                    search.add_load_time(RECOVERS);
                     loaded = loaded.map(|loaded| loaded + RECOVERS);
                 }
                 if show {
@@ -151,7 +151,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                     );
                 }
             }
-            Step::Done(verdict) => {
+            SearchStep::Done(verdict) => {
                 if show {
                     println!("{verdict:#?}");
                 }
@@ -161,7 +161,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
                 let most = limits[0].lower;
                 let first = tried.iter().find(|(rate, _)| Some(*rate) == most).map_or(target.age(), |t| t.1);
                 let fade = (1.0 + first / 3600.0, 1.0 + target.age() / 3600.0);
-                return Found {
+                return SearchResult {
                     right: right(row, &limits, &ended, fade),
                     limits: limits.clone(),
                     most,
@@ -176,22 +176,22 @@ pub fn find(row: &Row, seed: u64, show: bool) -> Found {
     }
 }
 
-fn right(row: &Row, limits: &[Limit], ended: &Ended, fade: (f64, f64)) -> bool {
+fn right(row: &Row, limits: &[Limit], ended: &SearchEnd, fade: (f64, f64)) -> bool {
     let held = |low: f64, high: f64| {
         limits.iter().all(|l| l.held.or(l.lower).is_some_and(|rate| rate >= low && rate <= high))
     };
     let both = |low: f64, high: f64| limits.iter().all(|l| l.lower.is_some_and(|r| r >= low && r <= high));
     let near = |truth: f64| both(truth * (1.0 - WIDTH), truth * (1.0 + WIDTH));
     match row.truth {
-        Truth::Capacity(c) => near(c) && *ended == Ended::Converged,
+        Truth::Capacity(c) => near(c) && *ended == SearchEnd::Converged,
         Truth::Between(low, high) => held(low, high),
-        Truth::Warm(c) => *ended == Ended::NonStationary || held(c * 0.95, c * (1.0 + WIDTH)),
+        Truth::Warm(c) => *ended == SearchEnd::NonStationary || held(c * 0.95, c * (1.0 + WIDTH)),
         Truth::Fading(c) => {
             let within = |limit: &Limit| {
                 limit.lower.is_some_and(|low| low <= c / fade.0 * (1.0 + WIDTH))
                     && limit.upper.is_some_and(|high| high >= c / fade.1 * (1.0 - WIDTH))
             };
-            *ended == Ended::NonStationary || limits.iter().all(within)
+            *ended == SearchEnd::NonStationary || limits.iter().all(within)
         }
         Truth::Held(most, half) => {
             let slack = WIDTH / 4.0;
@@ -201,9 +201,9 @@ fn right(row: &Row, limits: &[Limit], ended: &Ended, fade: (f64, f64)) -> bool {
             };
             within(&limits[0], most) && within(&limits[1], half)
         }
-        Truth::Max => *ended == Ended::MaxReached && both(row.max, row.max),
-        Truth::Generator(c, least) => *ended == Ended::GeneratorLimit && both(c * least, c),
-        Truth::Broken => *ended == Ended::NotRecovered,
+        Truth::Max => *ended == SearchEnd::MaxReached && both(row.max, row.max),
+        Truth::Generator(c, least) => *ended == SearchEnd::GeneratorLimit && both(c * least, c),
+        Truth::Broken => *ended == SearchEnd::NotRecovered,
     }
 }
 
@@ -215,7 +215,7 @@ pub fn held(row: &Row, near: f64, times: usize) -> (f64, f64) {
     let (mut target, mut search) = (Target::new(row.system, 1), Search::new(config));
     let mut full = 0;
     let trial = loop {
-        let Step::Try(proposal) = search.next() else { unreachable!("it has not begun") };
+        let SearchStep::Try(proposal) = search.next() else { unreachable!("it has not begun") };
         if proposal.purpose == Purpose::Measure && proposal.duration.as_secs_f64() >= row.trial as f64 {
             full += 1;
             if full > 4 {

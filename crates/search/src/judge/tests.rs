@@ -99,9 +99,13 @@ fn each_way_to_be_invalid_has_its_caveat() {
         "zero-drop",
         "",
     );
-    let lacks =
-        [Doubt::DescriptorsExhausted, Doubt::PortsExhausted, Doubt::WatchesExhausted, Doubt::MemoryExhausted];
-    let slowed = [Doubt::GeneratorBusy, Doubt::Steal];
+    let lacks = [
+        CaveatKind::DescriptorsExhausted,
+        CaveatKind::PortsExhausted,
+        CaveatKind::WatchesExhausted,
+        CaveatKind::MemoryExhausted,
+    ];
+    let slowed = [CaveatKind::GeneratorBusy, CaveatKind::Steal];
     for (doubt, slows) in
         lacks.map(|doubt| (doubt, false)).into_iter().chain(slowed.map(|doubt| (doubt, true)))
     {
@@ -117,7 +121,7 @@ fn each_way_to_be_invalid_has_its_caveat() {
     }
     check(
         "another caveat",
-        &|r| r.caveats.push(Caveat::new(Doubt::Other("shared-core".to_owned()), "")),
+        &|r| r.caveats.push(Caveat::new(CaveatKind::Other("shared-core".to_owned()), "")),
         "zero-drop",
         "",
     );
@@ -128,7 +132,8 @@ fn hopeless_only_when_no_later_second_can_help() {
     let check = |name: &str, r: &TrialResult, seconds: usize, objective: &str, expected: bool| {
         let mut slice = r.total.clone();
         slice.outstanding.truncate(seconds * 10);
-        let found = hopeless(&slice, r.rate, r.planned, &goal(objective), Share(0.02), None, GivenUp::Surely);
+        let found =
+            hopeless(&slice, r.rate, r.planned, &goal(objective), Share(0.02), None, GiveUpRule::Surely);
         assert_eq!(found, expected, "{name} after {seconds} s, {objective}");
     };
     check("calm", &calm(), 9, "zero-drop", false);
@@ -145,10 +150,10 @@ fn hopeless_only_when_no_later_second_can_help() {
 
 #[test]
 fn an_overloaded_target_shows_what_it_keeps_up() {
-    let kept = |r: &TrialResult| kept_up(r, None).expect("something was answered").rate;
+    let kept = |r: &TrialResult| sustained_rate(r, None).expect("something was answered").rate;
     assert!((kept(&growing(200.0)) - 800.0).abs() < 1e-6);
     assert!((kept(&with(Outcome::Failed, 3_000)) - 700.0).abs() < 1e-6);
-    assert_eq!(kept_up(&with(Outcome::Failed, 10_000), None), None);
+    assert_eq!(sustained_rate(&with(Outcome::Failed, 10_000), None), None);
 }
 
 /// Said once of a target that answers everything after eight seconds that it fails at 20/s: before the first could be answered,
@@ -169,7 +174,7 @@ fn what_is_under_way_before_the_first_can_be_answered_is_no_queue() {
         (1..=20).find(|seconds| {
             let answered = (*seconds as f64 > fastest).then_some(fastest);
             let so_far = seen(held, answered, *seconds);
-            hopeless(&so_far, Rate(RATE), second * 20, &zero_drop, Share(0.02), calm, GivenUp::Surely)
+            hopeless(&so_far, Rate(RATE), second * 20, &zero_drop, Share(0.02), calm, GiveUpRule::Surely)
         })
     };
     let delay = |seconds: f64| move |t: f64| t.min(seconds);
@@ -202,10 +207,10 @@ fn what_is_under_way_before_the_first_can_be_answered_is_no_queue() {
 fn a_load_that_rises_is_not_asked_whether_its_queue_grows() {
     let outstanding: Vec<f64> = (0..40).map(f64::from).collect();
     let total = Slice { due: 7, outstanding, ..Slice::default() };
-    assert!(matches!(steady(&total, Nanos::ZERO), std::borrow::Cow::Borrowed(_)));
-    let after = steady(&total, Nanos::from_millis(1_950));
+    assert!(matches!(settled_slice(&total, Nanos::ZERO), std::borrow::Cow::Borrowed(_)));
+    let after = settled_slice(&total, Nanos::from_millis(1_950));
     assert_eq!((after.due, after.outstanding.len(), after.outstanding[0]), (7, 20, 20.0));
-    assert!(steady(&total, Nanos::from_secs(60)).outstanding.is_empty());
+    assert!(settled_slice(&total, Nanos::from_secs(60)).outstanding.is_empty());
 }
 
 /// It stands still from the fifth second to the sixth, and is `by` a second too slow otherwise.
@@ -223,7 +228,7 @@ fn frozen(by: f64, freed: u64) -> TrialResult {
 #[test]
 fn what_gathers_in_a_freeze_is_no_overload() {
     let judged = |by, freed| judge(&frozen(by, freed), &goal("zero-drop"), Share(0.02), None);
-    let kept = |by, freed| kept_up(&frozen(by, freed), None).expect("it answered").rate;
+    let kept = |by, freed| sustained_rate(&frozen(by, freed), None).expect("it answered").rate;
     assert!(judged(0.0, 500).good && (kept(0.0, 500) - 1000.0).abs() < 1.0);
     // A small overload is seen in spite of it, and measured.
     let growth = judged(20.0, 500).growth_per_second.expect("its queue grows");
@@ -249,27 +254,33 @@ fn a_queue_that_grows_before_a_freeze_is_overload() {
 #[test]
 fn a_trial_that_lost_a_worker_says_nothing() {
     for result in [calm(), with(Outcome::Unsent, 900), with(Outcome::Timeout, 900), growing(20.0)] {
-        let caveats = vec![Doubt::WorkerLost.into(), Doubt::GeneratorBusy.into()];
+        let caveats = vec![CaveatKind::WorkerLost.into(), CaveatKind::GeneratorBusy.into()];
         let judged = judge(&TrialResult { caveats, ..result }, &goal("zero-drop"), Share(0.02), None);
-        assert_eq!(judged.invalid, [Caveat::from(Doubt::WorkerLost)]);
+        assert_eq!(judged.invalid, [Caveat::from(CaveatKind::WorkerLost)]);
     }
 }
 
 #[test]
 fn of_a_fleet_the_latest_is_asked() {
-    let late = |us| Worked { due: 2500, pacing_p99: Some(Nanos::from_micros(us)), ..Worked::default() };
-    let judged = |members: Vec<Worked>| {
-        let members = (0..).zip(members).map(|(member, worked)| Worked { member, ..worked }).collect();
+    let late = |us| MemberFigures {
+        due: 2500,
+        pacing_p99: Some(Nanos::from_micros(us)),
+        ..MemberFigures::default()
+    };
+    let judged = |members: Vec<MemberFigures>| {
+        let members = (0..).zip(members).map(|(member, worked)| MemberFigures { member, ..worked }).collect();
         let result = TrialResult { members, ..calm() };
         judge(&result, &goal("p95<50ms"), Share(0.02), None).invalid
     };
     assert_eq!(judged(vec![late(100), late(200)]), []);
-    let grounds = Box::new(Grounds::Late { p99: Nanos::from_millis(9), most: Nanos::from_millis(5) });
-    let expected =
-        Caveat::on(Doubt::GeneratorLate, Grounds::OfMember { member: 1, place: String::new(), grounds });
+    let grounds = Box::new(CaveatDetails::Late { p99: Nanos::from_millis(9), most: Nanos::from_millis(5) });
+    let expected = Caveat::with_details(
+        CaveatKind::GeneratorLate,
+        CaveatDetails::OfMember { member: 1, place: String::new(), grounds },
+    );
     assert_eq!(judged(vec![late(100), late(9_000), late(6_000)]), vec![expected.clone()]);
     // By a clock that is known to a millisecond it may have been as late as that.
-    let clock = |us| Worked { clock: Nanos::from_millis(1), ..late(us) };
+    let clock = |us| MemberFigures { clock: Nanos::from_millis(1), ..late(us) };
     assert_eq!(judged(vec![late(100), clock(8_000)]), [expected]);
-    assert_eq!(judged(vec![late(100), Worked { due: 100, ..late(9_000) }]), [], "it sent few");
+    assert_eq!(judged(vec![late(100), MemberFigures { due: 100, ..late(9_000) }]), [], "it sent few");
 }

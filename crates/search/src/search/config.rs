@@ -6,7 +6,7 @@ use units::{Nanos, Rate, Share};
 
 /// What to search for.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub struct SearchConfig {
     /// All are searched together; exceed ratios below 1.
     pub goals: Vec<Goal>,
     /// What makes a request bad.
@@ -50,7 +50,7 @@ pub struct Proposal {
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum SearchStep {
     /// Make this trial and hand in its result.
     Try(Proposal),
     /// The search is over.

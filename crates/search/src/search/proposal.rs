@@ -2,7 +2,7 @@
 
 use super::{CALM, CHECKS_MOST, Phase, Proposal, Search};
 use crate::bounds::rounded;
-use crate::narrow::{Range, Want, want};
+use crate::narrow::{NextTrial, RateRange, next_trial};
 use record::Purpose;
 use units::random::Random;
 use units::{Nanos, Rate};
@@ -41,7 +41,7 @@ const COARSE: f64 = 0.2;
 impl Search {
     /// Seconds under load that a search takes at most, without its warm-ups and its curve.
     fn patience(&self) -> f64 {
-        let usual = self.trial() * PATIENCE;
+        let usual = self.trial_duration() * PATIENCE;
         let left = usual - self.config.reserved.min(usual / RESERVED_MOST);
         let whole = self.config.budget.unwrap_or(left).as_secs_f64();
         (whole - CURVE).max(whole / 2.0)
@@ -59,7 +59,7 @@ impl Search {
 
     /// Whether one more does although the patience is longer by so many.
     fn is_out_of_time_by(&self, trials: u64) -> bool {
-        let trial = self.trial();
+        let trial = self.trial_duration();
         (self.measured + trial).as_secs_f64() > self.patience() + (trial * trials).as_secs_f64()
     }
 
@@ -74,7 +74,7 @@ impl Search {
 
     /// Whether half of the time is over and all of it would not do.
     fn is_half_over(&self) -> bool {
-        let (patience, trial) = (self.patience(), self.trial().as_secs_f64());
+        let (patience, trial) = (self.patience(), self.trial_duration().as_secs_f64());
         // A warm-up that was begun again is part of how it moves.
         let loaded = if self.held.moves() { self.measured } else { self.spent - self.warm }.as_secs_f64();
         let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
@@ -96,15 +96,18 @@ impl Search {
         self.coarse |= self.estimates() && matches!(self.phase, Phase::Narrow) && self.is_coarse();
         loop {
             let secs = Nanos::from_secs;
-            if let (Phase::Narrow, Some((rate, duration))) = (&self.phase, self.loss.look(self.range().floor))
+            if let (Phase::Narrow, Some((rate, duration))) =
+                (&self.phase, self.loss.needed_look(self.range().floor))
             {
                 self.phase = Phase::Look { rate: rounded(rate), duration };
             }
             let (purpose, rate, duration) = match &self.phase {
-                Phase::Climb { rate, .. } => (Purpose::Climb, *rate, self.short(*rate, secs(1), 10.0)),
+                Phase::Climb { rate, .. } => {
+                    (Purpose::Climb, *rate, self.short_duration(*rate, secs(1), 10.0))
+                }
                 Phase::Warm { warm, closed } => {
                     let rate = if closed.is_some() { self.calm / CALM } else { self.calm };
-                    let duration = self.short(rate, warm.window(), 10.0).max(warm.window());
+                    let duration = self.short_duration(rate, warm.window(), 10.0).max(warm.window());
                     return Some(Proposal {
                         purpose: Purpose::WarmUp,
                         rate: Rate(rate),
@@ -115,15 +118,17 @@ impl Search {
                 Phase::Calm { frozen } => {
                     // The shorter, the rather there is no freeze in it.
                     let requests = if *frozen == 0 { 2000.0 } else { 500.0 };
-                    (Purpose::WarmUp, self.calm, self.short(self.calm, secs(2), requests))
+                    (Purpose::WarmUp, self.calm, self.short_duration(self.calm, secs(2), requests))
                 }
-                Phase::Probe { rate, .. } => (Purpose::Measure, *rate, self.short(*rate, secs(2), 100.0)),
+                Phase::Probe { rate, .. } => {
+                    (Purpose::Measure, *rate, self.short_duration(*rate, secs(2), 100.0))
+                }
                 Phase::Look { rate, duration } => (Purpose::Sentinel, *rate, *duration),
-                Phase::Suspect { rate, .. } => (Purpose::Confirm, *rate, self.trial()),
+                Phase::Suspect { rate, .. } => (Purpose::Confirm, *rate, self.trial_duration()),
                 Phase::Narrow => match self.contradiction() {
                     Some(rate) => {
                         self.checks = true;
-                        (Purpose::Measure, rounded(rate).min(self.range().top), self.trial())
+                        (Purpose::Measure, rounded(rate).min(self.range().top), self.trial_duration())
                     }
                     None => match self.narrow() {
                         Some(p) => p,
@@ -133,16 +138,20 @@ impl Search {
                         }
                     },
                 },
-                Phase::Above { rate } => (Purpose::Measure, *rate, self.short(*rate, secs(1), 100.0)),
+                Phase::Above { rate } => {
+                    (Purpose::Measure, *rate, self.short_duration(*rate, secs(1), 100.0))
+                }
                 Phase::Ceiling if self.is_out_of_time() => {
                     self.begin_curve();
                     continue;
                 }
-                Phase::Ceiling => match self.aim() {
-                    Some((rate, true)) => (Purpose::Confirm, rate, self.trial()),
-                    Some((rate, false)) => (Purpose::Measure, rate, self.short(rate, secs(2), 100.0)),
+                Phase::Ceiling => match self.next_ceiling_look() {
+                    Some((rate, true)) => (Purpose::Confirm, rate, self.trial_duration()),
+                    Some((rate, false)) => {
+                        (Purpose::Measure, rate, self.short_duration(rate, secs(2), 100.0))
+                    }
                     None => {
-                        if self.is_ours() {
+                        if self.is_generator_limited() {
                             self.begin_curve();
                         }
                         continue;
@@ -151,7 +160,7 @@ impl Search {
                 Phase::Curve(shares) => {
                     let rate = rounded(self.capacity()? * shares.first()?);
                     let least = if *shares.first()? < CLOSE { secs(1) } else { secs(2) };
-                    (Purpose::Curve, rate, self.short(rate, least, 100.0))
+                    (Purpose::Curve, rate, self.short_duration(rate, least, 100.0))
                 }
                 Phase::Over(_) => return None,
             };
@@ -169,9 +178,9 @@ impl Search {
     /// The limit is known. Two trials that were stopped after a few seconds may both have met a target that moves while it did little: what is
     /// clearly above the limit is looked at once, and then comes the curve.
     fn once_known(&mut self) {
-        let rate = rounded(self.held.largest() * ABOVE);
+        let rate = rounded(self.held.highest_shown() * ABOVE);
         let looks = self.estimates() && self.held.is_straight() && !self.looked_above;
-        if looks && rate <= self.range().top && !self.is_ours() && !self.is_out_of_time() {
+        if looks && rate <= self.range().top && !self.is_generator_limited() && !self.is_out_of_time() {
             self.looked_above = true;
             self.phase = Phase::Above { rate };
         } else {
@@ -181,35 +190,35 @@ impl Search {
 
     /// Whether it did clearly more before than any trial has shown.
     pub(super) fn did_more(&self) -> bool {
-        self.shown > self.held.largest() * CONTRADICTED
+        self.shown > self.held.highest_shown() * CONTRADICTED
     }
 
     /// A trial of `seconds`, longer if that is few requests or short against the response time.
-    fn short(&self, rate: f64, least: Nanos, requests: f64) -> Nanos {
+    fn short_duration(&self, rate: f64, least: Nanos, requests: f64) -> Nanos {
         let fills_up = self.baseline.map_or(Nanos::ZERO, |calm| calm.p50 * FILLS_UP);
-        least.max(Nanos::from_secs_f64(requests / rate)).max(fills_up).min(self.trial().max(least))
+        least.max(Nanos::from_secs_f64(requests / rate)).max(fills_up).min(self.trial_duration().max(least))
     }
 
     /// The longest of the goals' final trial durations.
-    pub(super) fn trial(&self) -> Nanos {
+    pub(super) fn trial_duration(&self) -> Nanos {
         self.config.goals.iter().map(|g| g.trial).max().unwrap_or(Nanos::from_secs(10))
     }
 
-    pub(super) fn range(&self) -> Range {
+    pub(super) fn range(&self) -> RateRange {
         let from = self.config.from.0.min(self.config.max.0);
         let floor = if from > 1.0 { (from * FLOOR).max(1.0) } else { from * FLOOR };
-        Range { floor, top: self.config.max.0 }
+        RateRange { floor, top: self.config.max.0 }
     }
 
     /// The main loop: the lowest level that any goal wants; between times the sentinel.
     fn narrow(&self) -> Option<(Purpose, f64, Nanos)> {
         let look = || {
             let seconds = self.reference.map_or(Nanos::ZERO, |r| Nanos::from_secs_f64(r.seconds().ceil()));
-            let least = seconds.clamp(Nanos::from_secs(2), self.trial().max(Nanos::from_secs(2)));
-            (Purpose::Sentinel, self.calm, self.short(self.calm, least, 100.0))
+            let least = seconds.clamp(Nanos::from_secs(2), self.trial_duration().max(Nanos::from_secs(2)));
+            (Purpose::Sentinel, self.calm, self.short_duration(self.calm, least, 100.0))
         };
         if self.estimates() && self.held.is_known() {
-            let want = self.held.want(&self.config.goals, self.config.width.0, self.range());
+            let want = self.held.next_trial(&self.config.goals, self.config.width.0, self.range());
             let wanted = want.rate().filter(|_| !self.is_late());
             let looks = match wanted {
                 Some(_) => SENTINEL_EVERY,
@@ -220,7 +229,7 @@ impl Search {
             if self.since_sentinel >= looks && self.reference.is_some() && self.changes < LOOKED_MOST {
                 return Some(look());
             }
-            return wanted.map(|rate| (Purpose::Measure, rate, self.trial()));
+            return wanted.map(|rate| (Purpose::Measure, rate, self.trial_duration()));
         }
         // Two bounds that are not close are worth a trial more: they may rest on short ones.
         if self.is_out_of_time_by(1) {
@@ -235,28 +244,30 @@ impl Search {
             .config
             .goals
             .iter()
-            .map(|g| want(&self.bounds, g, g.width.0 * part, self.estimate, self.range(), coin));
+            .map(|g| next_trial(&self.bounds, g, g.width.0 * part, self.estimate, self.range(), coin));
         let lowest = wants
             .filter_map(|w| Some((w.rate()?, w)))
             .min_by(|(a, _), (b, _)| a.total_cmp(b))
             .map(|(_, w)| w);
-        let below = self.held.below(self.config.width.0).filter(|_| self.estimates());
-        let lowest = match (lowest.and_then(Want::rate), below) {
-            (Some(wanted), Some(below)) if below < wanted => Some(Want::Final(below.max(self.range().floor))),
+        let below = self.held.next_lower_rate(self.config.width.0).filter(|_| self.estimates());
+        let lowest = match (lowest.and_then(NextTrial::rate), below) {
+            (Some(wanted), Some(below)) if below < wanted => {
+                Some(NextTrial::Final(below.max(self.range().floor)))
+            }
             _ => lowest,
         };
         match lowest {
-            Some(Want::Coarse(rate)) => {
-                Some((Purpose::Measure, rate, self.short(rate, Nanos::from_secs(2), 100.0)))
+            Some(NextTrial::Coarse(rate)) => {
+                Some((Purpose::Measure, rate, self.short_duration(rate, Nanos::from_secs(2), 100.0)))
             }
-            Some(Want::Final(rate)) => Some((Purpose::Measure, rate, self.trial())),
-            Some(Want::Confirm(rate)) => Some((Purpose::Confirm, rate, self.trial())),
-            Some(Want::Nothing) | None
+            Some(NextTrial::Final(rate)) => Some((Purpose::Measure, rate, self.trial_duration())),
+            Some(NextTrial::Confirm(rate)) => Some((Purpose::Confirm, rate, self.trial_duration())),
+            Some(NextTrial::Nothing) | None
                 if self.since_sentinel >= SENTINEL_LAST && self.reference.is_some() =>
             {
                 Some(look())
             }
-            Some(Want::Nothing) | None => None,
+            Some(NextTrial::Nothing) | None => None,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What is known so far, and how a search ends.
 
 use super::{Phase, Search};
-use crate::background::Loss;
+use crate::background::LossOrigin;
 use crate::curve::SHARES;
 use plan::Goal;
-use record::{Background, Caveat, CurvePoint, Doubt, Ended, Grounds, Limit, Verdict};
+use record::{BackgroundLoss, Caveat, CaveatDetails, CaveatKind, CurvePoint, Limit, SearchEnd, Verdict};
 use units::Rate;
 
 /// A trial within this share of a curve's rate serves as its point.
@@ -50,7 +50,7 @@ impl Search {
     /// may have been its own.
     fn has_shown_more(&self, goal: &Goal, than: &Limit) -> bool {
         let shown = [self.proven(goal), self.shown_to_keep()].into_iter().flatten().max_by(f64::total_cmp);
-        self.is_ours() && shown.is_some_and(|shown| than.lower.is_none_or(|lower| shown > lower))
+        self.is_generator_limited() && shown.is_some_and(|shown| than.lower.is_none_or(|lower| shown > lower))
     }
 
     /// The highest rate that surely meets the goal.
@@ -60,13 +60,16 @@ impl Search {
 
     /// Why no limit lasts, if the target surely did less and less.
     pub fn slowing(&self) -> Option<Caveat> {
-        let (first, last, due) = self.held.fades(self.config.width.0).filter(|_| self.estimates())?;
-        Some(Caveat::on(Doubt::SlowsDown, Grounds::Slowed { first: Rate(first), last: Rate(last), due }))
+        let (first, last, due) = self.held.slowdown(self.config.width.0).filter(|_| self.estimates())?;
+        Some(Caveat::with_details(
+            CaveatKind::SlowsDown,
+            CaveatDetails::Slowed { first: Rate(first), last: Rate(last), due },
+        ))
     }
 
-    fn background(&self) -> Option<Background> {
-        let Loss::Background { lost, seen, at } = self.loss else { return None };
-        Some(Background { bad: lost.bad, due: lost.due, at, seen, failure: self.failure.clone() })
+    fn background(&self) -> Option<BackgroundLoss> {
+        let LossOrigin::Background { lost, seen, at } = self.loss else { return None };
+        Some(BackgroundLoss { bad: lost.bad, due: lost.due, at, seen, failure: self.failure.clone() })
     }
 
     /// The capacity that the curve divides: the lower bound of the first goal that has one.
@@ -79,18 +82,18 @@ impl Search {
         let limits = self.limits();
         let at_top =
             limits.iter().any(|l| l.upper.is_none() && l.lower.is_some_and(|r| r >= self.range().top));
-        self.ended = if let Some(ours) = self.made_all() {
+        self.ended = if let Some(ours) = self.generator_end() {
             ours
         } else if at_top {
-            Ended::MaxReached
+            SearchEnd::MaxReached
         } else if limits.iter().all(|l| l.regular) {
-            Ended::Converged
+            SearchEnd::Converged
         } else if self.estimates() && self.held.is_known() {
-            if self.config.budget.is_some() { Ended::BudgetSpent } else { Ended::Noisy }
+            if self.config.budget.is_some() { SearchEnd::BudgetSpent } else { SearchEnd::Noisy }
         } else if self.is_out_of_time() {
-            Ended::BudgetSpent
+            SearchEnd::BudgetSpent
         } else {
-            Ended::BelowMin
+            SearchEnd::BelowMin
         };
         let mut shares = Vec::new();
         if let Some(capacity) = self.capacity().filter(|_| self.config.curve) {
@@ -107,12 +110,12 @@ impl Search {
         self.phase = Phase::Curve(shares);
     }
 
-    pub(super) fn over(&mut self, ended: Ended) -> Verdict {
+    pub(super) fn over(&mut self, ended: SearchEnd) -> Verdict {
         if let Phase::Over(verdict) = &self.phase {
             return (**verdict).clone();
         }
         self.curve.sort_by(|a, b| a.share.total_cmp(&b.share));
-        let final_trial = self.trial();
+        let final_trial = self.trial_duration();
         let verdict = Verdict::Limits {
             limits: self.limits(),
             curve: self.curve.clone(),
@@ -122,7 +125,7 @@ impl Search {
             background: self.background(),
             overloaded: self.held.overloaded(),
             warmed_up: Some(self.warmed_up).filter(|warm| warm.answered > 0),
-            generator: self.ours.making.filter(|_| ended == Ended::GeneratorLimit),
+            generator: self.ours.making.filter(|_| ended == SearchEnd::GeneratorLimit),
             ended,
         };
         self.pending = None;

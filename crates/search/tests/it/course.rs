@@ -2,36 +2,36 @@
 
 use crate::rows::rows;
 use crate::simulate::Target;
-use crate::system::{Arrivals, Service, System, Trait};
+use crate::system::{Arrivals, Flaw, Service, System};
 use crate::table::{TIMEOUT, config, usual};
 use plan::{Goal, Objective};
-use record::{Caveat, CurvePoint, Doubt, Ended, Limit, Purpose, TrialResult, Verdict, WarmedUp};
+use record::{Caveat, CaveatKind, CurvePoint, Limit, Purpose, SearchEnd, TrialResult, Verdict, WarmUpResult};
 use stats::Histogram;
 use std::cell::Cell;
-use torment_search::{Config, Search, Step, TRIALS_MOST};
+use torment_search::{Search, SearchConfig, SearchStep, TRIALS_MOST};
 use units::{Nanos, Rate, Share};
 
 /// What a search came to, and the trials it made.
-struct Course {
+struct SearchRun {
     limits: Vec<Limit>,
-    ended: Ended,
+    ended: SearchEnd,
     curve: Vec<CurvePoint>,
     detection_limit: f64,
     loaded: f64,
-    warmed_up: Option<WarmedUp>,
+    warmed_up: Option<WarmUpResult>,
     overloaded: Option<f64>,
     trials: Vec<TrialResult>,
 }
 
 /// One search of `system`; `spoil` may change every result before it is taken.
-fn search(config: Config, system: System, spoil: impl Fn(&mut TrialResult)) -> Course {
+fn search(config: SearchConfig, system: System, spoil: impl Fn(&mut TrialResult)) -> SearchRun {
     let deadline = config.objective.deadline;
     let (mut target, mut search) = (Target::new(system, config.seed), Search::new(config));
     let mut trials = Vec::new();
     loop {
         match search.next() {
-            Step::Try(proposal) => {
-                assert_eq!(search.next(), Step::Try(proposal), "the same until its result is taken");
+            SearchStep::Try(proposal) => {
+                assert_eq!(search.next(), SearchStep::Try(proposal), "the same until its result is taken");
                 let mut result = target.trial(&search, &proposal, deadline);
                 assert_eq!(result.total.outcomes.total(), result.total.due, "no arrival is lost");
                 spoil(&mut result);
@@ -39,8 +39,8 @@ fn search(config: Config, system: System, spoil: impl Fn(&mut TrialResult)) -> C
                 trials.push(result);
                 assert!(trials.len() <= TRIALS_MOST as usize);
             }
-            Step::Done(verdict) => {
-                assert_eq!(search.next(), Step::Done(verdict.clone()), "over is over");
+            SearchStep::Done(verdict) => {
+                assert_eq!(search.next(), SearchStep::Done(verdict.clone()), "over is over");
                 let Verdict::Limits {
                     limits,
                     ended,
@@ -55,7 +55,7 @@ fn search(config: Config, system: System, spoil: impl Fn(&mut TrialResult)) -> C
                     panic!("a search ends in limits")
                 };
                 let loaded = loaded.as_secs_f64();
-                return Course {
+                return SearchRun {
                     limits,
                     ended,
                     curve,
@@ -84,19 +84,19 @@ fn server(seconds: f64) -> System {
 
 fn honest(_: &mut TrialResult) {}
 
-fn with_objective(objective: Objective) -> Config {
+fn with_objective(objective: Objective) -> SearchConfig {
     let width = Share(0.02);
-    let goals = Goal::strict(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec();
-    Config { goals, objective, ..usual(1e6, 1) }
+    let goals = Goal::strict_goals(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec();
+    SearchConfig { goals, objective, ..usual(1e6, 1) }
 }
 
 #[track_caller]
-fn assert_near(course: &Course, truth: f64) {
+fn assert_near(course: &SearchRun, truth: f64) {
     assert_within(course, truth, 0.02);
 }
 
 #[track_caller]
-fn assert_within(course: &Course, truth: f64, off: f64) {
+fn assert_within(course: &SearchRun, truth: f64, off: f64) {
     for limit in &course.limits {
         let lower = limit.lower.expect("a lower bound");
         assert!((lower / truth - 1.0).abs() <= off, "{limit:?} against {truth}, {:?}", course.ended);
@@ -106,7 +106,7 @@ fn assert_within(course: &Course, truth: f64, off: f64) {
 #[test]
 fn begins_from_below_and_says_all_that_was_asked() {
     let c = search(usual(1e6, 1), server(0.0005), honest);
-    assert_eq!(c.ended, Ended::Converged);
+    assert_eq!(c.ended, SearchEnd::Converged);
     assert!(c.limits.iter().all(|l| l.regular && l.lower_bad == 0 && l.good_trials >= 3), "{:?}", c.limits);
     assert_eq!((c.limits[0].goal.as_str(), c.limits[1].goal.as_str()), ("nine-of-ten", "half"));
     let shares: Vec<f64> = c.curve.iter().map(|p| p.share).collect();
@@ -121,7 +121,7 @@ fn begins_from_below_and_says_all_that_was_asked() {
 fn slow_services_get_trials_that_make_sense() {
     // A trial of the slowest is 200 requests: one more or less is half a percent.
     for (seconds, off) in [(0.01, 0.02), (0.1, 0.02), (1.0, 0.04)] {
-        let config = Config { from: Rate(1.0), ..usual(1e6, 1) };
+        let config = SearchConfig { from: Rate(1.0), ..usual(1e6, 1) };
         let c = search(config, System { servers: Some(20), ..server(seconds) }, honest);
         assert_within(&c, 20.0 / seconds, off);
     }
@@ -130,8 +130,8 @@ fn slow_services_get_trials_that_make_sense() {
 #[test]
 fn a_first_rate_above_the_limit_is_no_obstacle() {
     for from in [2500.0, 20_000.0] {
-        let c = search(Config { from: Rate(from), ..usual(1e6, 1) }, server(0.0005), honest);
-        assert_eq!(c.ended, Ended::Converged, "from {from}");
+        let c = search(SearchConfig { from: Rate(from), ..usual(1e6, 1) }, server(0.0005), honest);
+        assert_eq!(c.ended, SearchEnd::Converged, "from {from}");
         assert_near(&c, 2000.0);
     }
 }
@@ -139,20 +139,20 @@ fn a_first_rate_above_the_limit_is_no_obstacle() {
 #[test]
 fn says_when_even_the_least_rate_fails() {
     // Half of all requests fail: no rate is zero-drop.
-    let c = search(usual(1e6, 1), System { special: Some(Trait::Fails(0.5)), ..server(0.0005) }, honest);
-    assert_eq!(c.ended, Ended::BelowMin);
+    let c = search(usual(1e6, 1), System { special: Some(Flaw::Fails(0.5)), ..server(0.0005) }, honest);
+    assert_eq!(c.ended, SearchEnd::BelowMin);
     assert!(c.limits.iter().all(|l| l.lower.is_none() && !l.regular), "{:?}", c.limits);
 }
 
 #[test]
 fn says_when_only_errors_come_back() {
-    let c = search(usual(1e6, 1), System { special: Some(Trait::Fails(1.0)), ..server(0.0005) }, honest);
-    assert_eq!((c.ended, c.trials.len()), (Ended::TargetFails, 1));
+    let c = search(usual(1e6, 1), System { special: Some(Flaw::Fails(1.0)), ..server(0.0005) }, honest);
+    assert_eq!((c.ended, c.trials.len()), (SearchEnd::TargetFails, 1));
 }
 
 #[test]
 fn stray_errors_below_the_goal_do_not_hide_the_limit() {
-    let fails = System { special: Some(Trait::Fails(0.001)), ..server(0.0005) };
+    let fails = System { special: Some(Flaw::Fails(0.001)), ..server(0.0005) };
     let c = search(with_objective("loss<1%".parse().expect("a goal")), fails, honest);
     // One per cent may be lost, so one per cent more than the capacity still meets the goal.
     for limit in &c.limits {
@@ -182,9 +182,13 @@ fn a_deadline_lowers_the_limit() {
 #[test]
 fn the_time_given_is_kept_and_what_exists_is_marked() {
     for budget in [5, 20, 40, 60] {
-        let config = Config { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, 1) };
+        let config = SearchConfig { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, 1) };
         let c = search(config, server(0.0005), honest);
-        assert_eq!(c.ended, if budget < 60 { Ended::BudgetSpent } else { Ended::Converged }, "{budget} s");
+        assert_eq!(
+            c.ended,
+            if budget < 60 { SearchEnd::BudgetSpent } else { SearchEnd::Converged },
+            "{budget} s"
+        );
         assert!(c.loaded <= budget as f64, "{budget} s: {}", c.loaded);
         assert!(c.limits[0].lower.is_some(), "{budget} s: {:?}", c.limits);
         assert_eq!(c.limits[0].regular, budget >= 60, "{budget} s");
@@ -196,12 +200,12 @@ fn a_generator_at_its_end_is_never_taken_for_the_target() {
     let spoil = |from: f64| {
         move |r: &mut TrialResult| {
             if r.rate.0 > from {
-                r.caveats.push(Caveat::new(Doubt::GeneratorBusy, "no processor time left"));
+                r.caveats.push(Caveat::new(CaveatKind::GeneratorBusy, "no processor time left"));
             }
         }
     };
     let c = search(usual(1e6, 1), server(0.0005), spoil(1500.0));
-    assert_eq!(c.ended, Ended::GeneratorLimit);
+    assert_eq!(c.ended, SearchEnd::GeneratorLimit);
     // Good trials count however busy the generator was; bad ones may be its own doing.
     let strict = &c.limits[0];
     assert!(
@@ -210,10 +214,10 @@ fn a_generator_at_its_end_is_never_taken_for_the_target() {
     );
     let late = |r: &mut TrialResult| r.total.pacing.record_many(Nanos::from_secs(1), r.total.due);
     let c = search(usual(1e6, 1), server(0.0005), late);
-    assert_eq!((c.ended, c.limits[0].lower), (Ended::GeneratorLimit, None));
+    assert_eq!((c.ended, c.limits[0].lower), (SearchEnd::GeneratorLimit, None));
     // A limit of the generator above that of the target does not matter.
     let c = search(usual(1e6, 1), server(0.0005), spoil(2400.0));
-    assert_eq!(c.ended, Ended::Converged);
+    assert_eq!(c.ended, SearchEnd::Converged);
     assert_near(&c, 2000.0);
 }
 
@@ -222,23 +226,23 @@ fn a_generator_at_its_end_is_never_taken_for_the_target() {
 fn a_generator_at_its_end_is_named_when_the_time_runs_out_too() {
     let busy = |r: &mut TrialResult| {
         if r.rate.0 > 1500.0 {
-            r.caveats.push(Caveat::new(Doubt::GeneratorBusy, "no processor time left"));
+            r.caveats.push(Caveat::new(CaveatKind::GeneratorBusy, "no processor time left"));
         }
     };
     for budget in 15..40 {
-        let config = Config { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, 1) };
+        let config = SearchConfig { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, 1) };
         let c = search(config, server(0.0005), busy);
-        assert_eq!(c.ended, Ended::GeneratorLimit, "{budget} s");
+        assert_eq!(c.ended, SearchEnd::GeneratorLimit, "{budget} s");
     }
 }
 
 /// Of 500 a second 552 were said to hold: for 2 s, of which the target had stood still for one, and had the time to catch up afterwards.
 #[test]
 fn a_short_trial_with_a_freeze_proves_nothing() {
-    let pool = System { servers: Some(10), special: Some(Trait::Stalls(10.0, 1.0)), ..server(0.02) };
+    let pool = System { servers: Some(10), special: Some(Flaw::Stalls(10.0, 1.0)), ..server(0.02) };
     for budget in [60, 75, 90, 120] {
         for seed in 0..20 {
-            let config = Config { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, seed) };
+            let config = SearchConfig { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, seed) };
             let c = search(config, pool, honest);
             let held = c.limits[0].held.or(c.limits[0].lower);
             assert!(held.is_none_or(|held| held <= 515.0), "{budget} s, seed {seed}: {:?}", c.limits[0]);
@@ -249,7 +253,7 @@ fn a_short_trial_with_a_freeze_proves_nothing() {
 /// A target that stands still now and then was never level: its warm-up went on in windows of up to half a minute.
 #[test]
 fn a_warm_up_leaves_freezes_out() {
-    let pool = System { servers: Some(10), special: Some(Trait::Stalls(10.0, 1.0)), ..server(0.02) };
+    let pool = System { servers: Some(10), special: Some(Flaw::Stalls(10.0, 1.0)), ..server(0.02) };
     for seed in 0..20 {
         let told = search(usual(1e6, seed), pool, honest).warmed_up.expect("it was warmed up");
         assert!(told.loaded <= Nanos::from_secs(30), "seed {seed}: {told:?}");
@@ -260,10 +264,13 @@ fn a_warm_up_leaves_freezes_out() {
 fn careful_is_only_longer() {
     let objective = Objective::ZERO_DROP;
     let (minute, width) = (Nanos::from_secs(60), Share(0.01));
-    let config =
-        Config { goals: Goal::strict(&objective, minute, minute, width).to_vec(), width, ..usual(1e6, 1) };
+    let config = SearchConfig {
+        goals: Goal::strict_goals(&objective, minute, minute, width).to_vec(),
+        width,
+        ..usual(1e6, 1)
+    };
     let c = search(config, server(0.0005), honest);
-    assert_eq!(c.ended, Ended::Converged);
+    assert_eq!(c.ended, SearchEnd::Converged);
     assert!(
         c.limits.iter().all(|l| l.lower.is_some_and(|r| (1980.0..=2000.0).contains(&r))),
         "{:?}",
@@ -276,30 +283,30 @@ fn ctrl_c_keeps_what_was_found() {
     let mut search = Search::new(usual(1e6, 1));
     let mut target = Target::new(server(0.0005), 1);
     for _ in 0..5 {
-        let Step::Try(proposal) = search.next() else { panic!("not over yet") };
+        let SearchStep::Try(proposal) = search.next() else { panic!("not over yet") };
         let result = target.trial(&search, &proposal, None);
         search.take(&result);
     }
-    let verdict = search.interrupt(Ended::Interrupted);
+    let verdict = search.interrupt(SearchEnd::Interrupted);
     let Verdict::Limits { limits, ended, trials, .. } = &verdict else { panic!("limits") };
     assert_eq!(
         (ended, *trials, limits[0].lower, limits[0].regular),
-        (&Ended::Interrupted, 5, Some(160.0), false)
+        (&SearchEnd::Interrupted, 5, Some(160.0), false)
     );
-    assert_eq!(search.next(), Step::Done(Box::new(verdict)));
+    assert_eq!(search.next(), SearchStep::Done(Box::new(verdict)));
 }
 
 #[test]
 fn a_bound_once_said_is_said_until_the_end() {
     // What becomes slower may fail where it was well before.
-    let slows = |system: &System| matches!(system.special, Some(Trait::Slows(_) | Trait::Breaks(_)));
+    let slows = |system: &System| matches!(system.special, Some(Flaw::Slows(_) | Flaw::Breaks(_)));
     let steady = rows().into_iter().filter(|row| !slows(&row.system));
     for (row, seed) in steady.flat_map(|row| [(row, 0), (row, 1)]) {
         let system = row.system;
         let (mut search, mut target) = (Search::new(config(&row, seed)), Target::new(system, seed));
         let mut said = false;
-        while let Step::Try(proposal) = search.next() {
-            let Verdict::Limits { limits, .. } = search.clone().interrupt(Ended::Interrupted) else {
+        while let SearchStep::Try(proposal) = search.next() {
+            let Verdict::Limits { limits, .. } = search.clone().interrupt(SearchEnd::Interrupted) else {
                 panic!("a search ends in limits")
             };
             let says = limits[0].lower.is_some();
@@ -314,7 +321,7 @@ fn a_bound_once_said_is_said_until_the_end() {
 
 #[test]
 fn what_a_warm_up_took_is_told() {
-    let warms = System { special: Some(Trait::Warms(5.0, 40e3)), ..server(0.0005) };
+    let warms = System { special: Some(Flaw::Warms(5.0, 40e3)), ..server(0.0005) };
     let cold = search(usual(1e6, 1), warms, honest);
     let told = cold.warmed_up.expect("it was warmed up");
     let windows = || cold.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp);
@@ -334,7 +341,7 @@ fn what_a_target_does_under_a_queue_is_told_apart() {
         service: Service::Exponential(0.008),
         ..server(0.008)
     };
-    let course = search(usual(1e6, 1), System { special: Some(Trait::Sinks(100, 0.6)), ..queue }, honest);
+    let course = search(usual(1e6, 1), System { special: Some(Flaw::Sinks(100, 0.6)), ..queue }, honest);
     let held = course.limits[0].held.expect("a limit");
     assert!((1700.0..2000.0).contains(&held), "{:?}", course.limits);
     let did = course.overloaded.expect("it does less under a queue");
@@ -344,7 +351,7 @@ fn what_a_target_does_under_a_queue_is_told_apart() {
 
 #[test]
 fn who_turns_away_what_is_too_much_is_warmed_up_below_it() {
-    let refuses = System { special: Some(Trait::Sheds(0)), ..server(0.005) };
+    let refuses = System { special: Some(Flaw::Sheds(0)), ..server(0.005) };
     let course = search(usual(1e6, 1), refuses, honest);
     assert_near(&course, 200.0);
     let warming = course.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp);
@@ -404,7 +411,7 @@ fn a_step_of_the_curve_that_fails_is_tried_for_a_whole_trial() {
     let c = search(usual(1e6, 1), server(0.0005), fail);
     let whole = |r: &TrialResult| r.planned >= Nanos::from_secs(10) && (1700.0..1850.0).contains(&r.rate.0);
     assert!(failed.get() && c.trials.iter().any(whole), "it was not tried");
-    assert_eq!((c.ended, c.curve.len()), (Ended::Converged, 5));
+    assert_eq!((c.ended, c.curve.len()), (SearchEnd::Converged, 5));
 }
 
 /// Two overloads that were stopped after three seconds, and both met a target that moves while it did little, were taken for what it can do.
@@ -418,7 +425,7 @@ fn what_is_above_the_limit_is_looked_at() {
     let steady = search(usual(1e6, 1), server(0.0005), honest);
     assert!(above(&steady.trials.iter().rfind(|r| r.purpose == Purpose::Measure).expect("it measured")));
     // Of what it does 1,600/s at times, and 2,000 at others, half of the trials hold 1,713.
-    let pool = System { servers: Some(16), special: Some(Trait::States(1.25, 0.5, 5.0)), ..server(0.008) };
+    let pool = System { servers: Some(16), special: Some(Flaw::States(1.25, 0.5, 5.0)), ..server(0.008) };
     for seed in [63, 71, 94, 156] {
         let c = search(usual(1e6, seed), pool, honest);
         assert!(c.limits[1].upper.is_some_and(|upper| upper > 1713.0), "seed {seed}: {:?}", c.limits[1]);
@@ -437,8 +444,8 @@ fn who_answers_sooner_and_takes_no_more_is_not_warmed_up_again() {
     };
     // At this width three overloads have agreed when the sentinel looks.
     let (objective, width) = (Objective::ZERO_DROP, Share(0.01));
-    let goals = Goal::held(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec();
-    let course = search(Config { goals, width, ..usual(1e6, 1) }, server(0.020), late);
+    let goals = Goal::default_goals(&objective, Nanos::from_secs(10), Nanos::from_secs(30), width).to_vec();
+    let course = search(SearchConfig { goals, width, ..usual(1e6, 1) }, server(0.020), late);
     assert_near(&course, 50.0);
     let purposes: Vec<Purpose> = course.trials.iter().map(|t| t.purpose).collect();
     let measured = purposes.iter().position(|p| *p == Purpose::Measure).expect("one");

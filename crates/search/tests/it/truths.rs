@@ -3,7 +3,7 @@
 use crate::rows::{
     changing, few, freezing, generator, losing, moving, patient, rows, shared, sinking, steady,
 };
-use crate::system::Trait;
+use crate::system::Flaw;
 use crate::table::{Row, Truth, find};
 
 /// Seeds of each row; the table has more.
@@ -26,7 +26,7 @@ fn found(rows: &[Row]) {
         let (name, seeds) = (row.system.name, if row.is_random() { SEEDS } else { SEEDS_CERTAIN });
         let found: Vec<_> = (0..seeds).map(|seed| (seed, find(row, seed, false))).collect();
         let slow = found.iter().filter(|(_, found)| found.slows).count() as u64;
-        let fills = matches!(row.system.special, Some(Trait::Fills(_)));
+        let fills = matches!(row.system.special, Some(Flaw::Fills(_)));
         assert!(
             if fills { slow == seeds } else { slow * 10 <= seeds },
             "{name}: {slow} of {seeds} slow down"

@@ -1,7 +1,7 @@
 use super::*;
 
-fn all() -> Limits {
-    Limits { cpus: Some(1.5), memory: Some(Bytes(64 << 20)), pids: Some(100), cores: Vec::new() }
+fn all() -> ResourceLimits {
+    ResourceLimits { cpus: Some(1.5), memory: Some(Bytes(64 << 20)), pids: Some(100), cores: Vec::new() }
 }
 
 fn text(path: PathBuf) -> String {
@@ -34,7 +34,7 @@ fn version_2_uses_the_nearest_group_that_gives_the_controller_on() {
     let own = "0::/user.slice/session-1.scope\n";
     // A process is in one group only: all from where all are given.
     assert_eq!(one_place(places_of(Path::new("/"), &mounts, own, &all())).folder, root.path());
-    let limits = Limits { cpus: None, ..all() };
+    let limits = ResourceLimits { cpus: None, ..all() };
     let place = one_place(places_of(Path::new("/"), &mounts, own, &limits));
     assert_eq!(place.folder, root.path().join("user.slice"));
     assert_eq!(place.controllers, ["memory", "pids"]);
@@ -115,7 +115,7 @@ fn version_1_is_below_the_own_group() {
         "30 1 0:26 / {at}/memory rw - cgroup cgroup rw,memory\n31 1 0:27 /docker/a {at}/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
     );
     let own = "4:memory:/jobs/1\n2:cpu,cpuacct:/docker/a\n0::/\n";
-    let limits = Limits { pids: None, ..all() };
+    let limits = ResourceLimits { pids: None, ..all() };
     let places = places_of(Path::new("/"), &mounts, own, &limits).expect("both are there");
     let folders: Vec<_> = places.iter().map(|p| p.folder.clone()).collect();
     assert_eq!(folders, [root.path().join("cpu,cpuacct"), memory]);

@@ -2,10 +2,10 @@
 
 use crate::scene::{Scene, alone, guard, on, read, setup, wait_until};
 use std::time::{Duration, Instant};
-use testbed::Check;
+use testbed::NamedTest;
 use units::Nanos;
 
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[NamedTest] = &[
     ("ends::asked_in_the_opposite_order", asked_in_the_opposite_order),
     ("ends::those_that_do_not_listen_are_killed", those_that_do_not_listen_are_killed),
     ("ends::daemons_end_too", daemons_end_too),
@@ -33,7 +33,7 @@ fn asked_in_the_opposite_order() {
     guard.up(&setup, &on).expect("it starts");
     guard.down();
     assert_eq!(read(scene.path("order")), "service by QUIT\nsecond by INT\nfirst by TERM\n");
-    scene.is_empty();
+    scene.assert_empty();
 }
 
 fn those_that_do_not_listen_are_killed() {
@@ -45,7 +45,7 @@ fn those_that_do_not_listen_are_killed() {
     let since = Instant::now();
     guard.down();
     assert!(since.elapsed().as_millis() >= 300);
-    scene.is_empty();
+    scene.assert_empty();
 }
 
 fn daemons_end_too() {
@@ -53,9 +53,9 @@ fn daemons_end_too() {
     let mut guard = guard();
     let service = scene.script("service", &format!("{DAEMONS} echo ready; exec sleep 600"));
     guard.up(&alone(service), &on).expect("it starts");
-    wait_until("all can be seen", || scene.marked().len() >= 6);
+    wait_until("all can be seen", || scene.marked_processes().len() >= 6);
     guard.down();
-    scene.is_empty();
+    scene.assert_empty();
 }
 
 fn a_drop_is_enough() {
@@ -66,7 +66,7 @@ fn a_drop_is_enough() {
     guard.up(&alone(service), &on).expect("it starts");
     assert!(scene.path("new").exists());
     drop(guard);
-    scene.is_empty();
+    scene.assert_empty();
     assert!(!scene.path("new").exists());
 }
 

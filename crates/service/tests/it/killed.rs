@@ -1,7 +1,7 @@
 //! torment, and its guard, killed at any moment.
 
 use crate::ends::DAEMONS;
-use crate::scene::{MARK, Scene, alone, guard, left_groups, marked, on, read, wait_until};
+use crate::scene::{MARK, Scene, alone, guard, left_groups, marked_processes, on, read, wait_until};
 use plan::Template;
 use rustix::process::{Pid, Signal, kill_process};
 use service::Guard;
@@ -11,9 +11,9 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, SystemTime};
-use testbed::Check;
+use testbed::NamedTest;
 
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[NamedTest] = &[
     ("killed::torment_at_any_moment", torment_at_any_moment),
     ("killed::torment_and_either_process_of_the_guard", torment_and_either_process_of_the_guard),
     ("killed::all_of_them", all_of_them),
@@ -45,12 +45,12 @@ pub fn victim(words: &[String]) -> ExitCode {
 }
 
 /// The killed, and what it leaves.
-struct Murder {
+struct KilledTorment {
     scene: Scene,
     victim: Child,
 }
 
-impl Murder {
+impl KilledTorment {
     fn new() -> Self {
         let scene = Scene::new();
         fs::write(scene.path("there"), "before").expect("ours");
@@ -85,7 +85,7 @@ impl Murder {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             line.split(|byte| *byte == 0).nth(1) == Some(b"guard")
         };
-        let mut guards: Vec<u32> = self.scene.marked().into_iter().filter(is_guard).collect();
+        let mut guards: Vec<u32> = self.scene.marked_processes().into_iter().filter(is_guard).collect();
         // The second is told its folder.
         let has_folder = |pid: &u32| {
             fs::read_to_string(format!("/proc/{pid}/environ"))
@@ -101,9 +101,9 @@ impl Murder {
         self.victim.wait().expect("it is ours");
     }
 
-    fn nothing_is_left(&self) {
+    fn assert_nothing_left(&self) {
         let scene = &self.scene;
-        wait_until("all processes end", || scene.marked().is_empty());
+        wait_until("all processes end", || scene.marked_processes().is_empty());
         self.nothing_is_left_but_processes();
     }
 
@@ -117,12 +117,12 @@ impl Murder {
     }
 }
 
-impl Drop for Murder {
+impl Drop for KilledTorment {
     fn drop(&mut self) {
         // For a check that failed.
         let _ = self.victim.kill();
         let _ = self.victim.wait();
-        marked(&self.scene.mark).into_iter().for_each(kill);
+        marked_processes(&self.scene.mark).into_iter().for_each(kill);
     }
 }
 
@@ -148,22 +148,22 @@ fn moments(count: u32) -> impl Iterator<Item = Duration> {
 
 fn torment_at_any_moment() {
     for moment in moments(20) {
-        let mut murder = Murder::new();
+        let mut murder = KilledTorment::new();
         std::thread::sleep(moment);
         murder.kill();
-        murder.nothing_is_left();
+        murder.assert_nothing_left();
     }
 }
 
 fn torment_and_either_process_of_the_guard() {
     for (number, moment) in moments(8).enumerate() {
-        let mut murder = Murder::new();
+        let mut murder = KilledTorment::new();
         murder.wait_for("started");
         std::thread::sleep(moment);
         let guards = murder.guards();
         kill(guards[number % 2]);
         murder.kill();
-        murder.nothing_is_left();
+        murder.assert_nothing_left();
     }
 }
 
@@ -171,7 +171,7 @@ fn torment_and_either_process_of_the_guard() {
 /// the rest, but for processes in no control group that their parents have left.
 fn all_of_them() {
     for moment in moments(6) {
-        let mut murder = Murder::new();
+        let mut murder = KilledTorment::new();
         murder.wait_for("started");
         std::thread::sleep(moment);
         // Whichever is killed last could undo what it should not live to undo.
@@ -184,7 +184,7 @@ fn all_of_them() {
             let line = |pid: u32| crate::scene::command_line(pid);
             // Also a child that was about to become a program, and so still holds the guard's lock.
             murder.guards_now().is_empty()
-                && !scene.marked().into_iter().any(|pid| line(pid).contains("trap"))
+                && !scene.marked_processes().into_iter().any(|pid| line(pid).contains("trap"))
         });
         // One that has nothing to do but what others left.
         let (theirs, ours) = UnixStream::pair().expect("descriptors are free");
@@ -201,10 +201,10 @@ fn all_of_them() {
 }
 
 fn the_guard_is_asked_to_end() {
-    let murder = Murder::new();
+    let murder = KilledTorment::new();
     murder.wait_for("started");
     let guards = murder.guards();
     send(guards[1], Signal::TERM);
     // torment goes on, and is told; here it gives up.
-    murder.nothing_is_left();
+    murder.assert_nothing_left();
 }

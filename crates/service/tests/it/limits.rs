@@ -1,14 +1,14 @@
 //! Limits, as the kernel says they are.
 
 use crate::scene::{Scene, alone, guard, left_groups, on, read, wait_until};
-use plan::Limits;
+use plan::ResourceLimits;
 use service::{Error, Guard};
 use std::fs;
 use std::path::PathBuf;
-use testbed::Check;
+use testbed::NamedTest;
 use units::Bytes;
 
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[NamedTest] = &[
     ("limits::by_control_group", by_control_group),
     ("limits::by_affinity", by_affinity),
     ("limits::more_processes_than_allowed", more_processes_than_allowed),
@@ -52,7 +52,7 @@ fn by_control_group() {
     let scene = Scene::new();
     let mut service = scene.script("service", "sleep 600 & echo ready; wait");
     service.limits =
-        Limits { cpus: Some(0.5), memory: Some(Bytes(64 << 20)), pids: Some(50), cores: Vec::new() };
+        ResourceLimits { cpus: Some(0.5), memory: Some(Bytes(64 << 20)), pids: Some(50), cores: Vec::new() };
     let setup = alone(service);
     if !permitted(&setup) {
         return;
@@ -60,8 +60,8 @@ fn by_control_group() {
     let mut guard = guard();
     guard.up(&setup, &on).expect("it starts");
     // One that is just executing something has no environment to be known by.
-    wait_until("both can be seen", || scene.marked().len() >= 2);
-    let all = scene.marked();
+    wait_until("both can be seen", || scene.marked_processes().len() >= 2);
+    let all = scene.marked_processes();
     for pid in all {
         let quota = says(pid, "cpu.max").or_else(|| {
             Some(format!("{} {}", says(pid, "cpu.cfs_quota_us")?, says(pid, "cpu.cfs_period_us")?))
@@ -74,7 +74,7 @@ fn by_control_group() {
     let group = group_with(guard.pids()[0].1, "pids.max").expect("it is in one");
     guard.down();
     assert!(!group.exists(), "{}", group.display());
-    scene.is_empty();
+    scene.assert_empty();
     drop(guard);
     assert_eq!(left_groups(), Vec::<PathBuf>::new());
 }
@@ -89,7 +89,7 @@ fn by_affinity() {
     service.limits.cores = vec![last];
     let mut guard = guard();
     guard.up(&alone(service.clone()), &on).expect("it starts");
-    for pid in scene.marked() {
+    for pid in scene.marked_processes() {
         let status = read(format!("/proc/{pid}/status"));
         assert!(status.contains(&format!("Cpus_allowed_list:\t{last}\n")), "{status}");
     }
@@ -112,21 +112,22 @@ fn more_processes_than_allowed() {
     }
     let error = guard().up(&setup, &on).expect_err("a shell gives up when it cannot fork").to_string();
     assert!(error.to_lowercase().contains("fork"), "{error}");
-    scene.is_empty();
+    scene.assert_empty();
 }
 
 fn groups_and_folders_for_torment_itself() {
-    let limits = Limits { memory: Some(Bytes(64 << 20)), pids: Some(50), ..Limits::default() };
+    let limits =
+        ResourceLimits { memory: Some(Bytes(64 << 20)), pids: Some(50), ..ResourceLimits::default() };
     let mut guard = guard();
-    let folder = guard.temporary(None).expect("the temporary folder is writable");
+    let folder = guard.temporary_folder(None).expect("the temporary folder is writable");
     fs::write(folder.join("file"), "x").expect("it is ours");
     let within = tempfile::tempdir().expect("the temporary folder is writable");
-    let inner = guard.temporary(Some(within.path().to_owned())).expect("it is ours");
+    let inner = guard.temporary_folder(Some(within.path().to_owned())).expect("it is ours");
     assert!(inner.starts_with(within.path()));
-    let error = guard.temporary(Some("/nonsense".into())).expect_err("nothing is there").to_string();
+    let error = guard.temporary_folder(Some("/nonsense".into())).expect_err("nothing is there").to_string();
     assert!(error.contains("'/nonsense'"), "{error}");
-    assert!(guard.group(&Limits::default()).expect("nothing is asked").is_empty());
-    let groups = match guard.group(&limits) {
+    assert!(guard.make_group(&ResourceLimits::default()).expect("nothing is asked").is_empty());
+    let groups = match guard.make_group(&limits) {
         Err(why @ Error::Limits { .. }) => {
             eprintln!("SKIPPED: {why}");
             Vec::new()
@@ -151,5 +152,5 @@ fn groups_and_folders_for_torment_itself() {
     assert!(groups.iter().all(|group| !group.exists()));
     assert_eq!(left_groups(), Vec::<PathBuf>::new());
     assert!(!folder.exists() && !inner.exists());
-    assert!(guard.temporary(None).expect("it goes on").exists());
+    assert!(guard.temporary_folder(None).expect("it goes on").exists());
 }

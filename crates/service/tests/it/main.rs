@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     LazyLock::force(&scene::BEFORE);
-    testbed::checks(
+    testbed::run_tests(
         &[starts::CHECKS, ends::CHECKS, limits::CHECKS, postgres::CHECKS, killed::CHECKS].concat(),
     )
 }

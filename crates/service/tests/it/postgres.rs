@@ -2,22 +2,22 @@
 
 use crate::scene::{Scene, free_port, guard, on};
 use ::postgres::{Client, NoTls};
-use plan::{Limits, Need, Postgres, Reset, Setup};
+use plan::{Dependency, PostgresSetup, ResetMethod, ResourceLimits, Setup};
 use service::{Error, Guard};
 use std::fs;
 use std::path::Path;
-use testbed::Check;
+use testbed::NamedTest;
 use units::Nanos;
 
-pub const CHECKS: &[Check] =
+pub const CHECKS: &[NamedTest] =
     &[("postgres::seeded_reset_and_gone", seeded_reset_and_gone), ("postgres::refusals", refusals)];
 
-fn database(scene: &Scene) -> Postgres {
+fn database(scene: &Scene) -> PostgresSetup {
     let text = |name: &str, sql: &str| {
         fs::write(scene.path(name), sql).expect("ours");
         scene.path(name).to_str().expect("ours").to_owned()
     };
-    Postgres {
+    PostgresSetup {
         port: free_port(),
         database: "clinic \"one\"".to_owned(),
         seed: vec![
@@ -28,12 +28,12 @@ fn database(scene: &Scene) -> Postgres {
         settings: vec![("shared_buffers".to_owned(), "16MB".to_owned())],
         data: None,
         within: Nanos::from_secs(90),
-        limits: Limits::default(),
+        limits: ResourceLimits::default(),
     }
 }
 
-fn setup(database: &Postgres) -> Setup {
-    Setup { needs: vec![Need::Postgres(database.clone())], service: None, reset: Reset::Sql }
+fn setup(database: &PostgresSetup) -> Setup {
+    Setup { needs: vec![Dependency::Postgres(database.clone())], service: None, reset: ResetMethod::Sql }
 }
 
 /// Whether it is there; if not, that is said.
@@ -100,7 +100,8 @@ fn refusals() {
     let scene = Scene::new();
     let good = database(&scene);
     let mut guard = guard();
-    let mut refused = |database: &Postgres| guard.up(&setup(database), &on).expect_err("it cannot start");
+    let mut refused =
+        |database: &PostgresSetup| guard.up(&setup(database), &on).expect_err("it cannot start");
 
     let mut wrong = good.clone();
     fs::write(scene.path("2.sql"), "INSERT INTO pets VALUES ('Ünal');\n\nINSERT INTO cats VALUES (1);")

@@ -1,6 +1,6 @@
 //! What the checks have in common: plans of shell scripts, and looks at what is left.
 
-use plan::{Limits, Program, Ready, Setup, Template};
+use plan::{Program, ReadyCondition, ResourceLimits, Setup, Template};
 use service::{Error, Guard};
 use std::fs;
 use std::net::TcpListener;
@@ -44,27 +44,27 @@ impl Scene {
             folder: self.folder.path().to_str().expect("a path of ours").to_owned(),
             env: vec![(MARK.to_owned(), Template::literal(self.mark.as_str()))],
             files: Vec::new(),
-            ready: Ready::Log("ready".to_owned()),
+            ready: ReadyCondition::Log("ready".to_owned()),
             within: Nanos::from_secs(30),
             stop: "TERM".to_owned(),
             grace: Nanos::from_secs(10),
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
         }
     }
 
-    pub fn marked(&self) -> Vec<u32> {
-        marked(&self.mark)
+    pub fn marked_processes(&self) -> Vec<u32> {
+        marked_processes(&self.mark)
     }
 
     /// No process is left; at once, for whoever has stopped everything has waited for it.
-    pub fn is_empty(&self) {
-        let left: Vec<_> = self.marked().into_iter().map(|pid| (pid, command_line(pid))).collect();
+    pub fn assert_empty(&self) {
+        let left: Vec<_> = self.marked_processes().into_iter().map(|pid| (pid, command_line(pid))).collect();
         assert!(left.is_empty(), "left behind: {left:?}");
     }
 }
 
 /// Processes that have this mark in their environment, but for those that have ended and are not yet waited for.
-pub fn marked(mark: &str) -> Vec<u32> {
+pub fn marked_processes(mark: &str) -> Vec<u32> {
     let entry = format!("{MARK}={mark}");
     let processes = fs::read_dir("/proc").expect("every Linux has it").flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -81,8 +81,8 @@ pub fn command_line(pid: u32) -> String {
 }
 
 pub fn setup(needs: Vec<Program>, service: Program) -> Setup {
-    let needs = needs.into_iter().map(plan::Need::Program).collect();
-    Setup { needs, service: Some(service), reset: plan::Reset::None }
+    let needs = needs.into_iter().map(plan::Dependency::Program).collect();
+    Setup { needs, service: Some(service), reset: plan::ResetMethod::None }
 }
 
 pub fn alone(service: Program) -> Setup {

@@ -1,14 +1,14 @@
 //! What starts, and what does not.
 
 use crate::scene::{Scene, alone, free_port, guard, on, read, refused, setup, wait_until};
-use plan::{Ready, Template};
+use plan::{ReadyCondition, Template};
 use service::{Error, Guard};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
-use testbed::Check;
+use testbed::NamedTest;
 use units::Nanos;
 
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[NamedTest] = &[
     ("starts::in_order_with_environment_folder_and_log", in_order_with_environment_folder_and_log),
     ("starts::files_are_there_and_come_back", files_are_there_and_come_back),
     ("starts::by_port_and_by_http", by_port_and_by_http),
@@ -24,7 +24,7 @@ pub const CHECKS: &[Check] = &[
 fn in_order_with_environment_folder_and_log() {
     let scene = Scene::new();
     let mut need = scene.script("store", "sleep 0.1; echo store > order; echo ready; exec sleep 600");
-    need.ready = Ready::Log("ready".to_owned());
+    need.ready = ReadyCondition::Log("ready".to_owned());
     let mut service =
         scene.script("service", "cat order; echo \"$GREETING from $(pwd)\"; echo ready >&2; exec sleep 600");
     service.env.push(("GREETING".to_owned(), Template::literal("hello")));
@@ -36,18 +36,20 @@ fn in_order_with_environment_folder_and_log() {
     let names: Vec<String> = guard.pids().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["store", "service"]);
     // While a program becomes another one its environment cannot be read.
-    wait_until("they are the services", || guard.pids().iter().all(|(_, pid)| scene.marked().contains(pid)));
-    assert_eq!(guard.ended(), None);
+    wait_until("they are the services", || {
+        guard.pids().iter().all(|(_, pid)| scene.marked_processes().contains(pid))
+    });
+    assert_eq!(guard.take_end_error(), None);
     let logs = guard.down();
     assert_eq!(logs.len(), 2);
     let folder = scene.folder.path().canonicalize().expect("it is there");
     assert_eq!(logs[1].text, format!("store\nhello from {}\nready\n", folder.display()));
     assert!(guard.pids().is_empty());
-    scene.is_empty();
+    scene.assert_empty();
     // The same guard starts it again.
     guard.up(&setup, &on).expect("it starts again");
     assert_eq!(guard.down().len(), 2);
-    scene.is_empty();
+    scene.assert_empty();
 }
 
 fn files_are_there_and_come_back() {
@@ -80,7 +82,7 @@ fn by_port_and_by_http() {
         let port = free_port();
         let mut service = scene.script("service", &format!("python3 -m http.server --bind 127.0.0.1 {port}"));
         let url = format!("http://127.0.0.1:{port}/");
-        service.ready = if http { Ready::Http(url) } else { Ready::Port(port) };
+        service.ready = if http { ReadyCondition::Http(url) } else { ReadyCondition::Port(port) };
         let setup = alone(service);
         Guard::check(&setup).expect("the port is free");
         let mut guard = guard();
@@ -88,7 +90,7 @@ fn by_port_and_by_http() {
         let error = Guard::check(&setup).expect_err("it runs").to_string();
         assert!(error.contains(&format!("port {port}")) && error.contains("(python"), "{error}");
         guard.down();
-        scene.is_empty();
+        scene.assert_empty();
         Guard::check(&setup).expect("the port is free again");
     }
 }
@@ -135,19 +137,19 @@ fn an_early_end_is_said_with_its_last_lines() {
     let need = scene.script("store", "echo ready; sleep 0.2; echo disk is full; exit 1");
     let error = refused(&setup(vec![need], scene.script("service", "exec sleep 600")));
     assert!(error.to_string().starts_with("store ended with exit status 1"), "{error}");
-    scene.is_empty();
+    scene.assert_empty();
     // One that ends later.
     let mut guard = guard();
     let service = scene.script("service", "echo ready; sleep 0.2; echo over; exit 4");
     guard.up(&alone(service), &on).expect("it starts");
     let mut ended = None;
     wait_until("its end is told", || {
-        ended = guard.ended();
+        ended = guard.take_end_error();
         ended.is_some()
     });
     let error = ended.expect("it was waited for").to_string();
     assert!(error.contains("service ended with exit status 4") && error.contains("    over"), "{error}");
-    assert_eq!(guard.ended(), None);
+    assert_eq!(guard.take_end_error(), None);
     assert!(guard.pids().is_empty());
     assert_eq!(guard.down()[0].text, "ready\nover\n");
 }
@@ -156,10 +158,10 @@ fn never_ready_is_said_with_its_last_lines() {
     let scene = Scene::new();
     let port = free_port();
     for (ready, expected) in [
-        (Ready::Log("started".to_owned()), "printed no line with 'started'".to_owned()),
-        (Ready::Port(port), format!("nothing listens at 127.0.0.1:{port}")),
+        (ReadyCondition::Log("started".to_owned()), "printed no line with 'started'".to_owned()),
+        (ReadyCondition::Port(port), format!("nothing listens at 127.0.0.1:{port}")),
         (
-            Ready::Http(format!("http://127.0.0.1:{port}/up")),
+            ReadyCondition::Http(format!("http://127.0.0.1:{port}/up")),
             format!("http://127.0.0.1:{port}/up was not answered"),
         ),
     ] {
@@ -170,7 +172,7 @@ fn never_ready_is_said_with_its_last_lines() {
         assert!(error.contains("not ready within 700 ms") && error.contains(&expected), "{error}");
         assert!(error.ends_with("\n    waiting for the store"), "{error}");
     }
-    scene.is_empty();
+    scene.assert_empty();
 }
 
 fn a_taken_port_names_its_holder() {
@@ -178,7 +180,7 @@ fn a_taken_port_names_its_holder() {
     let holder = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = holder.local_addr().expect("it is bound").port();
     let mut service = scene.script("service", "touch started; exec sleep 600");
-    service.ready = Ready::Port(port);
+    service.ready = ReadyCondition::Port(port);
     for error in [Guard::check(&alone(service.clone())).expect_err("taken"), refused(&alone(service))] {
         let Error::PortTaken { port: found, by: Some((name, pid)), .. } = &error else { panic!("{error:?}") };
         assert_eq!((*found, *pid), (port, std::process::id()));
@@ -194,7 +196,7 @@ fn a_port_that_another_takes_meanwhile() {
     let scene = Scene::new();
     let port = free_port();
     let mut service = scene.script("service", "touch started; exec sleep 600");
-    service.ready = Ready::Port(port);
+    service.ready = ReadyCondition::Port(port);
     let started = scene.path("started");
     let thief = std::thread::spawn(move || {
         wait_until("the service starts", || started.exists());
@@ -206,7 +208,7 @@ fn a_port_that_another_takes_meanwhile() {
         matches!(error, Error::PortTaken { by: Some((_, pid)), .. } if pid == std::process::id()),
         "{error:?}"
     );
-    scene.is_empty();
+    scene.assert_empty();
 }
 
 fn what_builds_it_runs_once() {
@@ -240,7 +242,7 @@ fn what_builds_it_runs_once() {
     assert!(error.ends_with("\n    cannot find symbol"), "{error}");
     service.prepare = ["sh", "-c", "sleep 600"].map(str::to_owned).to_vec();
     assert_eq!(guard.prepare(&alone(service), &|| true), Err(Error::Interrupted));
-    scene.is_empty();
+    scene.assert_empty();
 }
 
 fn interrupted() {
@@ -250,6 +252,6 @@ fn interrupted() {
     let mut guard = guard();
     let stopped = guard.up(&setup, &|| asked.fetch_add(1, Ordering::Relaxed) > 5);
     assert_eq!(stopped, Err(Error::Interrupted));
-    scene.is_empty();
+    scene.assert_empty();
     assert_eq!(guard.down().len(), 1, "its log is there all the same");
 }

@@ -28,7 +28,7 @@ const BUCKETS: u64 = 54 * EQUALLY_WIDE;
 
 /// One that was read, and can be opened.
 #[derive(Debug, Clone)]
-pub(super) struct Packed {
+pub(super) struct PackedHistogram {
     /// Its numbers.
     numbers: Vec<u8>,
     count: u64,
@@ -36,7 +36,7 @@ pub(super) struct Packed {
     open: OnceLock<Hdr>,
 }
 
-impl Packed {
+impl PackedHistogram {
     /// None if it is of another kind, cut short, or holds more times than can be counted. It takes as much memory as its bytes.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (header, follows) = bytes.split_at_checked(HEADER)?;
@@ -161,7 +161,7 @@ mod tests {
         #[test]
         fn it_is_read_as_hdr_itself_reads_it(times in times()) {
             let bytes = of(&times).to_bytes().expect("it has a header");
-            let packed = Packed::read(&bytes).expect("it is one of ours");
+            let packed = PackedHistogram::read(&bytes).expect("it is one of ours");
             let theirs: Hdr = Deserializer::new().deserialize(&mut bytes.as_slice()).expect("it is one");
             prop_assert_eq!(packed.count(), theirs.len());
             prop_assert!(*packed.open() == theirs);
@@ -182,7 +182,7 @@ mod tests {
 
         #[test]
         fn any_numbers_are_buckets_or_refused(numbers in proptest::collection::vec(any::<u8>(), 0..40)) {
-            if let Some(packed) = Packed::read(&bytes(&numbers)) {
+            if let Some(packed) = PackedHistogram::read(&bytes(&numbers)) {
                 prop_assert_eq!(packed.open().len(), packed.count());
             }
         }
@@ -191,8 +191,11 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused() {
         let whole = of(&[3_000_000, 9]).to_bytes().expect("it has a header");
-        assert!(Packed::read(&whole).is_some());
-        assert!((0..whole.len()).all(|end| Packed::read(&whole[..end]).is_none()), "it is cut short");
+        assert!(PackedHistogram::read(&whole).is_some());
+        assert!(
+            (0..whole.len()).all(|end| PackedHistogram::read(&whole[..end]).is_none()),
+            "it is cut short"
+        );
         for (numbers, is_one) in [
             (vec![], true),
             (vec![2], true),
@@ -207,7 +210,7 @@ mod tests {
             // A number that goes on and does not.
             (vec![2, 0x80], false),
         ] {
-            assert_eq!(Packed::read(&bytes(&numbers)).is_some(), is_one, "{numbers:x?}");
+            assert_eq!(PackedHistogram::read(&bytes(&numbers)).is_some(), is_one, "{numbers:x?}");
         }
     }
 }

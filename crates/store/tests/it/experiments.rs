@@ -1,12 +1,14 @@
 //! What the store does with experiments: they are one line, and their measurements belong to them.
 
-use crate::begun::begun;
-use record::{Answer, ArmAnswer, Event, ExperimentEnd, Judged, RunId, Standing, Verdict};
+use crate::run_started::run_started;
+use record::{
+    ArmAnswer, Event, ExperimentEnd, ExperimentState, HypothesisAnswer, HypothesisResult, RunId, Verdict,
+};
 use std::time::{Duration, Instant};
-use torment_store::{Answers, Error, Filter, Store};
+use torment_store::{AnswerCounts, Error, Filter, Store};
 
 fn started(id: &str, at_unix_ms: u64) -> Event {
-    begun("try", id, at_unix_ms)
+    run_started("try", id, at_unix_ms)
 }
 
 fn part(id: &str, at_unix_ms: u64, of: &str) -> Event {
@@ -16,8 +18,8 @@ fn part(id: &str, at_unix_ms: u64, of: &str) -> Event {
     event
 }
 
-fn judged(hypothesis: Option<usize>, answer: Answer) -> Judged {
-    Judged {
+fn judged(hypothesis: Option<usize>, answer: HypothesisAnswer) -> HypothesisResult {
+    HypothesisResult {
         hypothesis,
         name: "more threads".to_owned(),
         answer,
@@ -42,19 +44,19 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
     run(&part("p1", 3, "try"));
     run(&part("other", 5, "another"));
     let id = RunId("try".to_owned());
-    let so_far = Standing {
-        judged: vec![judged(Some(0), Answer::Better), judged(Some(1), Answer::Undecided)],
-        ..Standing::default()
+    let so_far = ExperimentState {
+        judged: vec![judged(Some(0), HypothesisAnswer::Better), judged(Some(1), HypothesisAnswer::Undecided)],
+        ..ExperimentState::default()
     };
     let asked = |name: &str, arm: usize| plan::Hypothesis {
         name: name.to_owned(),
         contrast: vec![(arm, 1.0), (0, -1.0)],
         probe: 0,
-        measure: plan::Measure::Throughput,
+        measure: plan::ArmMeasure::Throughput,
         effect: units::Share(0.1),
         relieves: Vec::new(),
     };
-    let arm = |name: &str| record::ArmOf { name: name.to_owned(), changes: Vec::new() };
+    let arm = |name: &str| record::DesignArm { name: name.to_owned(), changes: Vec::new() };
     let design = record::Design {
         arms: vec![arm("baseline"), arm("400 threads"), arm("pool of 50")],
         probes: Vec::new(),
@@ -74,26 +76,28 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let summary = store.summary(&id).expect("is there");
-    assert_eq!(summary.answers, Some(Answers { better: 1, undecided: 1, ..Answers::default() }));
+    assert_eq!(summary.answers, Some(AnswerCounts { better: 1, undecided: 1, ..AnswerCounts::default() }));
     assert_eq!((summary.over, summary.part_of), (None, None));
 
     let mut standing = so_far;
-    standing.judged[1].answer = Answer::NoDifference;
+    standing.judged[1].answer = HypothesisAnswer::NoDifference;
     standing.judged[0].ratio = Some(record::Interval { value: 1.38, low: 1.2, high: 1.5 });
-    standing.judged.push(judged(None, Answer::NoDifference));
+    standing.judged.push(judged(None, HypothesisAnswer::NoDifference));
     standing.over = Some(ExperimentEnd::BudgetSpent);
     assert!(matches!(store.remove(&id), Err(Error::Running { .. })));
     let verdict = Some(Verdict::Answers { standing });
-    let end = Event::RunEnded(Box::new(record::End { at_unix_ms: 9, verdict, exit_code: 0, error: None }));
+    let end = Event::RunEnded(Box::new(record::RunEnd { at_unix_ms: 9, verdict, exit_code: 0, error: None }));
     experiment.append(&end).expect("is taken");
     experiment.finish().expect("is kept");
     let summary = store.summary(&id).expect("is there");
-    let expected = Answers { better: 1, no_difference: 1, ..Answers::default() };
+    let expected = AnswerCounts { better: 1, no_difference: 1, ..AnswerCounts::default() };
     assert_eq!(summary.answers, Some(expected), "the placebo is no hypothesis");
     assert_eq!(summary.over.as_deref(), Some("budget-spent"));
     let arm = |arm: &str, answer, factor| ArmAnswer { arm: arm.to_owned(), answer, factor };
-    let arms =
-        [arm("400 threads", Answer::Better, Some(1.38)), arm("pool of 50", Answer::NoDifference, None)];
+    let arms = [
+        arm("400 threads", HypothesisAnswer::Better, Some(1.38)),
+        arm("pool of 50", HypothesisAnswer::NoDifference, None),
+    ];
     assert_eq!(summary.arms, arms, "which of them it was");
     // Rows of earlier versions do not have them; their events do.
     let db = rusqlite::Connection::open(store.path()).expect("opens");

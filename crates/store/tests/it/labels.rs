@@ -1,12 +1,12 @@
 //! Runs are found by what people call them, in stores of any age and size.
 
-use crate::begun::begun;
+use crate::run_started::run_started;
 use record::{Event, Label, Machine, RunId};
 use std::time::Instant;
-use torment_store::{CameTo, Error, Filter, Store};
+use torment_store::{Error, Filter, RunStatus, Store};
 
 fn started(id: &str, at_unix_ms: u64, name: Option<&str>, tags: &[&str]) -> Event {
-    let mut event = begun("run", id, at_unix_ms);
+    let mut event = run_started("run", id, at_unix_ms);
     let Event::RunStarted(begun) = &mut event else { panic!("it is a start") };
     begun.label = Label {
         name: name.map(str::to_owned),
@@ -73,8 +73,12 @@ fn a_list_takes_what_was_asked_for() {
         keep(&store, &started(id, at, name, tags));
     }
     let mut over = store.begin(&started("d", 40, Some("after"), &["pool=20"])).expect("begins");
-    let end =
-        Event::RunEnded(Box::new(record::End { at_unix_ms: 41, verdict: None, exit_code: 99, error: None }));
+    let end = Event::RunEnded(Box::new(record::RunEnd {
+        at_unix_ms: 41,
+        verdict: None,
+        exit_code: 99,
+        error: None,
+    }));
     over.append(&end).expect("is taken");
     over.finish().expect("is kept");
     let text = |text: &str| Some(text.to_owned());
@@ -93,9 +97,9 @@ fn a_list_takes_what_was_asked_for() {
         (Filter { until_unix_ms: Some(20), ..Filter::default() }, &["a"]),
         (Filter { since_unix_ms: Some(20), until_unix_ms: Some(30), ..Filter::default() }, &["b"]),
         (Filter { until_unix_ms: Some(u64::MAX), ..Filter::default() }, &["d", "c", "b", "a"]),
-        (Filter { came_to: Some(CameTo::Code(99)), ..Filter::default() }, &["d"]),
-        (Filter { came_to: Some(CameTo::Running), ..Filter::default() }, &["c", "b", "a"]),
-        (Filter { came_to: Some(CameTo::CutShort), ..Filter::default() }, &[]),
+        (Filter { came_to: Some(RunStatus::Code(99)), ..Filter::default() }, &["d"]),
+        (Filter { came_to: Some(RunStatus::Running), ..Filter::default() }, &["c", "b", "a"]),
+        (Filter { came_to: Some(RunStatus::CutShort), ..Filter::default() }, &[]),
     ] {
         assert_eq!(ids(&store, &filter), expected, "{filter:?}");
     }

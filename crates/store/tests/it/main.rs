@@ -1,8 +1,8 @@
 //! The store as its users see it.
 
-mod before;
-mod begun;
 mod experiments;
+mod freezes;
 mod labels;
-mod still;
+mod previous_limit;
+mod run_started;
 mod store;

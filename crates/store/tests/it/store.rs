@@ -1,14 +1,15 @@
 //! The store from outside: what it keeps, finds, refuses, and how it bears company.
 
-use crate::begun::begun;
+use crate::run_started::run_started;
 use record::{
-    Caveat, Ended, Event, Failure, Grounds, Limit, LimitUnit, Outcome, Purpose, RunId, Slice, Verdict,
+    Caveat, CaveatDetails, Event, Failure, Limit, LimitUnit, Outcome, Purpose, RunId, SearchEnd, Slice,
+    Verdict,
 };
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use torment_store::{Error, Filter, State, Store};
+use torment_store::{Error, Filter, RunState, Store};
 use units::{Nanos, Rate};
 
 fn folder() -> TempDir {
@@ -16,7 +17,7 @@ fn folder() -> TempDir {
 }
 
 fn started(id: &str, at_unix_ms: u64) -> Event {
-    begun("find", id, at_unix_ms)
+    run_started("find", id, at_unix_ms)
 }
 
 fn slice(index: u32) -> Event {
@@ -47,13 +48,13 @@ fn limit(lower: f64, upper: f64) -> Limit {
 }
 
 fn ended(verdict: Option<Verdict>) -> Event {
-    Event::RunEnded(Box::new(record::End { at_unix_ms: 2_000_000, verdict, exit_code: 0, error: None }))
+    Event::RunEnded(Box::new(record::RunEnd { at_unix_ms: 2_000_000, verdict, exit_code: 0, error: None }))
 }
 
 fn limits_verdict() -> Verdict {
     Verdict::Limits {
         limits: vec![limit(1984.0, 2016.0)],
-        ended: Ended::Converged,
+        ended: SearchEnd::Converged,
         curve: Vec::new(),
         detection_limit: 0.006,
         trials: 14,
@@ -93,7 +94,7 @@ fn what_goes_in_comes_out() {
     assert_eq!(read(&store, &RunId("a".to_owned())), events);
     let runs = store.list(&Filter::default()).expect("lists");
     assert_eq!(runs.len(), 1);
-    assert_eq!(runs[0].state, State::Ended);
+    assert_eq!(runs[0].state, RunState::Ended);
     assert_eq!((runs[0].lower, runs[0].upper, runs[0].exit_code), (Some(1984.0), Some(2016.0), Some(0)));
     assert_eq!(runs[0].search_ended.as_deref(), Some("converged"));
     assert_eq!(runs[0].unit.as_deref(), Some("requests/s"));
@@ -265,11 +266,11 @@ fn a_disk_that_stands_still_holds_no_load_up() {
     let kept = events.iter().filter(|event| matches!(event, Event::SliceDone { .. })).count();
     // Each time that there was no room; more than once if the writer got some of it away meanwhile.
     let missed = |caveat: &Caveat| match caveat.grounds {
-        Some(Grounds::Missed { seconds }) => seconds,
+        Some(CaveatDetails::Missed { seconds }) => seconds,
         _ => panic!("{caveat}"),
     };
     let said = events.iter().filter_map(|event| match event {
-        Event::Doubt { caveat } => Some(missed(caveat)),
+        Event::Caveat { caveat } => Some(missed(caveat)),
         _ => None,
     });
     assert_eq!(said.sum::<u64>(), u64::from(SECONDS) - kept as u64, "{kept} are kept");
@@ -294,7 +295,7 @@ fn commits_on_its_own_without_another_event() {
     let mut recording = store.begin(&started("a", 1)).expect("begins");
     recording.append(&slice(0)).expect("is taken");
     wait_for(&store, "a", 2);
-    assert_eq!(store.summary(&RunId("a".to_owned())).expect("is there").state, State::Running);
+    assert_eq!(store.summary(&RunId("a".to_owned())).expect("is there").state, RunState::Running);
     drop(recording);
 }
 
@@ -371,11 +372,11 @@ fn a_killed_run_is_cut_short_and_keeps_what_it_had() {
     let mut child = spawn(&path, "a", true);
     wait_for(&store, "a", 302);
     let id = RunId("a".to_owned());
-    assert_eq!(store.summary(&id).expect("is there").state, State::Running);
+    assert_eq!(store.summary(&id).expect("is there").state, RunState::Running);
     child.kill().expect("is killed");
     child.wait().expect("is gone");
     let summary = store.summary(&id).expect("is there");
-    assert_eq!(summary.state, State::CutShort);
+    assert_eq!(summary.state, RunState::CutShort);
     assert_eq!((summary.lower, summary.upper), (Some(1500.0), Some(2300.0)));
     assert_eq!(read(&store, &id).len(), 302);
     store.remove(&id).expect("nobody writes it");

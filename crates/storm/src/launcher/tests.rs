@@ -1,33 +1,36 @@
 //! What the machine's state may do to a launcher.
 
 use super::*;
-use crate::program::Command;
-use crate::{Expected, Setup};
-use engine::{Crew, Offer, Wish};
+use crate::program::ProgramCommand;
+use crate::{ExpectedStatuses, Setup};
+use engine::{LoadCommand, OfferedLoad, ReportCollector};
 use schedule::Schedule;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsFd;
-use sys::task::Program;
+use sys::task::PreparedProgram;
 use units::Rate;
 
 /// A process whose end cannot be listened to, for want of resources of the kernel, was a panic, and the whole storm with it.
 /// Here epoll is none at all: every listening fails.
 #[test]
 fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
-    let command =
-        Command::find(&[OsString::from("/bin/sleep"), OsString::from("60")], None).expect("everyone has it");
-    let program = Program::new(&command.path, ["60"], std::env::vars_os());
+    let command = ProgramCommand::find(&[OsString::from("/bin/sleep"), OsString::from("60")], None)
+        .expect("everyone has it");
+    let program = PreparedProgram::new(&command.path, ["60"], std::env::vars_os());
     let program = program.expect("it can be executed");
-    let setup =
-        Setup { program, expected: Expected::parse("0").expect("a status"), timeout: Nanos::from_secs(60) };
-    let load = Offer::Open(Schedule::constant(Rate(100.0), Nanos::from_millis(50)));
-    let part = Part {
+    let setup = Setup {
+        program,
+        expected: ExpectedStatuses::parse("0").expect("a status"),
+        timeout: Nanos::from_secs(60),
+    };
+    let load = OfferedLoad::Open(Schedule::constant(Rate(100.0), Nanos::from_millis(50)));
+    let part = LauncherTask {
         index: 0,
         trial: 1,
         most: 4,
         outstanding: 100,
-        source: Source::of(&load, 0, 1, &Arc::default()),
+        source: ArrivalSource::new(&load, 0, 1, &Arc::default()),
         run_ns: 0,
         load_ends: Nanos::from_millis(50),
         drain: Nanos::from_secs(1),
@@ -35,9 +38,9 @@ fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
         first_number: 0,
         log: None,
     };
-    let (mut tellers, mut crew) = Crew::of(1);
+    let (mut tellers, mut crew) = ReportCollector::channel(1);
     let teller = tellers.pop().expect("there is one");
-    let control = Arc::new(Control::default());
+    let control = Arc::new(LauncherControl::default());
     let mut launcher =
         Launcher::new(Arc::new(setup), Arc::clone(&control), part, teller).expect("there is an epoll");
     let null = File::options().read(true).write(true).open("/dev/null").expect("everyone has it");
@@ -52,10 +55,10 @@ fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
         }
         LauncherReport::Tally(tally) => ended = Some(tally.ended),
     };
-    let counted = crew.gather(
+    let counted = crew.collect_trial(
         start_ns,
         &mut |_| {},
-        &mut |_, _| Wish::GoOn,
+        &mut |_, _| LoadCommand::GoOn,
         |_, _| panic!("nothing is wished"),
         &mut own,
     );

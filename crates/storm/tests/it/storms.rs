@@ -1,38 +1,38 @@
 //! Real processes: what was asked for is what happens, and what is counted is what happened.
 
-use engine::{Carrier, Offer, Wish};
+use engine::{LoadCommand, LoadGenerator, OfferedLoad};
 use plan::{Arrivals, Stage};
-use record::{Counted, Failure, Slice};
+use record::{Failure, Slice, TrialCounts};
 use schedule::Schedule;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use torment_storm::{Account, Command, Expected, Options, Storm};
+use torment_storm::{ExpectedStatuses, ProgramCommand, Storm, StormOptions, StormStats};
 use units::{Nanos, Rate};
 
-fn command(words: &[&str]) -> Command {
+fn command(words: &[&str]) -> ProgramCommand {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    Command::find(&words, None).expect("every Linux has it")
+    ProgramCommand::find(&words, None).expect("every Linux has it")
 }
 
-fn closed(connections: u32, requests: u64) -> Offer {
-    Offer::Closed { connections, requests: Some(requests), duration: None }
+fn closed(connections: u32, requests: u64) -> OfferedLoad {
+    OfferedLoad::Closed { connections, requests: Some(requests), duration: None }
 }
 
-fn open(rate: f64, duration: Nanos) -> Offer {
+fn open(rate: f64, duration: Nanos) -> OfferedLoad {
     let stage = Stage { duration, from: Rate(rate), to: Rate(rate) };
-    Offer::Open(Schedule::new(&[stage], Arrivals::Even, 0))
+    OfferedLoad::Open(Schedule::new(&[stage], Arrivals::Even, 0))
 }
 
 /// One trial, to its end.
-fn once(words: &[&str], options: Options, offer: &Offer) -> (Counted, Account) {
+fn once(words: &[&str], options: StormOptions, offer: &OfferedLoad) -> (TrialCounts, StormStats) {
     let drain = options.timeout;
-    let mut storm = Storm::ready(&command(words), options).expect("it can be executed");
-    let counted = storm.trial(offer, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let mut storm = Storm::new(&command(words), options).expect("it can be executed");
+    let counted = storm.run_trial(offer, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     storm.settle(Nanos::from_secs(20), &|| false).expect("what was started ends");
     assert_eq!(storm.fault(), None);
-    let account = storm.accounts()[0].clone();
+    let account = storm.trial_stats()[0].clone();
     storm.finish().expect("the log can be written");
     (counted, account)
 }
@@ -47,8 +47,12 @@ fn a_number_is_that_number() {
     let folder = tempfile::tempdir().expect("a folder");
     let (log, output) = (folder.path().join("jobs"), folder.path().join("output"));
     let parallel = 7;
-    let options =
-        Options { parallel, log: Some(log.clone()), output: Some(output.clone()), ..Options::default() };
+    let options = StormOptions {
+        parallel,
+        log: Some(log.clone()),
+        output: Some(output.clone()),
+        ..StormOptions::default()
+    };
     let (counted, account) = once(&["sh", "-c", "echo x; echo y >&2"], options, &closed(parallel, 300));
     let total = &counted.total;
     assert_eq!((total.due, total.sent, total.outcomes.ok, total.outcomes.total()), (300, 300, 300, 300));
@@ -81,7 +85,7 @@ fn a_number_is_that_number() {
 fn the_log_agrees_about_how_many_were_alive() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("jobs");
-    let options = Options { parallel: 5, log: Some(log.clone()), ..Options::default() };
+    let options = StormOptions { parallel: 5, log: Some(log.clone()), ..StormOptions::default() };
     once(&["sleep", "0.01"], options, &closed(5, 60));
     let lines = lines(&log);
     let mut changes: Vec<(u64, i32)> = Vec::new();
@@ -102,7 +106,7 @@ fn the_log_agrees_about_how_many_were_alive() {
 /// Ten at a time that take 50 ms each are 200 a second, on every machine that can start that many.
 #[test]
 fn a_known_rate_is_found() {
-    let options = Options { parallel: 10, ..Options::default() };
+    let options = StormOptions { parallel: 10, ..StormOptions::default() };
     let (counted, account) = once(&["sleep", "0.05"], options, &closed(10, 200));
     assert_eq!(counted.total.outcomes.ok, 200);
     let rate = account.rate().0;
@@ -116,17 +120,17 @@ fn a_known_rate_is_found() {
 
 #[test]
 fn what_fails_is_counted_by_how_it_failed() {
-    let (counted, _) = once(&["sh", "-c", "exit 3"], Options::default(), &closed(4, 40));
+    let (counted, _) = once(&["sh", "-c", "exit 3"], StormOptions::default(), &closed(4, 40));
     assert_eq!((counted.total.outcomes.failed, counted.total.outcomes.ok), (40, 0));
     assert_eq!(counted.total.statuses.get(&3), Some(&40));
     assert_eq!(counted.total.failures, [(Failure::Check("exit status 3".to_owned()), 40)].into());
 
-    let expected = Expected::parse("0,2-4").expect("a list");
-    let options = Options { expected, ..Options::default() };
+    let expected = ExpectedStatuses::parse("0,2-4").expect("a list");
+    let options = StormOptions { expected, ..StormOptions::default() };
     let (counted, _) = once(&["sh", "-c", "exit 3"], options, &closed(4, 40));
     assert_eq!(counted.total.outcomes.ok, 40);
 
-    let (counted, _) = once(&["sh", "-c", "kill -TERM $$"], Options::default(), &closed(4, 20));
+    let (counted, _) = once(&["sh", "-c", "kill -TERM $$"], StormOptions::default(), &closed(4, 20));
     let why = counted.total.failures.keys().next().expect("they failed").to_string();
     assert_eq!((counted.total.outcomes.failed, why.as_str()), (20, "ended by signal 15 (SIGTERM)"));
 }
@@ -135,11 +139,11 @@ fn what_fails_is_counted_by_how_it_failed() {
 fn what_takes_too_long_is_killed() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("jobs");
-    let options = Options {
+    let options = StormOptions {
         parallel: 10,
         timeout: Nanos::from_millis(200),
         log: Some(log.clone()),
-        ..Options::default()
+        ..StormOptions::default()
     };
     let began = Instant::now();
     let (counted, account) = once(&["sleep", "600"], options, &closed(10, 20));
@@ -153,7 +157,7 @@ fn what_takes_too_long_is_killed() {
 
 #[test]
 fn a_rate_is_kept() {
-    let options = Options { parallel: 100, ..Options::default() };
+    let options = StormOptions { parallel: 100, ..StormOptions::default() };
     let (counted, _) = once(&["true"], options, &open(50.0, Nanos::from_secs(2)));
     assert_eq!((counted.total.due, counted.total.outcomes.ok), (100, 100));
     assert!(counted.loaded >= Nanos::from_secs(2), "{}", counted.loaded);
@@ -162,7 +166,7 @@ fn a_rate_is_kept() {
 /// More come due than may be alive: the rest waits, is started when there is room, and its waiting counts.
 #[test]
 fn what_is_due_waits_for_room() {
-    let options = Options { parallel: 2, ..Options::default() };
+    let options = StormOptions { parallel: 2, ..StormOptions::default() };
     let (counted, account) = once(&["sleep", "0.1"], options, &open(40.0, Nanos::from_secs(1)));
     assert_eq!((counted.total.due, counted.total.outcomes.ok), (40, 40));
     assert!(account.alive_most <= 2);
@@ -177,10 +181,12 @@ fn a_program_that_cannot_be_executed_is_said_once() {
     std::fs::write(&path, "#!/proc/nowhere/at/all\n").expect("the folder is ours");
     let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
     std::fs::set_permissions(&path, mode).expect("the file is ours");
-    let command = Command::find(&[path.into_os_string()], None).expect("it looks like one");
-    let mut storm = Storm::ready(&command, Options::default()).expect("it is not executed yet");
+    let command = ProgramCommand::find(&[path.into_os_string()], None).expect("it looks like one");
+    let mut storm = Storm::new(&command, StormOptions::default()).expect("it is not executed yet");
     let counted =
-        storm.trial(&closed(10, 1000), Nanos::from_secs(1), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+        storm.run_trial(&closed(10, 1000), Nanos::from_secs(1), &mut |_| {}, &mut |_| {}, &mut |_, _| {
+            LoadCommand::GoOn
+        });
     assert!(counted.total.due < 1000, "it went on: {}", counted.total.due);
     assert_eq!(storm.fault().as_deref(), Some("no such file or directory"));
 }
@@ -188,34 +194,37 @@ fn a_program_that_cannot_be_executed_is_said_once() {
 /// Whoever asks for the end gets it at once, and nothing is left.
 #[test]
 fn told_to_end_it_ends() {
-    let mut storm = Storm::ready(&command(&["sleep", "600"]), Options { parallel: 20, ..Options::default() })
-        .expect("it can be executed");
+    let mut storm =
+        Storm::new(&command(&["sleep", "600"]), StormOptions { parallel: 20, ..StormOptions::default() })
+            .expect("it can be executed");
     let began = Instant::now();
-    let mut wish =
-        |_: &Slice, _| if began.elapsed() > Duration::from_millis(300) { Wish::Kill } else { Wish::GoOn };
-    let counted = storm.trial(&closed(20, 1000), Nanos::from_secs(600), &mut |_| {}, &mut |_| {}, &mut wish);
+    let mut wish = |_: &Slice, _| {
+        if began.elapsed() > Duration::from_millis(300) { LoadCommand::Kill } else { LoadCommand::GoOn }
+    };
+    let counted =
+        storm.run_trial(&closed(20, 1000), Nanos::from_secs(600), &mut |_| {}, &mut |_| {}, &mut wish);
     storm.settle(Nanos::from_secs(10), &|| false).expect("they are killed");
     assert!(began.elapsed() < Duration::from_secs(20));
     assert_eq!(counted.total.outcomes.unfinished, 20);
-    assert_eq!(storm.accounts()[0].ended, 20);
+    assert_eq!(storm.trial_stats()[0].ended, 20);
 }
 
 /// Each trial of a search begins with nothing left of the one before.
 #[test]
 fn one_trial_after_the_other() {
-    let mut storm = Storm::ready(&command(&["true"]), Options { parallel: 8, ..Options::default() })
+    let mut storm = Storm::new(&command(&["true"]), StormOptions { parallel: 8, ..StormOptions::default() })
         .expect("it is there");
     for trial in 1..=3 {
         let mut seconds = 0;
-        let counted = storm.trial(
+        let counted = storm.run_trial(
             &closed(8, 50),
             Nanos::from_secs(10),
             &mut |_| {},
             &mut |_| seconds += 1,
-            &mut |_, _| Wish::GoOn,
+            &mut |_, _| LoadCommand::GoOn,
         );
         assert_eq!(counted.total.outcomes.ok, 50);
         assert!(seconds >= 1);
-        assert_eq!(storm.accounts().len(), trial);
+        assert_eq!(storm.trial_stats().len(), trial);
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 
 /// Whose memory a child has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Memory {
+pub enum ChildMemory {
     /// A copy of its parent's, made page by page when either writes.
     Copied,
     /// Its parent's (CLONE_VM); the thread that starts it waits until it has ended or become another program (CLONE_VFORK).
@@ -27,14 +27,14 @@ const ANY: isize = -1;
 /// One thing that a child does.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct Step {
+pub(super) struct ChildStep {
     number: isize,
     arguments: [usize; 5],
     /// Ends the child with ESRCH if the result is another.
     wanted: isize,
 }
 
-impl Step {
+impl ChildStep {
     /// A system call, which may give anything but an error.
     pub(super) fn call<const N: usize>(number: libc::c_long, given: [usize; N]) -> Self {
         let mut arguments = [0; 5];
@@ -60,7 +60,7 @@ impl Step {
 /// `struct clone_args` of Linux 5.3, its first version.
 #[derive(Debug, Default)]
 #[repr(C)]
-struct Arguments {
+struct CloneArgs {
     flags: u64,
     pidfd: u64,
     child_tid: u64,
@@ -82,10 +82,10 @@ pub(super) unsafe fn clone(
     flags: u64,
     pidfd: Option<&mut c_int>,
     failure: *mut isize,
-    steps: *const Step,
+    steps: *const ChildStep,
 ) -> io::Result<Pid> {
     let pidfd = pidfd.map_or(0, |pidfd| (&raw mut *pidfd).expose_provenance() as u64);
-    let arguments = Arguments { flags, pidfd, exit_signal: libc::SIGCHLD as u64, ..Arguments::default() };
+    let arguments = CloneArgs { flags, pidfd, exit_signal: libc::SIGCHLD as u64, ..CloneArgs::default() };
     // SAFETY: the arguments live until the call is made. The rest is what the caller sees to.
     let result = unsafe { enter(&arguments, failure, steps) };
     if result < 0 {
@@ -97,7 +97,7 @@ pub(super) unsafe fn clone(
 /// # Safety
 /// As of [`clone`].
 #[cfg(target_arch = "x86_64")]
-unsafe fn enter(arguments: &Arguments, failure: *mut isize, steps: *const Step) -> isize {
+unsafe fn enter(arguments: &CloneArgs, failure: *mut isize, steps: *const ChildStep) -> isize {
     let result;
     // SAFETY: in the parent this is one system call, which changes the registers said below. The child never leaves the
     // block: it uses registers and what the caller has prepared, and no stack, so that it does not matter whose that is. A
@@ -140,7 +140,7 @@ unsafe fn enter(arguments: &Arguments, failure: *mut isize, steps: *const Step) 
             exit = const libc::SYS_exit_group,
             inlateout("rax") libc::SYS_clone3 as isize => result,
             in("rdi") &raw const *arguments,
-            in("rsi") size_of::<Arguments>(),
+            in("rsi") size_of::<CloneArgs>(),
             in("r12") steps,
             in("r13") failure,
             lateout("rcx") _,
@@ -153,7 +153,7 @@ unsafe fn enter(arguments: &Arguments, failure: *mut isize, steps: *const Step) 
 /// # Safety
 /// As of [`clone`].
 #[cfg(target_arch = "aarch64")]
-unsafe fn enter(arguments: &Arguments, failure: *mut isize, steps: *const Step) -> isize {
+unsafe fn enter(arguments: &CloneArgs, failure: *mut isize, steps: *const ChildStep) -> isize {
     let result;
     // SAFETY: in the parent this is one system call, which changes the register of its result alone. The child never
     // leaves the block: it uses registers and what the caller has prepared, and no stack, so that it does not matter
@@ -201,12 +201,12 @@ unsafe fn enter(arguments: &Arguments, failure: *mut isize, steps: *const Step) 
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe fn enter(_: &Arguments, _: *mut isize, _: *const Step) -> isize {
+unsafe fn enter(_: &CloneArgs, _: *mut isize, _: *const ChildStep) -> isize {
     -(libc::ENOSYS as isize)
 }
 
 /// Waits for a child's end, through whatever interrupts.
-pub(super) fn status(pid: Pid) -> io::Result<WaitStatus> {
+pub(super) fn wait_for_child(pid: Pid) -> io::Result<WaitStatus> {
     loop {
         match waitpid(Some(pid), WaitOptions::empty()) {
             Ok(Some((_, status))) => return Ok(status),
@@ -217,35 +217,35 @@ pub(super) fn status(pid: Pid) -> io::Result<WaitStatus> {
 }
 
 /// clone3(2); the child ends at once.
-pub fn clone3(memory: Memory) -> io::Result<Pid> {
+pub fn clone3(memory: ChildMemory) -> io::Result<Pid> {
     let flags = match memory {
-        Memory::Copied => 0,
-        Memory::Shared => VM | VFORK,
+        ChildMemory::Copied => 0,
+        ChildMemory::Shared => VM | VFORK,
     };
     let mut failure = 0;
-    let steps = [Step::exit(0)];
+    let steps = [ChildStep::exit(0)];
     // SAFETY: the only step is an exit; shared memory goes with CLONE_VFORK.
     unsafe { clone(flags, None, &raw mut failure, steps.as_ptr()) }
 }
 
 /// A variable holds `before`, and a child writes `written` into it. What the child then found there, and what this process finds
 /// once it has ended. The child is waited for as with CLONE_VFORK in either case, so that nothing but its memory differs.
-pub fn write_in_child(memory: Memory, before: u8, written: u8) -> io::Result<(u8, u8)> {
+pub fn write_in_child(memory: ChildMemory, before: u8, written: u8) -> io::Result<(u8, u8)> {
     let flags = match memory {
-        Memory::Copied => VFORK,
-        Memory::Shared => VM | VFORK,
+        ChildMemory::Copied => VFORK,
+        ChildMemory::Shared => VM | VFORK,
     };
     let mut failure = 0;
-    let mut steps = [Step::exit(0), Step::exit(usize::from(before))];
+    let mut steps = [ChildStep::exit(0), ChildStep::exit(usize::from(before))];
     let steps_at = steps.as_mut_ptr();
     // SAFETY: both are within the array. The variable is the argument of the child's exit: it ends with what it finds.
     let variable = unsafe { (&raw mut (*steps_at.add(1)).arguments).cast::<usize>() };
     // SAFETY: within the array, which nobody else borrows.
-    unsafe { steps_at.write(Step::write(variable, usize::from(written))) };
+    unsafe { steps_at.write(ChildStep::write(variable, usize::from(written))) };
     // SAFETY: the last step is an exit, and the first writes into the array, which is there. Shared memory goes with
     // CLONE_VFORK.
     let pid = unsafe { clone(flags, None, &raw mut failure, steps_at) }?;
-    let found = status(pid)?.exit_status().ok_or_else(|| io::Error::other("the child was ended"))?;
+    let found = wait_for_child(pid)?.exit_status().ok_or_else(|| io::Error::other("the child was ended"))?;
     // SAFETY: it is within the array; the child has ended. Volatile, for the compiler knows of no other writer.
     let seen = unsafe { variable.read_volatile() };
     let byte = |value: usize| {
@@ -261,22 +261,22 @@ mod tests {
 
     #[test]
     fn children_of_either_kind_end_well() {
-        for memory in [Memory::Copied, Memory::Shared] {
+        for memory in [ChildMemory::Copied, ChildMemory::Shared] {
             assert_eq!(ended(clone3(memory).expect("there is room for a process")), Some(0), "{memory:?}");
         }
     }
 
     #[test]
     fn what_a_child_writes_is_seen_only_where_memory_is_shared() {
-        assert_eq!(write_in_child(Memory::Shared, 1, 42).expect("a child"), (42, 42));
-        assert_eq!(write_in_child(Memory::Copied, 1, 42).expect("a child"), (42, 1));
+        assert_eq!(write_in_child(ChildMemory::Shared, 1, 42).expect("a child"), (42, 42));
+        assert_eq!(write_in_child(ChildMemory::Copied, 1, 42).expect("a child"), (42, 1));
     }
 
     #[test]
     fn a_step_that_fails_or_gives_another_result_ends_the_child_and_says_why() {
-        let tried = |step: Step| {
+        let tried = |step: ChildStep| {
             let mut failure = 0;
-            let steps = [step, Step::exit(0)];
+            let steps = [step, ChildStep::exit(0)];
             // SAFETY: the last step is an exit, the first takes no memory, and shared memory goes with CLONE_VFORK.
             let pid = unsafe { clone(VM | VFORK | CLEAR_SIGHAND, None, &raw mut failure, steps.as_ptr()) };
             let status = ended(pid.expect("there is room for a process"));
@@ -284,18 +284,18 @@ mod tests {
             (status, unsafe { (&raw const failure).read_volatile() })
         };
         let parent = std::process::id() as isize;
-        assert_eq!(tried(Step::call(libc::SYS_getppid, []).wants(parent)), (Some(0), 0));
+        assert_eq!(tried(ChildStep::call(libc::SYS_getppid, []).wants(parent)), (Some(0), 0));
         assert_eq!(
-            tried(Step::call(libc::SYS_getppid, []).wants(parent + 1)),
+            tried(ChildStep::call(libc::SYS_getppid, []).wants(parent + 1)),
             (Some(127), -libc::ESRCH as isize)
         );
-        assert_eq!(tried(Step::call(libc::SYS_close, [usize::MAX])), (Some(127), -libc::EBADF as isize));
+        assert_eq!(tried(ChildStep::call(libc::SYS_close, [usize::MAX])), (Some(127), -libc::EBADF as isize));
     }
 
     #[test]
     fn flags_that_contradict_each_other_are_refused() {
         let mut failure = 0;
-        let steps = [Step::exit(0)];
+        let steps = [ChildStep::exit(0)];
         // CLONE_SIGHAND wants CLONE_VM (clone(2)).
         // SAFETY: the only step is an exit; no memory is shared.
         let refused = unsafe { clone(libc::CLONE_SIGHAND as u64, None, &raw mut failure, steps.as_ptr()) };

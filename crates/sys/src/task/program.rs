@@ -1,6 +1,6 @@
 //! Another program as a child.
 
-use super::clone::{CLEAR_SIGHAND, PIDFD, Step, VFORK, VM, clone, status};
+use super::clone::{CLEAR_SIGHAND, ChildStep, PIDFD, VFORK, VM, clone, wait_for_child};
 use rustix::process::{Pid, getpid};
 use std::ffi::{CString, OsStr, c_char};
 use std::io;
@@ -16,7 +16,7 @@ const SIGNAL_SET: usize = 8;
 
 /// A program that is ready to be started, any number of times, by any thread.
 #[derive(Debug)]
-pub struct Program {
+pub struct PreparedProgram {
     path: CString,
     arguments: Vec<CString>,
     environment: Vec<CString>,
@@ -26,11 +26,11 @@ pub struct Program {
 }
 
 // SAFETY: what the pointers lead to is owned, stays where it is, and is never written to.
-unsafe impl Send for Program {}
+unsafe impl Send for PreparedProgram {}
 // SAFETY: as above.
-unsafe impl Sync for Program {}
+unsafe impl Sync for PreparedProgram {}
 
-impl Program {
+impl PreparedProgram {
     /// The program in this file, which is not searched for, with these arguments (the path itself is put before them) and
     /// with nothing but this environment.
     ///
@@ -74,13 +74,13 @@ impl Program {
         let (mut pidfd, mut failure) = (-1, 0);
         let none = (&raw const ZEROS).expose_provenance();
         let steps = [
-            Step::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, none, 0, SIGNAL_SET]),
+            ChildStep::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, none, 0, SIGNAL_SET]),
             // The one that Rust programs ignore, and what is ignored stays so.
-            Step::call(libc::SYS_rt_sigaction, [libc::SIGPIPE as usize, none, 0, SIGNAL_SET]),
-            Step::call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize]),
+            ChildStep::call(libc::SYS_rt_sigaction, [libc::SIGPIPE as usize, none, 0, SIGNAL_SET]),
+            ChildStep::call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize]),
             // This process may have ended before the call above, which then never comes true.
-            Step::call(libc::SYS_getppid, []).wants(getpid().as_raw_nonzero().get() as isize),
-            Step::call(
+            ChildStep::call(libc::SYS_getppid, []).wants(getpid().as_raw_nonzero().get() as isize),
+            ChildStep::call(
                 libc::SYS_execve,
                 [
                     self.path.as_ptr().expose_provenance(),
@@ -99,7 +99,7 @@ impl Program {
         match unsafe { (&raw const failure).read_volatile() } {
             0 => Ok((pid, pidfd)),
             failed => {
-                let _ = status(pid);
+                let _ = wait_for_child(pid);
                 Err(io::Error::from_raw_os_error(-failed as i32))
             }
         }
@@ -154,8 +154,9 @@ mod tests {
 
     const NOTHING: [(&str, &str); 0] = [];
 
-    fn shell(script: &str, env: &[(&str, &str)]) -> Program {
-        Program::new(Path::new("/bin/sh"), ["-c", script], env.iter().copied()).expect("no zero bytes")
+    fn shell(script: &str, env: &[(&str, &str)]) -> PreparedProgram {
+        PreparedProgram::new(Path::new("/bin/sh"), ["-c", script], env.iter().copied())
+            .expect("no zero bytes")
     }
 
     #[test]
@@ -175,7 +176,7 @@ mod tests {
         for (path, expected) in
             [("/proc/nowhere", libc::ENOENT), ("/etc/passwd", libc::EACCES), ("/", libc::EACCES)]
         {
-            let program = Program::new(Path::new(path), [""; 0], NOTHING).expect("no zero bytes");
+            let program = PreparedProgram::new(Path::new(path), [""; 0], NOTHING).expect("no zero bytes");
             for _ in 0..3 {
                 assert_eq!(program.start().expect_err("no program").raw_os_error(), Some(expected), "{path}");
             }
@@ -185,7 +186,7 @@ mod tests {
                 "{path}"
             );
         }
-        assert!(Program::new(Path::new("/a\0b"), [""; 0], NOTHING).is_err());
+        assert!(PreparedProgram::new(Path::new("/a\0b"), [""; 0], NOTHING).is_err());
     }
 
     #[test]
@@ -216,7 +217,7 @@ mod tests {
         let program = shell("exec sleep 600", &[("PATH", "/usr/bin:/bin")]);
         let (pid, _fd) =
             std::thread::spawn(move || program.start()).join().expect("no panic").expect("a shell");
-        assert_eq!(status(pid).expect("ours").terminating_signal(), Some(libc::SIGKILL));
+        assert_eq!(wait_for_child(pid).expect("ours").terminating_signal(), Some(libc::SIGKILL));
     }
 
     #[test]
@@ -239,6 +240,6 @@ mod tests {
         let program = shell("exec sleep 600", &[("PATH", "/usr/bin:/bin")]);
         let (pid, _fd) = program.start().expect("a shell");
         kill_process(pid, Signal::TERM).expect("it is ours");
-        assert_eq!(status(pid).expect("ours").terminating_signal(), Some(libc::SIGTERM));
+        assert_eq!(wait_for_child(pid).expect("ours").terminating_signal(), Some(libc::SIGTERM));
     }
 }

@@ -10,9 +10,9 @@ use std::ptr::{null, null_mut};
 const NOT_KEPT: usize = 64 << 20;
 
 /// How threads are started: pthread_create(3).
-pub struct Threads(Option<Box<libc::pthread_attr_t>>);
+pub struct ThreadStarter(Option<Box<libc::pthread_attr_t>>);
 
-impl Threads {
+impl ThreadStarter {
     /// With the stack that libc gives: the first thread's is mapped, and kept for the next one once it has ended.
     pub fn usual() -> Self {
         Self(None)
@@ -33,17 +33,17 @@ impl Threads {
     }
 
     /// A thread that ends at once.
-    pub fn start(&self) -> io::Result<Thread> {
+    pub fn start(&self) -> io::Result<RawThread> {
         let mut thread = MaybeUninit::uninit();
         let attributes = self.0.as_deref().map_or(null(), |attributes| &raw const *attributes);
         // SAFETY: a place for its name, attributes that are none or were made, and a function that touches nothing.
         check(unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, nothing, null_mut()) })?;
         // SAFETY: it was started, so that its name was written.
-        Ok(Thread(unsafe { thread.assume_init() }))
+        Ok(RawThread(unsafe { thread.assume_init() }))
     }
 }
 
-impl Drop for Threads {
+impl Drop for ThreadStarter {
     fn drop(&mut self) {
         if let Some(attributes) = &mut self.0 {
             // SAFETY: it was made, and is not used any more.
@@ -55,9 +55,9 @@ impl Drop for Threads {
 /// A thread that was started. Unless it is joined its stack is lost.
 #[must_use]
 #[derive(Debug)]
-pub struct Thread(libc::pthread_t);
+pub struct RawThread(libc::pthread_t);
 
-impl Thread {
+impl RawThread {
     /// Waits for its end (pthread_join(3)).
     pub fn join(self) -> io::Result<()> {
         // SAFETY: it was started joinable, and this is the only one who knows it and gives it up.
@@ -76,24 +76,24 @@ fn check(failed: c_int) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{UsageOf, usage};
+    use crate::{UsageScope, usage};
 
     /// Page faults of this process for each of a few hundred threads.
-    fn faults(threads: &Threads) -> f64 {
+    fn faults(threads: &ThreadStarter) -> f64 {
         let run = || threads.start().expect("there is room").join().expect("it is ours");
         (0..10).for_each(|_| run());
-        let before = usage(UsageOf::Process);
+        let before = usage(UsageScope::Process);
         (0..300).for_each(|_| run());
-        usage(UsageOf::Process).since(&before).minor_faults as f64 / 300.0
+        usage(UsageScope::Process).since(&before).minor_faults as f64 / 300.0
     }
 
     #[test]
     #[cfg(target_env = "gnu")]
     fn a_kept_stack_is_there_already_and_a_new_one_has_to_be_touched() {
-        let new = faults(&Threads::with_new_stacks().expect("64 MiB is no extreme size"));
+        let new = faults(&ThreadStarter::with_new_stacks().expect("64 MiB is no extreme size"));
         assert!(new >= 1.0, "{new} faults for each thread: no stack was new");
         // Other tests of this process fault meanwhile, and their threads take stacks of those kept.
-        let kept = (0..20).map(|_| faults(&Threads::usual())).find(|kept| *kept < new / 2.0);
+        let kept = (0..20).map(|_| faults(&ThreadStarter::usual())).find(|kept| *kept < new / 2.0);
         assert!(kept.is_some(), "no kept stack was found: they fault as new ones do, {new} for each thread");
     }
 }

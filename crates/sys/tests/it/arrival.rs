@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn the_age_is_the_time_in_the_kernel() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
-    torment_sys::stamp_arrivals(&listener).expect("the kernel is new enough");
+    torment_sys::enable_receive_timestamps(&listener).expect("the kernel is new enough");
     let mut client = TcpStream::connect(listener.local_addr().expect("it is bound")).expect("it listens");
     let (server, _) = listener.accept().expect("somebody connects");
     let mut buffer = [0; 100];
@@ -21,7 +21,7 @@ fn the_age_is_the_time_in_the_kernel() {
         let sent = Instant::now();
         std::thread::sleep(Duration::from_millis(20));
         let reading = Instant::now();
-        let (n, age) = torment_sys::recv_stamped(&server, &mut buffer).expect("bytes");
+        let (n, age) = torment_sys::recv_with_age(&server, &mut buffer).expect("bytes");
         assert_eq!(&buffer[..n], b"12345");
         let Some(age) = age else {
             assert!(Instant::now() < deadline, "no stamp");
@@ -38,9 +38,9 @@ fn the_age_is_the_time_in_the_kernel() {
 #[test]
 fn a_unix_socket_gives_bytes_without_a_stamp() {
     let (mut client, server) = UnixStream::pair().expect("two descriptors");
-    torment_sys::stamp_arrivals(&server).expect("the option is taken");
+    torment_sys::enable_receive_timestamps(&server).expect("the option is taken");
     client.write_all(b"1").expect("it is open");
-    assert_eq!(torment_sys::recv_stamped(&server, &mut [0; 9]).expect("a byte"), (1, None));
+    assert_eq!(torment_sys::recv_with_age(&server, &mut [0; 9]).expect("a byte"), (1, None));
     drop(client);
-    assert_eq!(torment_sys::recv_stamped(&server, &mut [0; 9]).expect("the end"), (0, None));
+    assert_eq!(torment_sys::recv_with_age(&server, &mut [0; 9]).expect("the end"), (0, None));
 }

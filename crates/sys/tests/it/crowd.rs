@@ -2,7 +2,7 @@
 
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
-use torment_sys::{Crowd, map_stack};
+use torment_sys::{IdleThreads, try_map_stack};
 use units::Bytes;
 
 fn status(name: &str) -> u64 {
@@ -21,17 +21,17 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 
 #[test]
 fn a_crowd_comes_and_goes() {
-    if !testbed::is_alone("crowd::a_crowd_comes_and_goes") {
+    if !testbed::is_own_process("crowd::a_crowd_comes_and_goes") {
         return;
     }
     let resident = || status("VmRSS:") * 1024;
     let before = resident();
-    let mut crowd = Crowd::new(Bytes(1 << 20), Bytes(400 << 10));
-    (0..100).for_each(|_| crowd.thread().expect("there is room for so few"));
+    let mut crowd = IdleThreads::new(Bytes(1 << 20), Bytes(400 << 10));
+    (0..100).for_each(|_| crowd.add_thread().expect("there is room for so few"));
     wait_until("all touch their stacks", || crowd.is_settled());
     let each = (resident() - before) / 100;
     assert!((400 << 10..480 << 10).contains(&each), "{each} B of 400 KiB");
-    (0..100).for_each(|_| crowd.raw().expect("there is room for so few"));
+    (0..100).for_each(|_| crowd.add_stackless().expect("there is room for so few"));
     assert_eq!(crowd.made(), 200);
     assert!(status("Threads:") >= 201, "they are there");
     crowd.release();
@@ -41,11 +41,11 @@ fn a_crowd_comes_and_goes() {
 
 #[test]
 fn a_stack_is_made_in_two_steps() {
-    let (mapped, changed) = map_stack(Bytes(8 << 20));
+    let (mapped, changed) = try_map_stack(Bytes(8 << 20));
     mapped.expect("there is so much");
     changed.expect("the first was done").expect("it is ours");
-    let (mapped, changed) = map_stack(Bytes(1 << 60));
+    let (mapped, changed) = try_map_stack(Bytes(1 << 60));
     assert_eq!(mapped.expect_err("no machine has it").raw_os_error(), Some(libc::ENOMEM));
     assert!(changed.is_none());
-    assert!(map_stack(Bytes(u64::MAX)).0.is_err());
+    assert!(try_map_stack(Bytes(u64::MAX)).0.is_err());
 }

@@ -29,7 +29,7 @@ fn open_all() -> Vec<OwnedFd> {
 /// as it was, a descriptor kept works in both, and all others are really closed.
 #[test]
 fn each_table_has_the_whole_limit() {
-    if !testbed::is_alone("descriptors::each_table_has_the_whole_limit") {
+    if !testbed::is_own_process("descriptors::each_table_has_the_whole_limit") {
         return;
     }
     let before = getrlimit(Resource::Nofile);
@@ -42,7 +42,7 @@ fn each_table_has_the_whole_limit() {
         let threads: Vec<_> = (0..3)
             .map(|_| {
                 scope.spawn(|| {
-                    let own = torment_sys::own_descriptors(&[kept.as_fd()]);
+                    let own = torment_sys::unshare_descriptors(&[kept.as_fd()]);
                     let all = open_all();
                     filled.wait();
                     checked.wait();

@@ -55,15 +55,15 @@ fn tree(files: &[(&str, &str)]) -> TempDir {
     root
 }
 
-fn take(root: &TempDir) -> Readings {
-    Readings::take(root.path(), 7)
+fn take(root: &TempDir) -> LimitReadings {
+    LimitReadings::take(root.path(), 7)
 }
 
 #[test]
 fn a_user_without_groups() {
     let now = take(&tree(&[]));
     assert_eq!((now.uid, now.user.as_str(), now.exempt), (1000, "ann", false));
-    assert_eq!(now.nproc, Limits { soft: Some(4096), hard: Some(96365) });
+    assert_eq!(now.nproc, ResourceLimit { soft: Some(4096), hard: Some(96365) });
     assert_eq!((now.stack.soft, now.data.soft, now.address_space.soft), (Some(8 << 20), None, Some(1 << 30)));
     // The real user counts, whatever the effective one is; 9 has 19 further threads with numbers of their own.
     assert_eq!((now.seen, now.of_user, now.numbered), (28, 23, 2 + 19 + 5));
@@ -159,7 +159,7 @@ fn groups_of_version_2() {
 fn what_is_not_there_is_none() {
     let empty = tempfile::tempdir().expect("the temporary folder can be written");
     let now = take(&empty);
-    let nothing = Readings { user: "0".to_owned(), exempt: true, ..Readings::default() };
+    let nothing = LimitReadings { user: "0".to_owned(), exempt: true, ..LimitReadings::default() };
     assert_eq!(now, nothing);
     // Nonsense is no number.
     let root = tree(&[

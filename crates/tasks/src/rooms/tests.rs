@@ -1,17 +1,17 @@
 use super::*;
-use procfs::Limits;
+use procfs::ResourceLimit;
 use std::path::PathBuf;
 use units::Bytes;
 
 const GIB: u64 = 1 << 30;
 
 /// A machine of 24 GiB whose only user has done nothing yet.
-fn readings() -> Readings {
-    Readings {
+fn readings() -> LimitReadings {
+    LimitReadings {
         uid: 1000,
         user: "ann".to_owned(),
-        nproc: Limits { soft: Some(96_365), hard: Some(96_365) },
-        stack: Limits { soft: Some(8 << 20), hard: None },
+        nproc: ResourceLimit { soft: Some(96_365), hard: Some(96_365) },
+        stack: ResourceLimit { soft: Some(8 << 20), hard: None },
         seen: 100,
         of_user: 10,
         numbered: 40,
@@ -25,20 +25,20 @@ fn readings() -> Readings {
         virtual_size: 10 << 20,
         available: Some(23 * GIB),
         total: 24 * GIB,
-        ..Readings::default()
+        ..LimitReadings::default()
     }
 }
 
-fn group(name: &str, max: u64, used: u64) -> Tasks {
+fn group(name: &str, max: u64, used: u64) -> TaskGroup {
     let folder = PathBuf::from(format!("/sys/fs/cgroup{name}"));
-    Tasks { name: name.to_owned(), folder, max, used, refused: Some(0) }
+    TaskGroup { name: name.to_owned(), folder, max, used, refused: Some(0) }
 }
 
-fn find<'a>(rooms: &'a [Room], name: &str) -> &'a Room {
+fn find<'a>(rooms: &'a [SystemLimit], name: &str) -> &'a SystemLimit {
     rooms.iter().find(|room| room.name == name).unwrap_or_else(|| panic!("no {name} in {rooms:#?}"))
 }
 
-fn first(readings: &Readings) -> (String, Option<u64>) {
+fn first(readings: &LimitReadings) -> (String, Option<u64>) {
     let rooms = rooms(readings, &ThreadsWanted::default());
     (rooms[0].name.clone(), rooms[0].threads)
 }
@@ -69,13 +69,13 @@ fn numbers_and_mappings_bind_together() {
 /// Each limit in turn made the least.
 #[test]
 fn each_limit_binds() {
-    let with = |change: &dyn Fn(&mut Readings)| {
+    let with = |change: &dyn Fn(&mut LimitReadings)| {
         let mut changed = readings();
         change(&mut changed);
         first(&changed)
     };
     let at = |name: &str, threads: u64| (name.to_owned(), Some(threads));
-    let limit = |soft: u64| Limits { soft: Some(soft), hard: None };
+    let limit = |soft: u64| ResourceLimit { soft: Some(soft), hard: None };
     assert_eq!(with(&|r| r.nproc = limit(400)), at("RLIMIT_NPROC", 390));
     assert_eq!(with(&|r| r.threads_max = Some(1000)), at("kernel.threads-max", 900));
     assert_eq!(with(&|r| r.pid_max = Some(1000)), at("kernel.pid_max", 1000 - 300 - 40));
@@ -90,7 +90,7 @@ fn each_limit_binds() {
         at("pids.max", 293),
         "of an ancestor"
     );
-    let small = Memory {
+    let small = MemoryGroup {
         name: "/m".to_owned(),
         folder: "/sys/fs/cgroup/memory/m".into(),
         unified: false,
@@ -104,7 +104,11 @@ fn each_limit_binds() {
 
 #[test]
 fn who_may_do_more_is_told_so() {
-    let root = Readings { exempt: true, nproc: Limits { soft: Some(400), hard: Some(400) }, ..readings() };
+    let root = LimitReadings {
+        exempt: true,
+        nproc: ResourceLimit { soft: Some(400), hard: Some(400) },
+        ..readings()
+    };
     let rooms = rooms(&root, &ThreadsWanted::default());
     let nproc = find(&rooms, "RLIMIT_NPROC");
     assert_eq!((nproc.limit, nproc.threads), (Some(400), None));
@@ -114,7 +118,7 @@ fn who_may_do_more_is_told_so() {
 #[test]
 fn a_fresh_namespace_has_the_lowest_numbers_too() {
     let fresh =
-        Readings { pid_max: Some(500), last_number: Some(3), numbered: 0, own_pids: true, ..readings() };
+        LimitReadings { pid_max: Some(500), last_number: Some(3), numbered: 0, own_pids: true, ..readings() };
     let rooms = rooms(&fresh, &ThreadsWanted::default());
     let room = find(&rooms, "kernel.pid_max");
     assert_eq!(room.threads, Some(200 + 296));
@@ -124,11 +128,11 @@ fn a_fresh_namespace_has_the_lowest_numbers_too() {
 
 #[test]
 fn hidden_ancestors_are_told() {
-    let inside = Readings { own_groups: true, groups: vec![group("/", 100, 1)], ..readings() };
+    let inside = LimitReadings { own_groups: true, groups: vec![group("/", 100, 1)], ..readings() };
     let rooms_inside = rooms(&inside, &ThreadsWanted::default());
     let note = find(&rooms_inside, "pids.max").note.clone().expect("it has one");
     assert!(note.contains("outside this cgroup namespace"), "{note}");
-    let without = Readings { own_groups: true, ..readings() };
+    let without = LimitReadings { own_groups: true, ..readings() };
     assert!(find(&rooms(&without, &ThreadsWanted::default()), "pids.max").note.is_some());
 }
 
@@ -143,19 +147,19 @@ fn what_threads_are_like_matters() {
     );
     let raw = ThreadsWanted { raw: true, ..ThreadsWanted::default() };
     let rooms_raw = rooms(&readings(), &raw);
-    assert!(rooms_raw.iter().all(|room| room.unit != RoomUnit::Maps), "they need none");
+    assert!(rooms_raw.iter().all(|room| room.unit != SystemLimitUnit::Maps), "they need none");
     assert_eq!(find(&rooms_raw, "memory").threads, Some(23 * GIB / (23 << 10)));
     let many = ThreadsWanted { most: Some(100_000), ..ThreadsWanted::default() };
     assert_eq!(find(&rooms(&readings(), &many), "kernel.pid_max").now, "sysctl -w kernel.pid_max=100400");
     let mapped = ThreadsWanted { maps: 64_530, ..ThreadsWanted::default() };
     assert_eq!(find(&rooms(&readings(), &mapped), "vm.max_map_count").threads, Some(500));
-    let unlimited = Readings { stack: Limits::default(), ..readings() };
-    assert_eq!(PerThread::of(&unlimited, &ThreadsWanted::default()).stack, 2 << 20);
+    let unlimited = LimitReadings { stack: ResourceLimit::default(), ..readings() };
+    assert_eq!(ThreadCost::of(&unlimited, &ThreadsWanted::default()).stack, 2 << 20);
 }
 
 #[test]
 fn hardly_anything_known() {
-    let rooms = rooms(&Readings::default(), &ThreadsWanted::default());
+    let rooms = rooms(&LimitReadings::default(), &ThreadsWanted::default());
     assert!(rooms.iter().all(|room| room.threads.is_none()), "{rooms:#?}");
     assert!(close(&rooms).is_empty());
 }

@@ -1,19 +1,19 @@
 //! torment killed in the middle of a ramp: nothing is left.
 
-use crate::scene::{MARK, Wanted, is_root, marked, skipped, wait_until};
+use crate::harness::{MARK, RampArgs, is_root, marked, skipped, wait_until};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
-use testbed::Check;
+use testbed::NamedTest;
 
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[NamedTest] = &[
     ("killed::threads_end_with_torment", threads_end_with_torment),
     ("killed::and_so_does_the_group", and_so_does_the_group),
 ];
 
 /// A torment in the middle of a ramp that would go on for long, for each thread touches what it can.
-fn ramping(mark: &str, wanted: Wanted) -> (Child, BufReader<ChildStdout>) {
+fn ramping(mark: &str, wanted: RampArgs) -> (Child, BufReader<ChildStdout>) {
     let mut command = wanted.command();
     let mut torment = command
         .env(MARK, mark)
@@ -29,12 +29,12 @@ fn ramping(mark: &str, wanted: Wanted) -> (Child, BufReader<ChildStdout>) {
     (torment, output)
 }
 
-fn slow() -> Wanted {
-    Wanted { most: Some(3000), touch: 256 << 10, ..Wanted::default() }
+fn slow() -> RampArgs {
+    RampArgs { most: Some(3000), touch: 256 << 10, ..RampArgs::default() }
 }
 
 /// What is seen of a ramp under way, after which torment is killed. On a busy machine the ramp may be over before it is looked at: then it is made again.
-fn killed<T>(mark: &str, wanted: impl Fn() -> Wanted, look: impl Fn() -> Option<T>) -> Option<T> {
+fn killed<T>(mark: &str, wanted: impl Fn() -> RampArgs, look: impl Fn() -> Option<T>) -> Option<T> {
     (0..5).find_map(|_| {
         let (mut torment, _output) = ramping(mark, wanted());
         let seen = look();
@@ -56,7 +56,7 @@ fn and_so_does_the_group() {
         return skipped("only root may make groups everywhere");
     }
     let mark = format!("{}-group", std::process::id());
-    let until_failure = || Wanted { until_failure: true, ..slow() };
+    let until_failure = || RampArgs { until_failure: true, ..slow() };
     let own = || {
         let groups: Vec<PathBuf> = marked(&mark).into_iter().flat_map(groups_of).collect();
         (!groups.is_empty()).then_some(groups)

@@ -1,12 +1,12 @@
 //! Each limit in turn.
 
-use crate::scene::{Group, Limited, Ramp, Wanted, is_root, own, skipped};
-use record::{Gave, RoomUnit};
+use crate::harness::{LimitSetting, RampArgs, RampResult, TestGroup, is_root, own, skipped};
+use record::{RampEnd, SystemLimitUnit};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use testbed::Check;
+use testbed::NamedTest;
 
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[NamedTest] = &[
     ("limited::as_many_as_asked", as_many_as_asked),
     ("limited::raw_threads_and_small_stacks", raw_threads_and_small_stacks),
     ("limited::by_a_group", by_a_group),
@@ -26,8 +26,8 @@ const GIB: u64 = 1 << 30;
 const NOBODY: u32 = 65_534;
 
 fn as_many_as_asked() {
-    let ramp = Ramp::of(&mut Wanted { most: Some(300), ..Wanted::default() }.command());
-    assert_eq!((ramp.reached, &ramp.gave), (300, &Gave::Asked));
+    let ramp = RampResult::run(&mut RampArgs { most: Some(300), ..RampArgs::default() }.command());
+    assert_eq!((ramp.reached, &ramp.gave), (300, &RampEnd::Asked));
     assert_eq!((ramp.told.first(), ramp.told.last()), (Some(&0), Some(&0)), "{:?}", ramp.told);
     let names: Vec<&str> = ramp.rooms.iter().map(|room| room.name.as_str()).collect();
     for name in
@@ -38,41 +38,41 @@ fn as_many_as_asked() {
 }
 
 fn raw_threads_and_small_stacks() {
-    let ramp = Ramp::of(&mut Wanted { most: Some(300), raw: true, ..Wanted::default() }.command());
-    assert_eq!((ramp.reached, &ramp.gave), (300, &Gave::Asked));
+    let ramp = RampResult::run(&mut RampArgs { most: Some(300), raw: true, ..RampArgs::default() }.command());
+    assert_eq!((ramp.reached, &ramp.gave), (300, &RampEnd::Asked));
     assert!(
-        ramp.rooms.iter().all(|room| room.unit != RoomUnit::Maps),
+        ramp.rooms.iter().all(|room| room.unit != SystemLimitUnit::Maps),
         "without stacks there are no mappings"
     );
-    let small = Wanted { most: Some(300), stack: Some(128 << 10), touch: 64 << 10, ..Wanted::default() };
-    assert_eq!(Ramp::of(&mut small.command()).reached, 300);
+    let small = RampArgs { most: Some(300), stack: Some(128 << 10), touch: 64 << 10, ..RampArgs::default() };
+    assert_eq!(RampResult::run(&mut small.command()).reached, 300);
 }
 
 fn by_a_group() {
-    let Some(group) = Group::with("pids") else { return };
+    let Some(group) = TestGroup::with("pids") else { return };
     group.set("pids.max", 300);
-    let mut command = Wanted::default().command();
-    group.take(&mut command);
-    let ramp = Ramp::of(&mut command);
+    let mut command = RampArgs::default().command();
+    group.add_command(&mut command);
+    let ramp = RampResult::run(&mut command);
     // torment itself is in it, and the first thread of the other process.
     let room = ramp.is_limit("pids.max", "clone: EAGAIN", 298);
     assert_eq!((room.limit, room.used), (Some(300), Some(300)));
     assert!(room.place.starts_with(&group.folder().display().to_string()), "{}", room.place);
-    let Gave::Limit { because, .. } = &ramp.gave else { panic!() };
+    let RampEnd::Limit { because, .. } = &ramp.gave else { panic!() };
     assert!(because.contains("pids.events of") && because.starts_with("300 of 300 tasks"), "{because}");
     // Without stacks it is the same limit.
-    let mut command = Wanted { raw: true, ..Wanted::default() }.command();
-    group.take(&mut command);
-    Ramp::of(&mut command).is_limit("pids.max", "clone: EAGAIN", 298);
+    let mut command = RampArgs { raw: true, ..RampArgs::default() }.command();
+    group.add_command(&mut command);
+    RampResult::run(&mut command).is_limit("pids.max", "clone: EAGAIN", 298);
 }
 
 fn by_the_group_above() {
-    let Some(group) = Group::with("pids") else { return };
+    let Some(group) = TestGroup::with("pids") else { return };
     let inner = group.inner("pids");
     group.set("pids.max", 300);
-    let mut command = Wanted::default().command();
-    inner.take(&mut command);
-    let ramp = Ramp::of(&mut command);
+    let mut command = RampArgs::default().command();
+    inner.add_command(&mut command);
+    let ramp = RampResult::run(&mut command);
     let room = ramp.is_limit("pids.max", "clone: EAGAIN", 298);
     assert_eq!(room.place, group.folder().join("pids.max").display().to_string());
     drop(inner);
@@ -82,20 +82,20 @@ fn by_the_number_of_a_users_tasks() {
     if !is_root() {
         return skipped("only root may become nobody");
     }
-    let wanted = Wanted { limits: vec![Limited::Tasks(400)], ..Wanted::default() };
-    let ramp = Ramp::of(wanted.command().uid(NOBODY).gid(NOBODY));
+    let wanted = RampArgs { limits: vec![LimitSetting::Tasks(400)], ..RampArgs::default() };
+    let ramp = RampResult::run(wanted.command().uid(NOBODY).gid(NOBODY));
     let room = ramp.is_limit("RLIMIT_NPROC", "clone: EAGAIN", ramp.forecast.expect("it is a limit"));
     assert_eq!(room.limit, Some(400));
     // What others of this user have is all that is missing.
     assert!(ramp.reached > 350, "{}", ramp.reached);
     // Root is not bound by it.
-    let free = Wanted { most: Some(600), limits: vec![Limited::Tasks(400)], ..Wanted::default() };
-    assert_eq!(Ramp::of(&mut free.command()).gave, Gave::Asked);
+    let free = RampArgs { most: Some(600), limits: vec![LimitSetting::Tasks(400)], ..RampArgs::default() };
+    assert_eq!(RampResult::run(&mut free.command()).gave, RampEnd::Asked);
 }
 
 /// A torment in a process namespace with so many numbers of its own, so that the machine's are left alone; if that may be
 /// made. Before Linux 6.14 there is only one limit for all.
-fn numbered(wanted: &Wanted, numbers: u64) -> Option<Command> {
+fn numbered(wanted: &RampArgs, numbers: u64) -> Option<Command> {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let mut parts = release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<u32>().ok());
     let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -121,19 +121,19 @@ fn numbered(wanted: &Wanted, numbers: u64) -> Option<Command> {
 }
 
 fn by_numbers_of_processes() {
-    let Some(mut command) = numbered(&Wanted { until_failure: true, ..Wanted::default() }, 700) else {
+    let Some(mut command) = numbered(&RampArgs { until_failure: true, ..RampArgs::default() }, 700) else {
         return;
     };
-    let ramp = Ramp::of(&mut command);
+    let ramp = RampResult::run(&mut command);
     let room = ramp.is_limit("kernel.pid_max", "clone: EAGAIN", ramp.forecast.expect("it is a limit"));
     assert_eq!(room.limit, Some(700));
     assert!(room.note.as_deref().is_some_and(|note| note.contains("cannot be seen from here")), "{room:?}");
 }
 
 fn the_reserve_is_left() {
-    let Some(mut command) = numbered(&Wanted::default(), 3000) else { return };
-    let ramp = Ramp::of(&mut command);
-    let Gave::Reserve { room: Some(room) } = &ramp.gave else { panic!("{:?}", ramp.gave) };
+    let Some(mut command) = numbered(&RampArgs::default(), 3000) else { return };
+    let ramp = RampResult::run(&mut command);
+    let RampEnd::Reserve { room: Some(room) } = &ramp.gave else { panic!("{:?}", ramp.gave) };
     assert_eq!((room.name.as_str(), room.limit), ("kernel.pid_max", Some(3000)));
     // A thousand, and none of those that are given once only.
     let left = ramp.forecast.expect("it is a limit") - ramp.reached;
@@ -143,36 +143,36 @@ fn the_reserve_is_left() {
 fn by_mappings() {
     let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count").expect("every Linux has it");
     let limit: u64 = limit.trim().parse().expect("it is a number");
-    let wanted = Wanted { maps: limit - 1030, ..Wanted::default() };
-    let ramp = Ramp::of(&mut wanted.command());
+    let wanted = RampArgs { maps: limit - 1030, ..RampArgs::default() };
+    let ramp = RampResult::run(&mut wanted.command());
     let room = ramp.is_limit("vm.max_map_count", "mprotect: ENOMEM (pthread_create: EAGAIN)", 480);
     assert_eq!(room.limit, Some(limit));
     // Threads that need no mappings are not bound by it.
-    let raw = Wanted { maps: limit - 1030, raw: true, most: Some(900), ..Wanted::default() };
-    assert_eq!(Ramp::of(&mut raw.command()).gave, Gave::Asked);
+    let raw = RampArgs { maps: limit - 1030, raw: true, most: Some(900), ..RampArgs::default() };
+    assert_eq!(RampResult::run(&mut raw.command()).gave, RampEnd::Asked);
 }
 
 fn by_address_space() {
-    let wanted = Wanted { limits: vec![Limited::AddressSpace(GIB)], ..Wanted::default() };
-    let ramp = Ramp::of(&mut wanted.command());
+    let wanted = RampArgs { limits: vec![LimitSetting::AddressSpace(GIB)], ..RampArgs::default() };
+    let ramp = RampResult::run(&mut wanted.command());
     let room = ramp.is_limit("RLIMIT_AS", "mmap: ENOMEM (pthread_create: EAGAIN)", 125);
     assert_eq!(room.limit, Some(GIB));
 }
 
 fn by_data() {
-    let wanted = Wanted { limits: vec![Limited::Data(GIB)], ..Wanted::default() };
-    let ramp = Ramp::of(&mut wanted.command());
+    let wanted = RampArgs { limits: vec![LimitSetting::Data(GIB)], ..RampArgs::default() };
+    let ramp = RampResult::run(&mut wanted.command());
     ramp.is_limit("RLIMIT_DATA", "mprotect: ENOMEM (pthread_create: EAGAIN)", 126);
 }
 
 fn by_memory_of_a_group() {
-    let Some(group) = Group::with("memory") else { return };
+    let Some(group) = TestGroup::with("memory") else { return };
     let file = if group.has("memory.max") { "memory.max" } else { "memory.limit_in_bytes" };
     group.set(file, 64 << 20);
-    let mut command = Wanted::default().command();
-    group.take(&mut command);
-    let ramp = Ramp::of(&mut command);
-    let Gave::Killed { because, room } = &ramp.gave else { panic!("{:?}", ramp.gave) };
+    let mut command = RampArgs::default().command();
+    group.add_command(&mut command);
+    let ramp = RampResult::run(&mut command);
+    let RampEnd::Killed { because, room } = &ramp.gave else { panic!("{:?}", ramp.gave) };
     assert!(because.contains("oom_kill counted 1 more in"), "{because}");
     let room = room.as_ref().expect("it is this one");
     assert_eq!((room.name.as_str(), room.limit), (file, Some(64 << 20)));
@@ -184,18 +184,18 @@ fn by_memory_of_a_group() {
 
 fn what_makes_no_sense() {
     for (wanted, says) in [
-        (Wanted { raw: true, touch: 1, ..Wanted::default() }, "raw threads have no stack"),
-        (Wanted { stack: Some(4096), ..Wanted::default() }, "4 KiB is too small for a thread's stack"),
-        (Wanted { stack: Some(1 << 20), touch: 1 << 20, ..Wanted::default() }, "give a larger --stack"),
-        (Wanted { maps: 1 << 40, ..Wanted::default() }, "mappings cannot be made"),
+        (RampArgs { raw: true, touch: 1, ..RampArgs::default() }, "raw threads have no stack"),
+        (RampArgs { stack: Some(4096), ..RampArgs::default() }, "4 KiB is too small for a thread's stack"),
+        (RampArgs { stack: Some(1 << 20), touch: 1 << 20, ..RampArgs::default() }, "give a larger --stack"),
+        (RampArgs { maps: 1 << 40, ..RampArgs::default() }, "mappings cannot be made"),
     ] {
-        let why = Ramp::tried(&mut wanted.command()).expect_err("it is refused");
+        let why = RampResult::try_run(&mut wanted.command()).expect_err("it is refused");
         assert!(why.contains(says), "{why}");
     }
     if is_root() {
-        let wanted = Wanted { until_failure: true, most: Some(10), ..Wanted::default() };
-        let why =
-            Ramp::tried(wanted.command().uid(NOBODY).gid(NOBODY)).expect_err("nobody may not make groups");
+        let wanted = RampArgs { until_failure: true, most: Some(10), ..RampArgs::default() };
+        let why = RampResult::try_run(wanted.command().uid(NOBODY).gid(NOBODY))
+            .expect_err("nobody may not make groups");
         assert!(
             why.contains("--until-failure needs a control group of its own") && why.contains("as root"),
             "{why}"

@@ -5,12 +5,12 @@
 // The name by which all others call it.
 extern crate torment_tasks as tasks;
 
+mod harness;
 mod killed;
 mod limited;
-mod scene;
 
+use harness::{LimitSetting, RampArgs};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use scene::{Limited, Wanted};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -18,22 +18,22 @@ fn main() -> ExitCode {
     let first = words.next().unwrap_or_default();
     let code = |done: std::io::Result<()>| if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     match first.as_str() {
-        "crowd" => return code(tasks::crowd()),
+        "crowd" => return code(tasks::run_crowd()),
         "guard" => return code(service::guard()),
         "ramp" => return ramp(&words.next().expect("what is wanted")),
         _ => {}
     }
-    testbed::checks(&[limited::CHECKS, killed::CHECKS].concat())
+    testbed::run_tests(&[limited::CHECKS, killed::CHECKS].concat())
 }
 
 /// A torment that is limited as it was told to be: prints its events and its verdict, a line of JSON each.
 fn ramp(wanted: &str) -> ExitCode {
-    let wanted: Wanted = serde_json::from_str(wanted).expect("written by a check");
+    let wanted: RampArgs = serde_json::from_str(wanted).expect("written by a check");
     for limited in &wanted.limits {
         let (resource, to) = match *limited {
-            Limited::Tasks(to) => (Resource::Nproc, to),
-            Limited::AddressSpace(to) => (Resource::As, to),
-            Limited::Data(to) => (Resource::Data, to),
+            LimitSetting::Tasks(to) => (Resource::Nproc, to),
+            LimitSetting::AddressSpace(to) => (Resource::As, to),
+            LimitSetting::Data(to) => (Resource::Data, to),
         };
         setrlimit(resource, Rlimit { current: Some(to), maximum: Some(to) }).expect("it is lowered");
     }

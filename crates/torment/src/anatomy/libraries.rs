@@ -1,7 +1,10 @@
 //! The libraries of a program, found as its loader would find them.
 
-use crate::{Failure, wrong};
-use ::anatomy::{Binary, Cache, Error, Image, Kind, Libraries, Library, Read, Search, search};
+use crate::{CommandError, usage_error};
+use ::anatomy::{
+    Binary, Error, Executable, Image, Libraries, Library, LibrarySearch, Linkage, LoaderCache,
+    library_candidates,
+};
 use anyhow::{Context, anyhow};
 use std::collections::BTreeSet;
 use std::env;
@@ -12,10 +15,10 @@ use std::path::{Path, PathBuf};
 const SCRIPTS: usize = 4;
 
 /// Those of this program.
-pub fn libraries_of(program: &Path) -> Result<Libraries, Failure> {
+pub fn libraries_of(program: &Path) -> Result<Libraries, CommandError> {
     let mut notes = Vec::new();
     let (path, bytes, binary) = program_of(program, &mut notes)?;
-    let is_library = binary.kind == Kind::Library;
+    let is_library = binary.kind == Linkage::Library;
     let is_static = !is_library && binary.needed.is_empty();
     let mut found =
         Libraries { program: path, is_static, is_library, all: Vec::new(), missing: Vec::new(), notes };
@@ -25,7 +28,7 @@ pub fn libraries_of(program: &Path) -> Result<Libraries, Failure> {
         let names = binary.build_id.as_deref().and_then(names_for);
         found.all.push(Library { soname, path: found.program.clone(), bytes, names, binary: binary.clone() });
     }
-    let places = Places::read(&binary);
+    let places = LibraryPaths::read(&binary);
     let mut known: BTreeSet<String> = binary.needed.iter().cloned().collect();
     let mut waiting: Vec<(String, PathBuf, Binary)> = Vec::new();
     let needs = |from: &Path, binary: &Binary| {
@@ -58,7 +61,7 @@ pub fn libraries_of(program: &Path) -> Result<Libraries, Failure> {
 }
 
 /// Their code.
-pub fn images(libraries: &Libraries) -> Result<Vec<Image<'_>>, Failure> {
+pub fn images(libraries: &Libraries) -> Result<Vec<Image<'_>>, CommandError> {
     let image = |library| {
         let Library { path, bytes, names, .. }: &Library = library;
         let mut image = Image::read(bytes).with_context(|| format!("'{}'", path.display()))?;
@@ -82,28 +85,28 @@ pub fn locate(program: &Path) -> PathBuf {
 }
 
 /// Reads a file, with one message that says which.
-pub fn content(path: &Path) -> Result<Vec<u8>, Failure> {
+pub fn read_file(path: &Path) -> Result<Vec<u8>, CommandError> {
     let shown = path.display();
-    let about = fs::metadata(path).with_context(|| format!("cannot read '{shown}'")).map_err(wrong)?;
+    let about = fs::metadata(path).with_context(|| format!("cannot read '{shown}'")).map_err(usage_error)?;
     if !about.is_file() {
         let what = if about.is_dir() { "a folder" } else { "no regular file" };
-        return Err(wrong(anyhow!("'{shown}' is {what}: expected a program or a library")));
+        return Err(usage_error(anyhow!("'{shown}' is {what}: expected a program or a library")));
     }
-    fs::read(path).with_context(|| format!("cannot read '{shown}'")).map_err(wrong)
+    fs::read(path).with_context(|| format!("cannot read '{shown}'")).map_err(usage_error)
 }
 
 /// The program itself, or the one that runs it if it is a script.
-fn program_of(program: &Path, notes: &mut Vec<String>) -> Result<(PathBuf, Vec<u8>, Binary), Failure> {
+fn program_of(program: &Path, notes: &mut Vec<String>) -> Result<(PathBuf, Vec<u8>, Binary), CommandError> {
     let mut path = locate(program);
     for _ in 0..=SCRIPTS {
-        let bytes = content(&path)?;
-        let named = |why: Error| wrong(anyhow!("'{}' is {why}", path.display()));
-        match ::anatomy::read(&bytes).map_err(named)? {
-            Read::Elf(binary) => {
+        let bytes = read_file(&path)?;
+        let named = |why: Error| usage_error(anyhow!("'{}' is {why}", path.display()));
+        match ::anatomy::read_executable(&bytes).map_err(named)? {
+            Executable::Elf(binary) => {
                 let path = fs::canonicalize(&path).unwrap_or(path);
                 return Ok((path, bytes, *binary));
             }
-            Read::Script(script) => {
+            Executable::Script(script) => {
                 notes.push(format!(
                     "{} is a script: reading {}, which runs it",
                     path.display(),
@@ -113,18 +116,21 @@ fn program_of(program: &Path, notes: &mut Vec<String>) -> Result<(PathBuf, Vec<u
             }
         }
     }
-    Err(wrong(anyhow!("'{}' is a script run by a script run by a script: name a program", program.display())))
+    Err(usage_error(anyhow!(
+        "'{}' is a script run by a script run by a script: name a program",
+        program.display()
+    )))
 }
 
 /// Where a loader looks.
-pub struct Places {
+pub struct LibraryPaths {
     interpreter: Option<String>,
-    cache: Cache,
+    cache: LoaderCache,
     library_path: Option<String>,
     musl_path: Option<String>,
 }
 
-impl Places {
+impl LibraryPaths {
     /// For the program that asks for this loader. What cannot be read is as if it were not there, as for the loader.
     pub fn read(program: &Binary) -> Self {
         let interpreter = program.interpreter.clone();
@@ -134,7 +140,7 @@ impl Places {
         });
         Self {
             interpreter,
-            cache: fs::read("/etc/ld.so.cache").map(|bytes| Cache::parse(&bytes)).unwrap_or_default(),
+            cache: fs::read("/etc/ld.so.cache").map(|bytes| LoaderCache::parse(&bytes)).unwrap_or_default(),
             library_path: env::var("LD_LIBRARY_PATH").ok().filter(|path| !path.is_empty()),
             musl_path: musl,
         }
@@ -144,7 +150,7 @@ impl Places {
     /// machine.
     pub fn find(&self, name: &str, from: &Path, by: &Binary) -> Option<Library> {
         let origin = from.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
-        let at = Search {
+        let at = LibrarySearch {
             needs: by,
             origin: &origin,
             interpreter: self.interpreter.as_deref(),
@@ -152,10 +158,10 @@ impl Places {
             cache: &self.cache,
             musl_path: self.musl_path.as_deref(),
         };
-        search(name, &at).into_iter().find_map(|place| {
+        library_candidates(name, &at).into_iter().find_map(|place| {
             let path = fs::canonicalize(place).ok()?;
             let bytes = fs::read(&path).ok()?;
-            let Ok(Read::Elf(binary)) = ::anatomy::read(&bytes) else { return None };
+            let Ok(Executable::Elf(binary)) = ::anatomy::read_executable(&bytes) else { return None };
             let same = |b: &Binary| (b.machine, b.bits, b.big_endian);
             (same(&binary) == same(by)).then(|| Library {
                 soname: name.to_owned(),

@@ -1,7 +1,10 @@
 //! The same call, made by a program that runs.
 
 use super::libraries::locate;
-use ::anatomy::{Chain, Check, CloneKind, Function, Image, Libraries, Live, LiveCall, Walk};
+use ::anatomy::{
+    CallCheck, CallPath, CloneKind, CreationFunction, Image, Libraries, LiveCall, LiveObservation,
+    SyscallPaths,
+};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{File, canonicalize};
 use std::io::{Seek, Write};
@@ -9,34 +12,34 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use trace::{Limits, Made, creations};
+use trace::{CreationCall, TraceLimits, trace_creations};
 
 /// A program that makes the call, if it is installed and was built that way; its arguments, and what of it makes the call, where
 /// that does not go without saying.
 type Candidate = (&'static str, &'static [&'static str], &'static str);
 
 /// Programs that make the call, those that are nearly everywhere first. All they start is `env true`.
-fn candidates(call: Function) -> &'static [Candidate] {
+fn candidates(call: CreationFunction) -> &'static [Candidate] {
     match call {
-        Function::Fork => &[
+        CreationFunction::Fork => &[
             ("sh", &["-c", ": & wait"], "a job in the background"),
             ("bash", &["-c", ": & wait"], "a job in the background"),
             ("python3", &["-c", "import os; os.fork()"], ""),
         ],
-        Function::Vfork => &[
+        CreationFunction::Vfork => &[
             ("sh", &["-c", "env true; :"], "a command of a shell"),
             ("dash", &["-c", "env true; :"], "a command of a shell"),
             ("gcc", &["-E", "-x", "c", "/dev/null", "-o", "/dev/null"], "its preprocessor"),
             ("python3", &["-c", "import subprocess; subprocess.run(['env', 'true'])"], "subprocess"),
         ],
-        Function::Spawn => &[
+        CreationFunction::Spawn => &[
             ("make", &["-s", "-f", "/dev/null", "--eval", "all: ; @env true", "all"], "a recipe"),
             ("sed", &["-n", "1e env true", "/proc/version"], "popen, which is posix_spawn within"),
             ("gawk", &["BEGIN { system(\"env true\") }"], "system, which is posix_spawn within"),
             ("python3", &["-c", "import os; os.posix_spawnp('env', ['env', 'true'], {})"], ""),
             ("gcc", &["-E", "-x", "c", "/dev/null", "-o", "/dev/null"], "its preprocessor"),
         ],
-        Function::Thread => &[
+        CreationFunction::Thread => &[
             ("sort", &["--parallel=2", "-S", "32M"], "262,144 lines, by two threads"),
             ("xz", &["-T2", "--block-size=65536", "-c"], "two threads"),
             ("zstd", &["-T2", "-q", "-c"], "two threads"),
@@ -48,14 +51,19 @@ fn candidates(call: Function) -> &'static [Candidate] {
 /// Those that start threads only for much to do.
 const BUSY: [&str; 3] = ["sort", "xz", "zstd"];
 /// What a candidate may take: each needs some 1,000 stops and a tenth of a second.
-const LIMITS: Limits = Limits { time: Duration::from_secs(10), stops: 400_000 };
+const LIMITS: TraceLimits = TraceLimits { time: Duration::from_secs(10), stops: 400_000 };
 /// Below 131,072 lines, sort takes one thread.
 const LINES: usize = 1 << 18;
 
 /// Runs one program after the other until one makes the call from this very C library.
-pub fn look(call: Function, walk: &Walk, libraries: &Libraries, images: &[Image<'_>]) -> Live {
-    let mut live = Live::default();
-    if walk.machine != ::anatomy::Machine::here().unwrap_or(::anatomy::Machine(0)) {
+pub fn observe_call(
+    call: CreationFunction,
+    walk: &SyscallPaths,
+    libraries: &Libraries,
+    images: &[Image<'_>],
+) -> LiveObservation {
+    let mut live = LiveObservation::default();
+    if walk.machine != ::anatomy::Architecture::native().unwrap_or(::anatomy::Architecture(0)) {
         live.impossible = Some(format!("code for {} cannot run here", walk.machine));
         return live;
     }
@@ -94,21 +102,25 @@ fn lines() -> std::io::Result<File> {
 }
 
 /// The call and the library it came from; or why this program did not show it.
-fn run(candidate: &Candidate, call: Function, libraries: &Libraries) -> Result<(Made, usize), String> {
+fn run(
+    candidate: &Candidate,
+    call: CreationFunction,
+    libraries: &Libraries,
+) -> Result<(CreationCall, usize), String> {
     let command = command_of(candidate)?;
     let wanted = match call {
-        Function::Fork => CloneKind::Fork,
-        Function::Vfork | Function::Spawn => CloneKind::Vfork,
-        Function::Thread => CloneKind::Thread,
+        CreationFunction::Fork => CloneKind::Fork,
+        CreationFunction::Vfork | CreationFunction::Spawn => CloneKind::Vfork,
+        CreationFunction::Thread => CloneKind::Thread,
     };
     let (mut found, mut otherwise) = (None, None);
-    let followed = creations(command, LIMITS, |made| {
+    let followed = trace_creations(command, LIMITS, |made| {
         let at = made.mapping.as_ref().and_then(|mapping| {
             let path = canonicalize(&mapping.path).ok()?;
             libraries.all.iter().position(|library| library.path == path && !mapping.deleted)
         });
         match at {
-            Some(library) if made.how() == Some(wanted) && is_meant(call, made) => {
+            Some(library) if made.clone_kind() == Some(wanted) && is_meant(call, made) => {
                 found = Some((made.clone(), library));
                 ControlFlow::Break(())
             }
@@ -139,18 +151,24 @@ fn run(candidate: &Candidate, call: Function, libraries: &Libraries) -> Result<(
 }
 
 /// vfork and posix_spawn ask for the same flags; only the child of the latter gets a stack of its own.
-fn is_meant(call: Function, made: &Made) -> bool {
+fn is_meant(call: CreationFunction, made: &CreationCall) -> bool {
     match call {
-        Function::Vfork => !made.new_stack,
-        Function::Spawn => made.new_stack,
-        Function::Fork | Function::Thread => true,
+        CreationFunction::Vfork => !made.new_stack,
+        CreationFunction::Spawn => made.new_stack,
+        CreationFunction::Fork | CreationFunction::Thread => true,
     }
 }
 
-fn compare(candidate: &Candidate, made: Made, library: usize, walk: &Walk, images: &[Image<'_>]) -> LiveCall {
+fn compare(
+    candidate: &Candidate,
+    made: CreationCall,
+    library: usize,
+    walk: &SyscallPaths,
+    images: &[Image<'_>],
+) -> LiveCall {
     let offset = made.mapping.as_ref().map(|mapping| mapping.offset);
     let after = offset.and_then(|offset| images.get(library)?.address_of(offset));
-    let ends_here = |chain: &Chain| {
+    let ends_here = |chain: &CallPath| {
         let last = chain.steps.last().map(|step| step.library);
         last == Some(library) && Some(chain.site.after) == after
     };
@@ -162,21 +180,22 @@ fn compare(candidate: &Candidate, made: Made, library: usize, walk: &Walk, image
     let mut checks = Vec::new();
     if let Some(chain) = read {
         let hexadecimal = |address: u64| format!("{address:#x}");
-        checks.push(Check {
+        checks.push(CallCheck {
             of: "address",
             read: Some(hexadecimal(chain.site.address)),
             seen: address.map_or_else(|| "outside of the file".to_owned(), hexadecimal),
             agrees: address == Some(chain.site.address),
         });
-        let number = |number: u64, creation: ::anatomy::Creation| format!("{number} ({})", creation.name());
-        checks.push(Check {
+        let number =
+            |number: u64, creation: ::anatomy::CreationSyscall| format!("{number} ({})", creation.name());
+        checks.push(CallCheck {
             of: "number",
             read: Some(number(chain.site.number, chain.site.creation)),
             seen: number(made.number, made.creation),
             agrees: made.number == chain.site.number,
         });
         if let Some(flags) = made.flags {
-            checks.push(Check {
+            checks.push(CallCheck {
                 of: "flags",
                 read: chain.site.flags.map(|flags| hexadecimal(flags.bits | flags.signal)),
                 seen: hexadecimal(flags.bits | flags.signal),
@@ -208,10 +227,10 @@ fn compare(candidate: &Candidate, made: Made, library: usize, walk: &Walk, image
 
 /// Each function on the way has left on the stack where it goes on after its call. Those in another library than the
 /// system call are left out: where that lies in memory is not asked.
-fn returns(chain: &Chain, made: &Made) -> Option<(usize, usize)> {
+fn returns(chain: &CallPath, made: &CreationCall) -> Option<(usize, usize)> {
     let library = chain.steps.last()?.library;
     let base = made.instruction.checked_sub(chain.site.after)?;
-    let there = |step: &::anatomy::Step| {
+    let there = |step: &::anatomy::PathStep| {
         let mut addresses = step.calls.iter().filter_map(|call| call.returns);
         addresses.any(|address| address.checked_add(base).is_some_and(|address| made.returns_to(address)))
     };

@@ -1,7 +1,7 @@
 use super::KeepArgs;
 use super::fleet::cluster_place;
 use clap::Args;
-use cluster::PodsWanted;
+use cluster::PodOptions;
 
 /// Follow a run that is conducted in a cluster, from its beginning on
 ///
@@ -20,7 +20,7 @@ pub struct AttachArgs {
     pub id: String,
     /// Where: k8s, k8s:CONTEXT/NAMESPACE
     #[arg(long, value_name = "WHERE", default_value = "k8s", value_parser = cluster_place)]
-    pub on: PodsWanted,
+    pub on: PodOptions,
     /// What becomes of the run.
     #[command(flatten)]
     pub keep: KeepArgs,

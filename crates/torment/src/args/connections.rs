@@ -1,10 +1,10 @@
 use super::fleet::FleetArgs;
 use super::load::{ModeArgs, plan_from};
 use super::request::{GeneratorArgs, RequestArgs, TargetArg, set};
-use super::watching::WatchArgs;
+use super::watch_options::WatchOptions;
 use clap::Args;
-use plan::{Command, Draft, Error, GivenAt, Key, ReadFile, Task};
-use runner::Connections;
+use plan::{Draft, Error, Key, PlanCommand, ReadFile, SourceLocation, Task};
+use runner::ConnectionsRequest;
 use std::str::FromStr;
 use units::{Nanos, Rate, Share};
 
@@ -53,7 +53,7 @@ pub struct ConnectionsArgs {
     #[command(flatten)]
     pub fleet: FleetArgs,
     #[command(flatten)]
-    watch: WatchArgs,
+    watch: WatchOptions,
     /// What to do with the plan.
     #[command(flatten)]
     pub how: ModeArgs,
@@ -67,7 +67,7 @@ impl ConnectionsArgs {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn asked(&self, read: ReadFile<'_>) -> Result<Connections, Error> {
+    pub fn request(&self, read: ReadFile<'_>) -> Result<ConnectionsRequest, Error> {
         let mut draft = Draft::default();
         set(&mut draft, Key::Goal, "--goal", &self.goal);
         set(&mut draft, Key::Width, "--width", &self.width);
@@ -75,23 +75,23 @@ impl ConnectionsArgs {
         self.generator.set(&mut draft);
         self.fleet.set(&mut draft);
         self.watch.set(&mut draft);
-        let plan = plan_from(Command::Find, self.target.text(), draft, read)?;
+        let plan = plan_from(PlanCommand::Find, self.target.text(), draft, read)?;
         let width = match &plan.task {
             Task::Find(find) => find.width,
             Task::Run(_) | Task::Try(_) => Share(0.02),
         };
         let rate: Option<Rate> = parsed("--rate", self.rate.as_deref())?;
         if let Some(rate) = rate.filter(|rate| rate.0 <= 0.0) {
-            return Err(wrong(
+            return Err(option_error(
                 "--rate",
                 format!("{rate} is not a rate; for connections that are only held open, use --idle"),
             ));
         }
         let trial = parsed("--trial", self.trial.as_deref())?.unwrap_or(TRIAL);
         if trial < Nanos::from_secs(1) {
-            return Err(wrong("--trial", format!("{trial} is too short: at least 1s")));
+            return Err(option_error("--trial", format!("{trial} is too short: at least 1s")));
         }
-        Ok(Connections { plan, rate, from: self.from, most: self.max, trial, width })
+        Ok(ConnectionsRequest { plan, rate, from: self.from, most: self.max, trial, width })
     }
 }
 
@@ -99,9 +99,9 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(
     option: &'static str,
     text: Option<&str>,
 ) -> Result<Option<T>, Error> {
-    text.map(|text| text.parse().map_err(|why: T::Err| wrong(option, why.to_string()))).transpose()
+    text.map(|text| text.parse().map_err(|why: T::Err| option_error(option, why.to_string()))).transpose()
 }
 
-fn wrong(option: &'static str, message: String) -> Error {
-    Error { place: Some(GivenAt::Option(option)), message }
+fn option_error(option: &'static str, message: String) -> Error {
+    Error { place: Some(SourceLocation::Option(option)), message }
 }

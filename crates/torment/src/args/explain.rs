@@ -17,7 +17,7 @@ Examples:
 pub struct ExplainArgs {
     /// Something of the machine instead of a run.
     #[command(subcommand)]
-    pub what: Option<Explained>,
+    pub what: Option<ExplainTopic>,
     /// A run, by name, id or the start of its id, last, last~N [default: last]
     pub run: Option<String>,
     /// Judge the recording again, by the rules of this version; nothing is stored
@@ -27,7 +27,7 @@ pub struct ExplainArgs {
 
 /// What can be explained beside a run.
 #[derive(Debug, Subcommand)]
-pub enum Explained {
+pub enum ExplainTopic {
     /// The path from fork() to the kernel
     Fork(CallArgs),
     /// The path from vfork() to the kernel
@@ -46,6 +46,6 @@ pub enum Explained {
 
 /// What can be explained beside a run, as it is typed.
 pub fn explained() -> Vec<String> {
-    let all = Explained::augment_subcommands(Command::new("explain"));
+    let all = ExplainTopic::augment_subcommands(Command::new("explain"));
     all.get_subcommands().map(|each| each.get_name().to_owned()).collect()
 }

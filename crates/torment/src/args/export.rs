@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use view::tables::Table;
+use view::tables::ExportTable;
 
 /// Write a run's measurements to files, for DuckDB, pandas or a spreadsheet
 ///
@@ -51,20 +51,20 @@ pub enum ProfileForm {
 
 /// A table, or all.
 #[derive(Debug, Clone, Copy)]
-struct TableChoice(Option<Table>);
+struct TableChoice(Option<ExportTable>);
 
 const ALL: &str = "all";
 
 fn what() -> impl TypedValueParser<Value = TableChoice> {
-    PossibleValuesParser::new(Table::ALL.map(Table::name).into_iter().chain([ALL]))
-        .map(|name| TableChoice(Table::ALL.into_iter().find(|table| table.name() == name)))
+    PossibleValuesParser::new(ExportTable::ALL.map(ExportTable::name).into_iter().chain([ALL]))
+        .map(|name| TableChoice(ExportTable::ALL.into_iter().find(|table| table.name() == name)))
 }
 
 impl ExportArgs {
     /// The tables asked for, each once.
-    pub fn tables(&self) -> Vec<Table> {
+    pub fn tables(&self) -> Vec<ExportTable> {
         let is_asked =
-            |table: &Table| self.what.iter().any(|what| what.0.is_none_or(|asked| asked == *table));
-        Table::ALL.into_iter().filter(|table| self.what.is_empty() || is_asked(table)).collect()
+            |table: &ExportTable| self.what.iter().any(|what| what.0.is_none_or(|asked| asked == *table));
+        ExportTable::ALL.into_iter().filter(|table| self.what.is_empty() || is_asked(table)).collect()
     }
 }

@@ -1,11 +1,11 @@
 //! Who makes the load and who watches the target, if it is not this process alone.
 
 use super::request::set;
-use super::{Action, Level};
+use super::{Action, OtherLimit};
 use clap::Args;
-use cluster::{PodSite, PodsWanted};
-use plan::{Draft, Error, FleetPlace, FleetPlan, GivenAt, Key, Load, Plan, Task};
-use runner::{AwayAsked, Entrance, FleetAsked, WatchersAsked};
+use cluster::{PodOptions, PodSite};
+use plan::{Draft, Error, FleetPlace, FleetPlan, Key, Load, Plan, SourceLocation, Task};
+use runner::{FleetConfig, JoinListener, RemoteRunRequest, WatchersConfig};
 use std::sync::Arc;
 use units::Nanos;
 
@@ -83,7 +83,7 @@ pub struct PodArgs {
 pub struct DoctorFleetArgs {
     /// Ask a cluster instead, by your own kubectl: k8s, k8s:CONTEXT/NAMESPACE
     #[arg(long, value_name = "WHERE", value_parser = cluster_place)]
-    on: Option<PodsWanted>,
+    on: Option<PodOptions>,
     /// Also start two workers there for ten seconds, against nothing: the image, the way here, the clocks
     #[arg(long = "try", requires = "on")]
     tries: bool,
@@ -108,13 +108,13 @@ impl DoctorFleetArgs {
 }
 
 /// Takes only a place in a cluster.
-pub(super) fn cluster_place(text: &str) -> Result<PodsWanted, String> {
+pub(super) fn cluster_place(text: &str) -> Result<PodOptions, String> {
     let place = match text.split_once(':') {
         None if text == "k8s" => None,
         Some(("k8s", place)) if !place.is_empty() => Some(place.to_owned()),
         _ => return Err("expected k8s, or k8s:CONTEXT/NAMESPACE".to_owned()),
     };
-    Ok(PodsWanted { place, ..PodsWanted::default() })
+    Ok(PodOptions { place, ..PodOptions::default() })
 }
 
 fn service(text: &str) -> Result<(String, String), String> {
@@ -168,7 +168,7 @@ impl PodArgs {
     /// # Errors
     /// If it does not know it.
     pub fn site(&self, place: Option<&str>, worker_cpus: Option<u32>) -> Result<PodSite, cluster::Error> {
-        let wanted = PodsWanted {
+        let wanted = PodOptions {
             place: place.map(str::to_owned),
             image: self.image.clone(),
             worker_cpus,
@@ -187,7 +187,7 @@ impl PodArgs {
     }
 
     /// What was said although there are no pods.
-    fn said(&self) -> Option<&'static str> {
+    fn first_given(&self) -> Option<&'static str> {
         let said = [
             ("--reach", self.reach.is_some()),
             ("--image", self.image.is_some()),
@@ -204,39 +204,42 @@ impl PodArgs {
 ///
 /// # Errors
 /// If nobody can be let in there, kubectl does not know the cluster, or what was said of pods is for nobody.
-pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked>> {
+pub fn fleet_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetConfig>> {
     let fleet = &plan.fleet;
     let (workers, most) = fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
     let is_of_pods =
         |place: &Option<FleetPlace>| matches!(place, Some(FleetPlace::Pods(_) | FleetPlace::Inside(_)));
-    if let Some(option) = pods.said().filter(|_| !is_of_pods(&fleet.on) && !is_of_pods(&fleet.watch_on)) {
+    if let Some(option) =
+        pods.first_given().filter(|_| !is_of_pods(&fleet.on) && !is_of_pods(&fleet.watch_on))
+    {
         let message = "it is for pods (--on k8s, --watch-on k8s or inside): leave it out".to_owned();
-        return Err(Error { place: Some(GivenAt::Option(option)), message }.into());
+        return Err(Error { place: Some(SourceLocation::Option(option)), message }.into());
     }
     if pods.print_manifests && !is_of_pods(&fleet.on) {
         let message = "it prints what makes the load: say --on k8s, too, or leave it out".to_owned();
-        return Err(Error { place: Some(GivenAt::Option("--print-manifests")), message }.into());
+        return Err(Error { place: Some(SourceLocation::Option("--print-manifests")), message }.into());
     }
     if pods.conduct_there {
         let message = "it is for find and run of requests, with --on k8s: leave it out".to_owned();
-        return Err(Error { place: Some(GivenAt::Option("--conduct-there")), message }.into());
+        return Err(Error { place: Some(SourceLocation::Option("--conduct-there")), message }.into());
     }
     let Some(on) = &fleet.on else { return Ok(None) };
     Ok(Some(match on {
         // Nobody works there: the plan takes it for watchers alone.
         FleetPlace::Inside(_) => return Ok(None),
-        FleetPlace::Here => FleetAsked::Here { workers, most },
+        FleetPlace::Here => FleetConfig::Here { workers, most },
         FleetPlace::Ssh(hosts) => {
-            FleetAsked::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() }
+            FleetConfig::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() }
         }
         FleetPlace::Join(at) => {
-            let entrance = Entrance::for_workers(at.as_deref(), &plan.target, fleet.waits())?;
-            FleetAsked::Join { workers, most, entrance: Arc::new(entrance) }
+            let entrance = JoinListener::for_workers(at.as_deref(), &plan.target, fleet.wait_time())?;
+            FleetConfig::Join { workers, most, entrance: Arc::new(entrance) }
         }
         FleetPlace::Pods(place) => {
             let site = Arc::new(pods.site(place.as_deref(), fleet.worker_cpus)?);
-            let entrance = Entrance::for_worker_pods(pods.reach.as_deref(), site.server(), fleet.waits())?;
-            FleetAsked::Pods { workers, most, entrance: Arc::new(entrance), site, deadline: deadline(plan) }
+            let entrance =
+                JoinListener::for_worker_pods(pods.reach.as_deref(), site.server(), fleet.wait_time())?;
+            FleetConfig::Pods { workers, most, entrance: Arc::new(entrance), site, deadline: deadline(plan) }
         }
     }))
 }
@@ -245,7 +248,7 @@ pub fn fleet_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetAsked
 ///
 /// # Errors
 /// If kubectl does not know the cluster.
-pub fn manifests_of(plan: &Plan, pods: &PodArgs) -> Result<Option<String>, cluster::Error> {
+pub fn render_manifests(plan: &Plan, pods: &PodArgs) -> Result<Option<String>, cluster::Error> {
     let (Some(FleetPlace::Pods(place)), true) = (&plan.fleet.on, pods.print_manifests) else {
         return Ok(None);
     };
@@ -258,7 +261,7 @@ pub fn manifests_of(plan: &Plan, pods: &PodArgs) -> Result<Option<String>, clust
 ///
 /// # Errors
 /// If kubectl does not know the cluster, or what the plan wants is here alone.
-pub fn away_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<AwayAsked>> {
+pub fn remote_run_request(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<RemoteRunRequest>> {
     let (Some(FleetPlace::Pods(place)), true) = (&plan.fleet.on, pods.conduct_there) else {
         return Ok(None);
     };
@@ -270,14 +273,14 @@ pub fn away_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<AwayAsked>>
     ] {
         if is_wanted {
             let message = format!("a run that is conducted there needs nothing of this machine, but {what}");
-            return Err(Error { place: Some(GivenAt::Option("--conduct-there")), message }.into());
+            return Err(Error { place: Some(SourceLocation::Option("--conduct-there")), message }.into());
         }
     }
-    Ok(Some(AwayAsked {
+    Ok(Some(RemoteRunRequest {
         site: Arc::new(pods.site(place.as_deref(), plan.fleet.worker_cpus)?),
         id: cluster::new_id(),
         workers,
-        waits: plan.fleet.waits(),
+        waits: plan.fleet.wait_time(),
         deadline: deadline(plan),
     }))
 }
@@ -297,18 +300,18 @@ fn deadline(plan: &Plan) -> Nanos {
 ///
 /// # Errors
 /// As [`fleet_of`].
-pub fn watchers_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<WatchersAsked>> {
+pub fn watchers_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<WatchersConfig>> {
     let fleet = &plan.fleet;
     Ok(match &fleet.watch_on {
         // Watched anyway.
         None | Some(FleetPlace::Here) => None,
         Some(FleetPlace::Join(at)) => {
-            let entrance = Entrance::for_watchers(at.as_deref(), &plan.target, fleet.waits())?;
+            let entrance = JoinListener::for_watchers(at.as_deref(), &plan.target, fleet.wait_time())?;
             let watchers = fleet.watchers.unwrap_or(1);
-            Some(WatchersAsked::Join { watchers, entrance: Arc::new(entrance) })
+            Some(WatchersConfig::Join { watchers, entrance: Arc::new(entrance) })
         }
         Some(FleetPlace::Ssh(hosts)) => {
-            Some(WatchersAsked::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() })
+            Some(WatchersConfig::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() })
         }
         Some(on @ (FleetPlace::Pods(place) | FleetPlace::Inside(place))) => {
             let inside = matches!(on, FleetPlace::Inside(_));
@@ -316,9 +319,10 @@ pub fn watchers_of(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<Watcher
             let pods_there = site.target_pods(plan.target.host().unwrap_or_default())?;
             // Where workers come in is one port, where watchers do another.
             let reach = pods.reach_of_watchers(fleet.on.as_ref());
-            let entrance = Entrance::for_watcher_pods(reach.as_deref(), site.server(), fleet.waits())?;
+            let entrance =
+                JoinListener::for_watcher_pods(reach.as_deref(), site.server(), fleet.wait_time())?;
             let (entrance, deadline) = (Arc::new(entrance), deadline(plan));
-            Some(WatchersAsked::Pods { pods: pods_there, inside, entrance, site, deadline })
+            Some(WatchersConfig::Pods { pods: pods_there, inside, entrance, site, deadline })
         }
     })
 }
@@ -330,11 +334,11 @@ impl NoFleetArgs {
 }
 
 /// Why what was asked for cannot be made by a fleet, if it was to be.
-pub fn no_fleet(action: &Action) -> Option<&'static str> {
+pub fn why_no_fleet(action: &Action) -> Option<&'static str> {
     let storm = "--on: processes are started by this process alone, on this machine; leave --on, --workers and --watch-on out";
     match action {
         Action::Find(find) => match &find.level {
-            Some(Level::Processes(args)) if args.fleet.is_asked() => Some(storm),
+            Some(OtherLimit::Processes(args)) if args.fleet.is_asked() => Some(storm),
             _ => None,
         },
         Action::Run(run) if run.storm.is_asked() && run.fleet.is_asked() => Some(storm),

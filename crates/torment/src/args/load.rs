@@ -1,13 +1,13 @@
-use super::When;
-use super::find::Level;
+use super::AutoMode;
 use super::fleet::FleetArgs;
 use super::label::KeepArgs;
+use super::other_limit::OtherLimit;
 use super::request::{GeneratorArgs, RequestArgs, TargetArg, set};
 use super::search::SearchArgs;
 use super::storm::StormArgs;
-use super::watching::WatchArgs;
+use super::watch_options::WatchOptions;
 use clap::Args;
-use plan::{Command, Draft, Error, GivenAt, Key, Plan, ReadFile};
+use plan::{Draft, Error, Key, Plan, PlanCommand, ReadFile, SourceLocation};
 use runner::Profiling;
 
 /// Find the highest rate that meets the goal
@@ -29,7 +29,7 @@ Examples:
 pub struct FindArgs {
     /// What is found, if it is not the rate of requests.
     #[command(subcommand)]
-    pub level: Option<Level>,
+    pub level: Option<OtherLimit>,
     #[command(flatten)]
     target: TargetArg,
     #[command(flatten)]
@@ -42,11 +42,11 @@ pub struct FindArgs {
     #[command(flatten)]
     pub fleet: FleetArgs,
     #[command(flatten)]
-    watch: WatchArgs,
+    watch: WatchOptions,
     /// After the search, sample the target's stacks under two short loads, well below the limit and just above: which code
     /// runs; auto: where processors gave first
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Watch")]
-    profile: When,
+    profile: AutoMode,
     /// What to do with the plan.
     #[command(flatten)]
     pub how: ModeArgs,
@@ -101,7 +101,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub fleet: FleetArgs,
     #[command(flatten)]
-    watch: WatchArgs,
+    watch: WatchOptions,
     /// Sample the target's stacks during the load: which code runs, and what a request costs in it (see torment profile)
     #[arg(long, help_heading = "Watch")]
     profile: bool,
@@ -132,9 +132,9 @@ impl FindArgs {
     /// Whether the target is sampled.
     pub fn profiling(&self) -> Profiling {
         match self.profile {
-            When::Auto => Profiling::WhereItTells,
-            When::Always => Profiling::Always,
-            When::Never => Profiling::Never,
+            AutoMode::Auto => Profiling::WhereItTells,
+            AutoMode::Always => Profiling::Always,
+            AutoMode::Never => Profiling::Never,
         }
     }
 
@@ -149,7 +149,7 @@ impl FindArgs {
         self.generator.set(&mut draft);
         self.fleet.set(&mut draft);
         self.watch.set(&mut draft);
-        plan_from(Command::Find, self.target.text(), draft, read)
+        plan_from(PlanCommand::Find, self.target.text(), draft, read)
     }
 }
 
@@ -175,7 +175,7 @@ impl RunArgs {
         {
             draft.set(Key::Requests, "--once", "1");
         }
-        plan_from(Command::Run, self.target.as_deref().unwrap_or_default(), draft, read)
+        plan_from(PlanCommand::Run, self.target.as_deref().unwrap_or_default(), draft, read)
     }
 
     /// What was said of the load and its goal.
@@ -203,16 +203,16 @@ impl RunArgs {
 ///
 /// # Errors
 /// If that is none.
-pub fn nothing_plan(on: &str) -> Result<Plan, Error> {
+pub fn null_plan(on: &str) -> Result<Plan, Error> {
     let mut draft = Draft::default();
     draft.set(Key::Rate, "--rate", "1000");
     draft.set(Key::Duration, "--duration", "10s");
     draft.set(Key::FleetOn, "--on", on);
-    plan_from(Command::Run, "null", draft, &mut |path| Err(format!("no file is read here, not '{path}'")))
+    plan_from(PlanCommand::Run, "null", draft, &mut |path| Err(format!("no file is read here, not '{path}'")))
 }
 
 pub(super) fn plan_from(
-    command: Command,
+    command: PlanCommand,
     target: &str,
     mut options: Draft,
     read: ReadFile<'_>,
@@ -220,14 +220,14 @@ pub(super) fn plan_from(
     let is_file = target.ends_with(".toml") && !target.contains("://");
     let draft = if is_file {
         let toml = text(read(target), target)
-            .map_err(|message| Error { place: Some(GivenAt::Option("TARGET")), message })?;
+            .map_err(|message| Error { place: Some(SourceLocation::Option("TARGET")), message })?;
         Draft::from_toml(target, &toml)?.overlaid_by(options)
     } else {
         options.set(Key::Url, "TARGET", target);
         options
     };
     let mut plan = draft.check(command, read)?;
-    plan.bind(|file| text(read(file), file), variable)?;
+    plan.bind(|file| text(read(file), file), env_variable)?;
     Ok(plan)
 }
 
@@ -235,7 +235,7 @@ pub(super) fn plan_from(
 ///
 /// # Errors
 /// If it is not set, or no text.
-pub fn variable(name: &str) -> Result<String, String> {
+pub fn env_variable(name: &str) -> Result<String, String> {
     std::env::var(name).map_err(|why| match why {
         std::env::VarError::NotPresent => {
             format!("the environment variable {name} is not set; set it: {name}=… torment …")

@@ -1,7 +1,7 @@
 //! What is seen in a browser: `serve`, `report`, and `--page` of whatever makes a run.
 
 use clap::Args;
-use meter::Collector;
+use meter::CollectorUrl;
 use page::{Address, Token};
 use std::path::PathBuf;
 
@@ -61,5 +61,5 @@ pub struct PageArgs {
     ///
     /// JSON over HTTP, to URL/v1/metrics; headers come from OTEL_EXPORTER_OTLP_HEADERS.
     #[arg(long, value_name = "URL")]
-    pub otlp: Option<Collector>,
+    pub otlp: Option<CollectorUrl>,
 }

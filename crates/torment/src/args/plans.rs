@@ -19,7 +19,7 @@ Examples:
         #[arg(value_name = "COMMAND", allow_hyphen_values = true)]
         command: String,
         #[command(flatten)]
-        output: Output,
+        output: PlanOutput,
     },
     /// Make a plan from a browser's recording (HAR): one flow, with its pauses
     #[command(after_help = "Example:\n  torment plan from-har recording.har -o shop.toml")]
@@ -33,7 +33,7 @@ Examples:
         #[arg(long, value_name = "URL")]
         origin: Option<String>,
         #[command(flatten)]
-        output: Output,
+        output: PlanOutput,
     },
     /// Make a plan from an OpenAPI description: one request per operation
     #[command(after_help = "\
@@ -49,7 +49,7 @@ Example:
         #[arg(long, value_name = "URL")]
         base: Option<String>,
         #[command(flatten)]
-        output: Output,
+        output: PlanOutput,
     },
     /// Read a plan file and all the files it names, and say how it is understood
     ///
@@ -66,7 +66,7 @@ Example:
 
 /// Where the plan goes.
 #[derive(Debug, Args)]
-pub struct Output {
+pub struct PlanOutput {
     /// Write the plan to this file, which must not exist yet [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -43,6 +43,6 @@ pub struct ProbeArgs {
 
 /// The names that may be typed: they come from the tables themselves.
 fn tables() -> clap::builder::PossibleValuesParser {
-    let names = probe::tables(probe::Options::default()).into_iter().map(|table| table.name());
+    let names = probe::tables(probe::ProbeOptions::default()).into_iter().map(|table| table.name());
     names.chain(["all"]).collect::<Vec<_>>().into()
 }

@@ -1,7 +1,7 @@
 //! `profile`: whom, how long, how often.
 
 use super::label::KeepArgs;
-use super::watch::{Whom, time, whom};
+use super::watch::{WatchTarget, parse_time, parse_watch_target};
 use clap::Args;
 use plan::Error;
 use units::Nanos;
@@ -43,10 +43,10 @@ impl ProfileArgs {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn asked(&self) -> Result<(Whom, Nanos), Error> {
+    pub fn target_and_duration(&self) -> Result<(WatchTarget, Nanos), Error> {
         Ok((
-            whom(&self.whom, |_| "the program must be running".to_owned())?,
-            time("--duration", &self.duration)?,
+            parse_watch_target(&self.whom, |_| "the program must be running".to_owned())?,
+            parse_time("--duration", &self.duration)?,
         ))
     }
 

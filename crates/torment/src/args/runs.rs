@@ -4,7 +4,7 @@ use super::label::{name, tag};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
-use store::{CameTo, Filter};
+use store::{Filter, RunStatus};
 use units::{Moment, ParseError, Share};
 
 /// List the stored runs
@@ -33,7 +33,7 @@ pub struct ListArgs {
     command: Option<String>,
     /// Only runs with this result
     #[arg(long, value_name = "VERDICT", value_parser = verdict())]
-    verdict: Option<CameTo>,
+    verdict: Option<RunStatus>,
     /// Only runs on a machine whose host name or processor contains this text
     #[arg(long, value_name = "TEXT")]
     machine: Option<String>,
@@ -67,8 +67,8 @@ impl ListArgs {
 }
 
 /// What a run may have come to, for `--help` and for whoever types another word.
-fn verdict() -> impl TypedValueParser<Value = CameTo> {
-    let words = CameTo::WORDS.map(|(word, meaning, _)| PossibleValue::new(word).help(meaning));
+fn verdict() -> impl TypedValueParser<Value = RunStatus> {
+    let words = RunStatus::WORDS.map(|(word, meaning, _)| PossibleValue::new(word).help(meaning));
     PossibleValuesParser::new(words).try_map(|word| word.parse())
 }
 

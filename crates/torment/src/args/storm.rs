@@ -5,10 +5,10 @@ use super::label::KeepArgs;
 use super::request::set;
 use super::search::SearchArgs;
 use clap::Args;
-use plan::{Command as Task, Draft, Error, Key, Plan};
+use plan::{Draft, Error, Key, Plan, PlanCommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use storm::{Command, Expected, Options};
+use storm::{ExpectedStatuses, ProgramCommand, StormOptions};
 use units::Nanos;
 
 /// Processes alive at once if nothing is said: of a number of processes,
@@ -39,7 +39,7 @@ pub struct ProcessesArgs {
     #[arg(long, help_heading = "Processes")]
     no_split: bool,
     #[command(flatten)]
-    processes: Processes,
+    processes: ProcessOptions,
     /// None.
     #[command(flatten)]
     pub fleet: NoFleetArgs,
@@ -65,7 +65,7 @@ pub struct StormArgs {
     #[arg(long)]
     split: bool,
     #[command(flatten)]
-    also: Processes,
+    also: ProcessOptions,
     /// The program to start instead of sending requests, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub program: Vec<OsString>,
@@ -74,7 +74,7 @@ pub struct StormArgs {
 /// What both take.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Processes")]
-struct Processes {
+struct ProcessOptions {
     /// Most processes alive at once [default: 100; with a rate 1000]
     #[arg(long, value_name = "COUNT")]
     parallel: Option<String>,
@@ -90,13 +90,13 @@ struct Processes {
 }
 
 /// What was asked for, understood.
-pub struct StormRequest {
+pub struct StormPlan {
     /// The load or the search, on no target.
     pub plan: Plan,
     /// The program.
-    pub command: Command,
+    pub command: ProgramCommand,
     /// How it is started.
-    pub options: Options,
+    pub options: StormOptions,
     /// Whether to see where its time goes.
     pub split: bool,
 }
@@ -106,15 +106,15 @@ impl ProcessesArgs {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn asked(&self) -> anyhow::Result<StormRequest> {
+    pub fn storm_plan(&self) -> anyhow::Result<StormPlan> {
         let mut draft = Draft::default();
         self.search.set(&mut draft);
         set(&mut draft, Key::Timeout, "--timeout", &self.timeout);
-        let plan = checked(draft, Task::Find)?;
+        let plan = checked(draft, PlanCommand::Find)?;
         let usual = [OsString::from("true")];
         let words = if self.command.is_empty() { &usual[..] } else { &self.command };
         let parallel = self.processes.parallel()?.unwrap_or(PARALLEL_OPEN);
-        self.processes.asked(plan, words, parallel, !self.no_split)
+        self.processes.storm_plan(plan, words, parallel, !self.no_split)
     }
 }
 
@@ -128,7 +128,7 @@ impl StormArgs {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn asked(&self, mut load: Draft) -> anyhow::Result<StormRequest> {
+    pub fn storm_plan(&self, mut load: Draft) -> anyhow::Result<StormPlan> {
         if load.text(Key::Connections).is_some() {
             anyhow::bail!("processes have no connections; give --parallel for how many are alive at once");
         }
@@ -154,19 +154,19 @@ impl StormArgs {
             }
             (None, true) => {}
         }
-        let plan = checked(load, Task::Run)?;
+        let plan = checked(load, PlanCommand::Run)?;
         let parallel = parallel.unwrap_or(if is_open { PARALLEL_OPEN } else { PARALLEL });
-        self.also.asked(plan, &self.program, parallel, self.split)
+        self.also.storm_plan(plan, &self.program, parallel, self.split)
     }
 }
 
 /// The load of a plan that has no target.
-fn checked(mut draft: Draft, task: Task) -> Result<Plan, Error> {
+fn checked(mut draft: Draft, command: PlanCommand) -> Result<Plan, Error> {
     draft.set(Key::Url, "COMMAND", "null");
-    draft.check(task, &mut |path| Err(format!("no file is read here, not '{path}'")))
+    draft.check(command, &mut |path| Err(format!("no file is read here, not '{path}'")))
 }
 
-impl Processes {
+impl ProcessOptions {
     fn parallel(&self) -> anyhow::Result<Option<u32>> {
         let Some(text) = &self.parallel else { return Ok(None) };
         let number = text.replace(['_', ','], "").parse::<u32>().ok();
@@ -178,24 +178,24 @@ impl Processes {
         }
     }
 
-    fn asked(
+    fn storm_plan(
         &self,
         plan: Plan,
         words: &[OsString],
         parallel: u32,
         split: bool,
-    ) -> anyhow::Result<StormRequest> {
-        let command = Command::find(words, std::env::var_os("PATH").as_deref())?;
+    ) -> anyhow::Result<StormPlan> {
+        let command = ProgramCommand::find(words, std::env::var_os("PATH").as_deref())?;
         let expected = match &self.expect_exit {
-            None => Expected::default(),
-            Some(text) => Expected::parse(text).ok_or_else(|| {
+            None => ExpectedStatuses::default(),
+            Some(text) => ExpectedStatuses::parse(text).ok_or_else(|| {
                 anyhow::anyhow!(
                     "--expect-exit: '{text}' is not a list of exit statuses from 0 to 255, such as 0,2-4"
                 )
             })?,
         };
         let timeout = plan.flows.iter().flat_map(|flow| &flow.steps).map(|step| step.timeout).max();
-        let options = Options {
+        let options = StormOptions {
             parallel,
             timeout: timeout.unwrap_or(Nanos::from_secs(10)),
             expected,
@@ -204,11 +204,11 @@ impl Processes {
             log: self.job_log.clone(),
             outstanding: u64::from(plan.generator.outstanding),
         };
-        Ok(StormRequest { plan, command, options, split })
+        Ok(StormPlan { plan, command, options, split })
     }
 }
 
-impl StormRequest {
+impl StormPlan {
     /// In words, a line for each thing.
     pub fn describe(&self) -> Vec<String> {
         let options = &self.options;
@@ -228,7 +228,7 @@ impl StormRequest {
             plan::Task::Try(_) => String::new(),
         };
         let mut lines = vec![
-            format!("starts {} ({})", self.command.text(), self.command.path.display()),
+            format!("starts {} ({})", self.command.shell_text(), self.command.path.display()),
             load,
             format!(
                 "at most {} alive at once, each killed after {}",

@@ -1,5 +1,5 @@
 use clap::{Args, ValueEnum};
-use reference::{Config, Database, Listen, Model, Warming};
+use reference::{ClinicDatabase, ConcurrencyModel, ListenAddress, ServiceConfig, WarmUpCurve};
 
 /// Run the built-in service, whose limits are known
 ///
@@ -17,7 +17,7 @@ Examples:
 pub struct TargetArgs {
     /// A port, ADDRESS:PORT, or unix:PATH
     #[arg(long, value_name = "WHERE", default_value = "127.0.0.1:8080")]
-    listen: Listen,
+    listen: ListenAddress,
     /// How it serves: a pool of workers, a thread per connection, event loops, or workers that each accept a
     /// connection, answer once and close it
     #[arg(long, value_enum, default_value_t)]
@@ -34,13 +34,13 @@ pub struct TargetArgs {
     backlog: Option<u32>,
     /// Database of the clinic: a postgres:// URL or an SQLite file [default: a temporary one]
     #[arg(long, value_name = "URL|PATH")]
-    database: Option<Database>,
+    database: Option<ClinicDatabase>,
     /// Connections to the database, shared by all requests
-    #[arg(long, value_name = "COUNT", default_value_t = Config::default().connections)]
+    #[arg(long, value_name = "COUNT", default_value_t = ServiceConfig::default().connections)]
     connections: usize,
     /// Start out this many times slower, and speed up until this many requests are answered
     #[arg(long, value_name = "FACTOR:REQUESTS", value_parser = warming)]
-    warming: Option<Warming>,
+    warming: Option<WarmUpCurve>,
     /// Processors to run on, such as 0,2 or 0-3 [default: all]
     #[arg(long, value_name = "LIST", value_parser = plan::parse_cores)]
     cores: Option<std::vec::Vec<u32>>,
@@ -75,40 +75,45 @@ impl TargetArgs {
     ///
     /// # Errors
     /// If an option has no meaning in the model chosen.
-    pub fn config(&self) -> Result<Config, String> {
+    pub fn config(&self) -> Result<ServiceConfig, String> {
         let model = match (self.model, self.workers, self.queue) {
             (ModelName::Pool, workers, queue) => {
-                let Model::Pool { workers: usual_workers, queue: usual_queue } = Model::POOL else {
+                let ConcurrencyModel::Pool { workers: usual_workers, queue: usual_queue } =
+                    ConcurrencyModel::POOL
+                else {
                     unreachable!("it is the pool")
                 };
-                Model::Pool { workers: workers.unwrap_or(usual_workers), queue: queue.unwrap_or(usual_queue) }
+                ConcurrencyModel::Pool {
+                    workers: workers.unwrap_or(usual_workers),
+                    queue: queue.unwrap_or(usual_queue),
+                }
             }
-            (ModelName::Async, Some(loops), None) => Model::Async { loops },
-            (ModelName::Async, None, None) => Model::holding(CONNECTIONS),
+            (ModelName::Async, Some(loops), None) => ConcurrencyModel::Async { loops },
+            (ModelName::Async, None, None) => ConcurrencyModel::for_connections(CONNECTIONS),
             (ModelName::Serial, workers, None) => {
-                Model::Serial { workers: workers.unwrap_or(SERIAL_WORKERS) }
+                ConcurrencyModel::Serial { workers: workers.unwrap_or(SERIAL_WORKERS) }
             }
-            (ModelName::Threads, None, None) => Model::Threads,
+            (ModelName::Threads, None, None) => ConcurrencyModel::Threads,
             (ModelName::Threads, Some(_), _) => {
                 return Err("--workers: --model threads makes a thread for each connection".to_owned());
             }
             (_, _, Some(_)) => return Err("--queue: only --model pool has a queue".to_owned()),
         };
-        Ok(Config {
+        Ok(ServiceConfig {
             listen: self.listen.clone(),
             model,
             database: self.database.clone().unwrap_or_default(),
             connections: self.connections,
-            backlog: self.backlog.unwrap_or(Config::default().backlog),
+            backlog: self.backlog.unwrap_or(ServiceConfig::default().backlog),
             warming: self.warming,
         })
     }
 }
 
-fn warming(text: &str) -> Result<Warming, String> {
+fn warming(text: &str) -> Result<WarmUpCurve, String> {
     let parse = |(factor, requests): (&str, &str)| {
         let factor = factor.parse().ok().filter(|f: &f64| *f >= 1.0 && f.is_finite())?;
-        Some(Warming { factor, requests: requests.parse().ok()? })
+        Some(WarmUpCurve { factor, requests: requests.parse().ok()? })
     };
     text.split_once(':').and_then(parse).ok_or_else(|| {
         format!("'{text}' is not a warm-up such as 10:40000, ten times slower until 40,000 requests")

@@ -218,18 +218,18 @@ fn wrong_values_are_named_by_their_option() {
 #[test]
 fn whom_to_watch() {
     let watching = |line: &str| match parse(line).unwrap_or_else(|e| panic!("{line}\n{e}")).action {
-        Action::Watch(watch) => watch.watching(&mut read),
+        Action::Watch(watch) => watch.request(&mut read),
         _ => panic!("{line} watches nobody"),
     };
     let at = |text: &str| text.parse().expect("an address");
     for (line, whom) in [
-        ("watch 4711", Whom::Process(4711)),
-        ("watch :8080", Whom::Port(8080)),
-        ("watch [::1]:80", Whom::At(vec![at("[::1]:80")])),
-        ("watch localhost:80", Whom::At(vec![at("127.0.0.1:80"), at("[::1]:80")])),
+        ("watch 4711", WatchTarget::Process(4711)),
+        ("watch :8080", WatchTarget::Port(8080)),
+        ("watch [::1]:80", WatchTarget::At(vec![at("[::1]:80")])),
+        ("watch localhost:80", WatchTarget::At(vec![at("127.0.0.1:80"), at("[::1]:80")])),
         (
             "watch --for 9s -- java -jar a.jar",
-            Whom::Program(["java", "-jar", "a.jar"].map(str::to_owned).to_vec()),
+            WatchTarget::Program(["java", "-jar", "a.jar"].map(str::to_owned).to_vec()),
         ),
     ] {
         assert_eq!(watching(line).expect(line).whom, whom, "{line}");
@@ -407,11 +407,12 @@ fn a_number_that_is_none_is_said_to_be_none() {
         ["find threads --most x", "target --workers -1", "find processes --max 1.5 true", "list --limit many"]
     {
         let words = std::iter::once("torment").chain(typed.split(' '));
-        let said = plainly(Args::try_parse_from(words).expect_err(typed)).to_string();
+        let said = simplify_error(Args::try_parse_from(words).expect_err(typed)).to_string();
         assert!(!said.contains("invalid digit"), "{typed}: {said}");
     }
-    let said =
-        plainly(Args::try_parse_from(["torment", "find", "threads", "--most", "x"]).expect_err("no number"));
+    let said = simplify_error(
+        Args::try_parse_from(["torment", "find", "threads", "--most", "x"]).expect_err("no number"),
+    );
     assert_eq!(said.kind(), clap::error::ErrorKind::ValueValidation);
     assert!(said.to_string().contains("'x' for '--most <COUNT>': expected a whole number"), "{said}");
 }

@@ -2,7 +2,7 @@
 
 use super::request::set;
 use clap::Args;
-use plan::{Command, Draft, Error, Key, ReadFile};
+use plan::{Draft, Error, Key, PlanCommand, ReadFile};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use units::Nanos;
 
@@ -47,7 +47,7 @@ pub struct WatchCommand {
 
 /// Who is to be watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whom {
+pub enum WatchTarget {
     /// A process.
     Process(u32),
     /// Whoever listens at this port.
@@ -60,28 +60,28 @@ pub enum Whom {
 
 /// All that was said.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Watching {
+pub struct WatchRequest {
     /// Who.
-    pub whom: Whom,
+    pub whom: WatchTarget,
     /// For how long, if that was said.
     pub time: Option<Nanos>,
     /// Between two tables.
     pub interval: Nanos,
     /// What else is asked; the processes are left open.
-    pub asked: plan::Watch,
+    pub asked: plan::WatchPlan,
 }
 
 /// The same for a run elsewhere.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WatchingFor {
+pub struct JoinWatchRequest {
     /// The file that lets in.
     pub file: String,
     /// Who, if that was said.
-    pub whom: Option<Whom>,
+    pub whom: Option<WatchTarget>,
     /// For how long at most, if that was said.
     pub time: Option<Nanos>,
     /// What else is asked.
-    pub asked: plan::Watch,
+    pub asked: plan::WatchPlan,
 }
 
 impl WatchCommand {
@@ -89,13 +89,13 @@ impl WatchCommand {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn watching(&self, read: ReadFile<'_>) -> Result<Watching, Error> {
+    pub fn request(&self, read: ReadFile<'_>) -> Result<WatchRequest, Error> {
         let whom = match &self.whom {
-            Some(text) => whom(text, started)?,
-            None => Whom::Program(self.program.clone()),
+            Some(text) => parse_watch_target(text, started)?,
+            None => WatchTarget::Program(self.program.clone()),
         };
-        let interval = self.interval.as_deref().map(|text| time("--interval", text)).transpose()?;
-        Ok(Watching {
+        let interval = self.interval.as_deref().map(|text| parse_time("--interval", text)).transpose()?;
+        Ok(WatchRequest {
             whom,
             time: self.time()?,
             interval: interval.unwrap_or(Nanos::from_secs(1)),
@@ -112,44 +112,44 @@ impl WatchCommand {
     ///
     /// # Errors
     /// As [`WatchCommand::watching`].
-    pub fn watching_for(&self, read: ReadFile<'_>) -> Result<WatchingFor, Error> {
-        let whom = self.whom.as_deref().map(|text| whom(text, started)).transpose()?;
+    pub fn join_request(&self, read: ReadFile<'_>) -> Result<JoinWatchRequest, Error> {
+        let whom = self.whom.as_deref().map(|text| parse_watch_target(text, started)).transpose()?;
         let file = self.join.clone().unwrap_or_default();
-        Ok(WatchingFor { file, whom, time: self.time()?, asked: self.asked(read)? })
+        Ok(JoinWatchRequest { file, whom, time: self.time()?, asked: self.asked(read)? })
     }
 
     fn time(&self) -> Result<Option<Nanos>, Error> {
-        self.time.as_deref().map(|text| time("--for", text)).transpose()
+        self.time.as_deref().map(|text| parse_time("--for", text)).transpose()
     }
 
-    fn asked(&self, read: ReadFile<'_>) -> Result<plan::Watch, Error> {
+    fn asked(&self, read: ReadFile<'_>) -> Result<plan::WatchPlan, Error> {
         let mut draft = Draft::default();
         // What it says of the watch is checked as in a plan.
         draft.set(Key::Url, "WHOM", "null");
         draft.set(Key::Attach, "WHOM", "false");
         set(&mut draft, Key::Postgres, "--postgres", &self.postgres);
         set(&mut draft, Key::Metrics, "--metrics", &self.metrics);
-        let mut plan = draft.check(Command::Find, read)?;
-        plan.bind(|file| super::load::text(read(file), file), super::load::variable)?;
+        let mut plan = draft.check(PlanCommand::Find, read)?;
+        plan.bind(|file| super::load::text(read(file), file), super::load::env_variable)?;
         Ok(plan.watch)
     }
 }
 
-pub(super) fn time(option: &'static str, text: &str) -> Result<Nanos, Error> {
-    let time: Nanos = text.parse().map_err(|e: units::ParseError| wrong(option, e.to_string()))?;
+pub(super) fn parse_time(option: &'static str, text: &str) -> Result<Nanos, Error> {
+    let time: Nanos = text.parse().map_err(|e: units::ParseError| option_error(option, e.to_string()))?;
     match time {
         time if time < Nanos::from_secs(1) => {
-            Err(wrong(option, format!("'{text}' is too short; expected at least 1s")))
+            Err(option_error(option, format!("'{text}' is too short; expected at least 1s")))
         }
         time if time > Nanos::from_secs(31 * 86_400) => {
-            Err(wrong(option, format!("'{text}' is too long; expected at most a month")))
+            Err(option_error(option, format!("'{text}' is too long; expected at most a month")))
         }
         time => Ok(time),
     }
 }
 
-fn wrong(option: &'static str, message: String) -> Error {
-    Error { place: Some(plan::GivenAt::Option(option)), message }
+fn option_error(option: &'static str, message: String) -> Error {
+    Error { place: Some(plan::SourceLocation::Option(option)), message }
 }
 
 fn started(program: &str) -> String {
@@ -157,19 +157,23 @@ fn started(program: &str) -> String {
 }
 
 /// Whom `text` means; `otherwise` is said of what it might have been meant for.
-pub(super) fn whom(text: &str, otherwise: impl Fn(&str) -> String) -> Result<Whom, Error> {
+pub(super) fn parse_watch_target(
+    text: &str,
+    otherwise: impl Fn(&str) -> String,
+) -> Result<WatchTarget, Error> {
     let text = text.trim();
     let port = |digits: &str| digits.parse().ok().filter(|port: &u16| *port > 0);
-    let process = || text.parse().ok().filter(|pid: &u32| *pid > 0).map(Whom::Process);
-    let address = || text.parse().ok().filter(|at: &SocketAddr| at.port() > 0).map(|at| Whom::At(vec![at]));
+    let process = || text.parse().ok().filter(|pid: &u32| *pid > 0).map(WatchTarget::Process);
+    let address =
+        || text.parse().ok().filter(|at: &SocketAddr| at.port() > 0).map(|at| WatchTarget::At(vec![at]));
     let local = || {
         let port = port(text.strip_prefix("localhost:")?)?;
         let ends: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-        Some(Whom::At(ends.map(|ip| SocketAddr::new(ip, port)).to_vec()))
+        Some(WatchTarget::At(ends.map(|ip| SocketAddr::new(ip, port)).to_vec()))
     };
-    let any = || text.strip_prefix(':').and_then(port).map(Whom::Port);
+    let any = || text.strip_prefix(':').and_then(port).map(WatchTarget::Port);
     process().or_else(any).or_else(address).or_else(local).ok_or_else(|| {
-        wrong(
+        option_error(
             "WHOM",
             format!(
                 "'{text}' is neither a process such as 4711, nor a port such as :8080, nor an address such \

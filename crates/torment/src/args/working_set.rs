@@ -1,6 +1,6 @@
 use super::label::KeepArgs;
 use clap::Args;
-use runner::{Cached, WorkingSet};
+use runner::{CacheKind, WorkingSetRequest};
 use std::path::PathBuf;
 use units::{Bytes, Nanos};
 
@@ -65,7 +65,7 @@ impl WorkingSetArgs {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn asked(&self, program: PathBuf) -> Result<WorkingSet, String> {
+    pub fn request(&self, program: PathBuf) -> Result<WorkingSetRequest, String> {
         if self.limit < LIMIT_LEAST {
             return Err(format!(
                 "--limit: {} is too little memory; expected at least {LIMIT_LEAST}",
@@ -77,12 +77,12 @@ impl WorkingSetArgs {
         }
         let path = self.file.clone();
         let cached = match (&self.postgres, self.memory, self.direct) {
-            (Some(url), ..) => Cached::Postgres { url: Some(url.clone()).filter(|url| !url.is_empty()) },
-            (None, true, _) => Cached::Memory,
-            (None, false, true) => Cached::Direct { path },
-            (None, false, false) => Cached::File { path, depth: self.depth },
+            (Some(url), ..) => CacheKind::Postgres { url: Some(url.clone()).filter(|url| !url.is_empty()) },
+            (None, true, _) => CacheKind::Memory,
+            (None, false, true) => CacheKind::Direct { path },
+            (None, false, false) => CacheKind::File { path, depth: self.depth },
         };
-        Ok(WorkingSet {
+        Ok(WorkingSetRequest {
             cached,
             limit: self.limit,
             sizes: self.sizes.clone(),

@@ -6,31 +6,36 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use std::io::{self, Write};
 use std::sync::Arc;
-use view::tables::{Cell, Column, Kind, Row};
+use view::tables::{CellValue, ColumnType, ExportColumn, ExportRow};
 
 /// Rows kept until they are written together: some 20 MB of the widest table.
 const ROWS_AT_ONCE: usize = 16_384;
 
 /// Columns of values, each with a flag for every row that says whether it has one.
-pub struct Parquet<W: Write + Send> {
+pub struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    columns: Vec<Values>,
+    columns: Vec<ColumnBuffer>,
     rows: usize,
 }
 
-impl<W: Write + Send> Parquet<W> {
-    pub fn begin(name: &str, columns: &[Column], out: W) -> io::Result<Self> {
-        let fields = columns.iter().map(field).collect::<Result<_, _>>().map_err(plain)?;
-        let schema = Type::group_type_builder(name).with_fields(fields).build().map_err(plain)?;
+impl<W: Write + Send> ParquetWriter<W> {
+    pub fn begin(name: &str, columns: &[ExportColumn], out: W) -> io::Result<Self> {
+        let fields = columns.iter().map(field).collect::<Result<_, _>>().map_err(into_io_error)?;
+        let schema = Type::group_type_builder(name).with_fields(fields).build().map_err(into_io_error)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(concat!("torment ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
-        let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(plain)?;
-        Ok(Self { file, columns: columns.iter().map(|column| Values::of(column.kind)).collect(), rows: 0 })
+        let file =
+            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(into_io_error)?;
+        Ok(Self {
+            file,
+            columns: columns.iter().map(|column| ColumnBuffer::of(column.kind)).collect(),
+            rows: 0,
+        })
     }
 
-    pub fn row(&mut self, row: Row) -> io::Result<()> {
+    pub fn write_row(&mut self, row: ExportRow) -> io::Result<()> {
         self.columns.iter_mut().zip(row).for_each(|(column, cell)| column.push(cell));
         self.rows += 1;
         if self.rows == ROWS_AT_ONCE { self.write() } else { Ok(()) }
@@ -38,33 +43,33 @@ impl<W: Write + Send> Parquet<W> {
 
     fn write(&mut self) -> io::Result<()> {
         self.rows = 0;
-        let mut group = self.file.next_row_group().map_err(plain)?;
+        let mut group = self.file.next_row_group().map_err(into_io_error)?;
         for column in &mut self.columns {
             let mut writer =
-                group.next_column().map_err(plain)?.expect("the schema has a field for each column");
-            column.write(&mut writer).and_then(|()| writer.close()).map_err(plain)?;
+                group.next_column().map_err(into_io_error)?.expect("the schema has a field for each column");
+            column.write(&mut writer).and_then(|()| writer.close()).map_err(into_io_error)?;
         }
-        group.close().map(|_| ()).map_err(plain)
+        group.close().map(|_| ()).map_err(into_io_error)
     }
 
-    pub fn end(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         if self.rows > 0 {
             self.write()?;
         }
-        self.file.close().map(|_| ()).map_err(plain)
+        self.file.close().map(|_| ()).map_err(into_io_error)
     }
 }
 
-fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
+fn field(column: &ExportColumn) -> Result<Arc<Type>, ParquetError> {
     let (physical, logical) = match column.kind {
-        Kind::Time => {
+        ColumnType::Time => {
             let is_utc = true;
             (Physical::INT64, Some(LogicalType::timestamp(is_utc, TimeUnit::MICROS)))
         }
-        Kind::Whole => (Physical::INT64, Some(LogicalType::integer(64, false))),
-        Kind::Number => (Physical::DOUBLE, None),
-        Kind::Flag => (Physical::BOOLEAN, None),
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnType::Whole => (Physical::INT64, Some(LogicalType::integer(64, false))),
+        ColumnType::Number => (Physical::DOUBLE, None),
+        ColumnType::Flag => (Physical::BOOLEAN, None),
+        ColumnType::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
     };
     Type::primitive_type_builder(&column.name, physical)
         .with_logical_type(logical)
@@ -74,7 +79,7 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
 }
 
 /// The values of a column that are there, and for every row 1 if it has one, else 0.
-struct Values {
+struct ColumnBuffer {
     is_there: Vec<i16>,
     values: ColumnValues,
 }
@@ -86,38 +91,41 @@ enum ColumnValues {
     Text(Vec<ByteArray>),
 }
 
-impl Values {
-    fn of(kind: Kind) -> Self {
+impl ColumnBuffer {
+    fn of(kind: ColumnType) -> Self {
         let values = match kind {
-            Kind::Time | Kind::Whole => ColumnValues::Whole(Vec::new()),
-            Kind::Number => ColumnValues::Number(Vec::new()),
-            Kind::Flag => ColumnValues::Flag(Vec::new()),
-            Kind::Text => ColumnValues::Text(Vec::new()),
+            ColumnType::Time | ColumnType::Whole => ColumnValues::Whole(Vec::new()),
+            ColumnType::Number => ColumnValues::Number(Vec::new()),
+            ColumnType::Flag => ColumnValues::Flag(Vec::new()),
+            ColumnType::Text => ColumnValues::Text(Vec::new()),
         };
         Self { is_there: Vec::new(), values }
     }
 
-    fn push(&mut self, cell: Cell) {
+    fn push(&mut self, cell: CellValue) {
         let is_there = match (&mut self.values, cell) {
             // The bits of a number without a sign: the field says so.
-            (ColumnValues::Whole(values), Cell::Time(units::Moment(number)) | Cell::Whole(number)) => {
+            (
+                ColumnValues::Whole(values),
+                CellValue::Time(units::Moment(number)) | CellValue::Whole(number),
+            ) => {
                 values.push(number.cast_signed());
                 true
             }
-            (ColumnValues::Number(values), Cell::Number(number)) => {
+            (ColumnValues::Number(values), CellValue::Number(number)) => {
                 values.push(number);
                 true
             }
-            (ColumnValues::Flag(values), Cell::Flag(flag)) => {
+            (ColumnValues::Flag(values), CellValue::Flag(flag)) => {
                 values.push(flag);
                 true
             }
-            (ColumnValues::Text(values), Cell::Text(text)) => {
+            (ColumnValues::Text(values), CellValue::Text(text)) => {
                 values.push(ByteArray::from(text.into_owned().into_bytes()));
                 true
             }
             (_, cell) => {
-                debug_assert_eq!(cell, Cell::Nothing, "a cell is of its column's kind");
+                debug_assert_eq!(cell, CellValue::Nothing, "a cell is of its column's kind");
                 false
             }
         };
@@ -145,7 +153,7 @@ fn batch<T: DataType>(
 }
 
 /// The error of whatever was written to, if it was one.
-fn plain(error: ParquetError) -> io::Error {
+fn into_io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => {
             inner.downcast::<io::Error>().map_or_else(io::Error::other, |error| *error)
@@ -157,22 +165,23 @@ fn plain(error: ParquetError) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::writer::{Format, Writer};
+    use crate::export::writer::{TableFormat, TableWriter};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
     use units::Moment;
 
-    const KINDS: [Kind; 5] = [Kind::Time, Kind::Whole, Kind::Number, Kind::Flag, Kind::Text];
+    const KINDS: [ColumnType; 5] =
+        [ColumnType::Time, ColumnType::Whole, ColumnType::Number, ColumnType::Flag, ColumnType::Text];
 
-    fn cells(number: u64) -> Row {
+    fn cells(number: u64) -> ExportRow {
         match number % 3 {
-            0 => vec![Cell::Nothing; 5],
+            0 => vec![CellValue::Nothing; 5],
             _ => vec![
-                Cell::Time(Moment(number)),
-                Cell::Whole(u64::MAX - number),
-                Cell::Number(number as f64 / 8.0),
-                Cell::Flag(number.is_multiple_of(2)),
-                Cell::Text(format!("row {number}, ø").into()),
+                CellValue::Time(Moment(number)),
+                CellValue::Whole(u64::MAX - number),
+                CellValue::Number(number as f64 / 8.0),
+                CellValue::Flag(number.is_multiple_of(2)),
+                CellValue::Text(format!("row {number}, ø").into()),
             ],
         }
     }
@@ -180,13 +189,14 @@ mod tests {
     /// More rows than are kept at once come back as they were, nothing as nothing.
     #[test]
     fn what_is_written_is_read_back() {
-        let columns = KINDS.map(|kind| Column { name: kind.name().to_owned(), kind, about: String::new() });
+        let columns =
+            KINDS.map(|kind| ExportColumn { name: kind.name().to_owned(), kind, about: String::new() });
         let count = ROWS_AT_ONCE as u64 + 5;
         let path = std::env::temp_dir().join(format!("torment-export-{}.parquet", std::process::id()));
         let file = std::fs::File::create(&path).expect("a temporary folder");
-        let mut writer = Writer::begin(Format::Parquet, "t", &columns, file).expect("a file");
-        (0..count).for_each(|number| writer.row(cells(number)).expect("a disk"));
-        writer.end().expect("a disk");
+        let mut writer = TableWriter::begin(TableFormat::Parquet, "t", &columns, file).expect("a file");
+        (0..count).for_each(|number| writer.write_row(cells(number)).expect("a disk"));
+        writer.finish().expect("a disk");
         let reader = SerializedFileReader::new(std::fs::File::open(&path).expect("it is there"));
         let reader = reader.expect("Parquet");
         std::fs::remove_file(&path).expect("it is ours");
@@ -197,12 +207,12 @@ mod tests {
             let expected = cells(number as u64);
             for ((name, field), cell) in row.get_column_iter().zip(&expected) {
                 let is_it = match (field, cell) {
-                    (Field::Null, Cell::Nothing) => true,
-                    (Field::TimestampMicros(found), Cell::Time(time)) => *found == time.0.cast_signed(),
-                    (Field::ULong(found), Cell::Whole(number)) => found == number,
-                    (Field::Double(found), Cell::Number(number)) => found == number,
-                    (Field::Bool(found), Cell::Flag(flag)) => found == flag,
-                    (Field::Str(found), Cell::Text(text)) => found == text,
+                    (Field::Null, CellValue::Nothing) => true,
+                    (Field::TimestampMicros(found), CellValue::Time(time)) => *found == time.0.cast_signed(),
+                    (Field::ULong(found), CellValue::Whole(number)) => found == number,
+                    (Field::Double(found), CellValue::Number(number)) => found == number,
+                    (Field::Bool(found), CellValue::Flag(flag)) => found == flag,
+                    (Field::Str(found), CellValue::Text(text)) => found == text,
                     _ => false,
                 };
                 assert!(is_it, "row {number}, {name}: {field:?} is not {cell:?}");

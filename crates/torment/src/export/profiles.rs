@@ -1,8 +1,8 @@
 //! A profile in the forms that other tools read: one file, or standard output.
 
-use super::cannot;
-use crate::args::{Common, ProfileForm};
-use crate::{Failure, paper, wrong};
+use super::write_error;
+use crate::args::{CommonArgs, ProfileForm};
+use crate::{CommandError, paper, usage_error};
 use anyhow::{Context, anyhow};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -21,28 +21,30 @@ pub fn export(
     id: &RunId,
     form: ProfileForm,
     output: Option<&Path>,
-    common: &Common,
-) -> Result<u8, Failure> {
+    common: &CommonArgs,
+) -> Result<u8, CommandError> {
     let profile = last(store, id)?
-        .ok_or_else(|| wrong(anyhow!("run {id} has no profile; torment profile PID makes one")))?;
+        .ok_or_else(|| usage_error(anyhow!("run {id} has no profile; torment profile PID makes one")))?;
     let bytes = written(form, &profile)?;
     let named = || PathBuf::from(format!("run-{id}.{}", ending(form)));
     let path = output.map_or_else(named, Path::to_path_buf);
     if path == Path::new("-") {
         if form == ProfileForm::Pprof && io::stdout().is_terminal() {
-            return Err(wrong(anyhow!("pprof's form is not for a terminal: name a file, -o profile.pb.gz")));
+            return Err(usage_error(anyhow!(
+                "pprof's form is not for a terminal: name a file, -o profile.pb.gz"
+            )));
         }
-        io::stdout().write_all(&bytes).with_context(|| cannot(None))?;
+        io::stdout().write_all(&bytes).with_context(|| write_error(None))?;
         return Ok(exit::MET);
     }
-    std::fs::write(&path, &bytes).with_context(|| cannot(Some(&path)))?;
-    let line = Text::plain("  wrote ").and(Tone::Strong, path.display().to_string());
-    let line = line.then(format!(" ({})", Bytes(bytes.len() as u64)));
+    std::fs::write(&path, &bytes).with_context(|| write_error(Some(&path)))?;
+    let line = Text::plain("  wrote ").with_span(Tone::Strong, path.display().to_string());
+    let line = line.with_plain(format!(" ({})", Bytes(bytes.len() as u64)));
     print(&mut io::stdout(), &[line], paper(io::stdout().is_terminal(), common))?;
     Ok(exit::MET)
 }
 
-fn last(store: &Store, id: &RunId) -> Result<Option<Profile>, Failure> {
+fn last(store: &Store, id: &RunId) -> Result<Option<Profile>, CommandError> {
     let mut last = None;
     for event in store.events(id)? {
         if let Event::Profiled { profile } = event? {
@@ -62,11 +64,11 @@ fn ending(form: ProfileForm) -> &'static str {
 
 fn written(form: ProfileForm, profile: &Profile) -> io::Result<Vec<u8>> {
     Ok(match form {
-        ProfileForm::Folded => stacks::folded(profile).into_bytes(),
-        ProfileForm::Speedscope => stacks::speedscope(profile).to_string().into_bytes(),
+        ProfileForm::Folded => stacks::format_folded(profile).into_bytes(),
+        ProfileForm::Speedscope => stacks::to_speedscope(profile).to_string().into_bytes(),
         ProfileForm::Pprof => {
             let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-            packed.write_all(&stacks::pprof(profile))?;
+            packed.write_all(&stacks::encode_pprof(profile))?;
             packed.finish()?
         }
     })

@@ -6,12 +6,12 @@
 use super::parquet;
 use std::io::{self, Write};
 use view::csv_line;
-use view::tables::{Cell, Column, Row};
+use view::tables::{CellValue, ExportColumn, ExportRow};
 
 units::named! {
     /// How a table is written; named as its files end.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Format {
+    pub enum TableFormat {
         /// As RFC 4180 has it, in UTF-8; times as RFC 3339.
         Csv = "csv",
         /// Apache Parquet; times in microseconds, UTC.
@@ -20,23 +20,25 @@ units::named! {
 }
 
 /// A table that is being written.
-pub enum Writer<W: Write + Send> {
+pub enum TableWriter<W: Write + Send> {
     Csv(W),
-    Parquet(Box<parquet::Parquet<W>>),
+    Parquet(Box<parquet::ParquetWriter<W>>),
 }
 
-impl<W: Write + Send> Writer<W> {
+impl<W: Write + Send> TableWriter<W> {
     /// Begins a table of this name and these columns.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn begin(format: Format, name: &str, columns: &[Column], mut out: W) -> io::Result<Self> {
+    pub fn begin(format: TableFormat, name: &str, columns: &[ExportColumn], mut out: W) -> io::Result<Self> {
         Ok(match format {
-            Format::Csv => {
+            TableFormat::Csv => {
                 out.write_all(csv_line(columns.iter().map(|column| &column.name)).as_bytes())?;
                 Self::Csv(out)
             }
-            Format::Parquet => Self::Parquet(Box::new(parquet::Parquet::begin(name, columns, out)?)),
+            TableFormat::Parquet => {
+                Self::Parquet(Box::new(parquet::ParquetWriter::begin(name, columns, out)?))
+            }
         })
     }
 
@@ -44,10 +46,10 @@ impl<W: Write + Send> Writer<W> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn row(&mut self, row: Row) -> io::Result<()> {
+    pub fn write_row(&mut self, row: ExportRow) -> io::Result<()> {
         match self {
             Self::Csv(out) => out.write_all(csv_line(row.iter().map(plain)).as_bytes()),
-            Self::Parquet(parquet) => parquet.row(row),
+            Self::Parquet(parquet) => parquet.write_row(row),
         }
     }
 
@@ -55,23 +57,23 @@ impl<W: Write + Send> Writer<W> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn end(self) -> io::Result<()> {
+    pub fn finish(self) -> io::Result<()> {
         match self {
             Self::Csv(mut out) => out.flush(),
-            Self::Parquet(parquet) => parquet.end(),
+            Self::Parquet(parquet) => parquet.finish(),
         }
     }
 }
 
 /// Numbers in as many digits as it takes to read them back.
-fn plain(cell: &Cell) -> String {
+fn plain(cell: &CellValue) -> String {
     match cell {
-        Cell::Nothing => String::new(),
-        Cell::Time(time) => time.to_string(),
-        Cell::Whole(number) => number.to_string(),
-        Cell::Number(number) => number.to_string(),
-        Cell::Flag(flag) => flag.to_string(),
-        Cell::Text(text) => text.to_string(),
+        CellValue::Nothing => String::new(),
+        CellValue::Time(time) => time.to_string(),
+        CellValue::Whole(number) => number.to_string(),
+        CellValue::Number(number) => number.to_string(),
+        CellValue::Flag(flag) => flag.to_string(),
+        CellValue::Text(text) => text.to_string(),
     }
 }
 
@@ -79,26 +81,29 @@ fn plain(cell: &Cell) -> String {
 mod tests {
     use super::*;
     use units::Moment;
-    use view::tables::Kind;
+    use view::tables::ColumnType;
 
     #[test]
     fn every_kind_of_cell_is_written() {
-        let kinds = [Kind::Time, Kind::Whole, Kind::Number, Kind::Flag, Kind::Text];
-        let columns = kinds.map(|kind| Column { name: kind.name().to_owned(), kind, about: String::new() });
+        let kinds =
+            [ColumnType::Time, ColumnType::Whole, ColumnType::Number, ColumnType::Flag, ColumnType::Text];
+        let columns =
+            kinds.map(|kind| ExportColumn { name: kind.name().to_owned(), kind, about: String::new() });
         let mut out = Vec::new();
-        let mut csv = Writer::begin(Format::Csv, "t", &columns, &mut out).expect("memory can be written to");
+        let mut csv =
+            TableWriter::begin(TableFormat::Csv, "t", &columns, &mut out).expect("memory can be written to");
         let rows = [
             vec![
-                Cell::Time(Moment(1_795_190_399_500_000)),
-                Cell::Whole(u64::MAX),
-                Cell::Number(1e-9),
-                Cell::Flag(true),
-                Cell::Text("a \"b\", c".into()),
+                CellValue::Time(Moment(1_795_190_399_500_000)),
+                CellValue::Whole(u64::MAX),
+                CellValue::Number(1e-9),
+                CellValue::Flag(true),
+                CellValue::Text("a \"b\", c".into()),
             ],
-            vec![Cell::Nothing; 5],
+            vec![CellValue::Nothing; 5],
         ];
-        rows.into_iter().for_each(|row| csv.row(row).expect("memory can be written to"));
-        csv.end().expect("memory can be written to");
+        rows.into_iter().for_each(|row| csv.write_row(row).expect("memory can be written to"));
+        csv.finish().expect("memory can be written to");
         assert_eq!(
             String::from_utf8(out).expect("UTF-8"),
             "timestamp,u64,f64,bool,text\r\n\

@@ -1,14 +1,14 @@
 //! What the C library really does, read from its machine code and held against a program that runs; and what a
 //! program is made of, without running it.
 
-use crate::program::{Place, binary};
+use crate::program::{Sandbox, binary};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
 /// Explains the call; the report, once its exit code is what its verdict means.
-fn explain(place: &Place, what: &str) -> Value {
+fn explain(place: &Sandbox, what: &str) -> Value {
     let (ended, report) = place.json(["explain", what]);
     let expected = match report["verdict"].as_str() {
         Some("pass") => 0,
@@ -21,7 +21,7 @@ fn explain(place: &Place, what: &str) -> Value {
 }
 
 fn is_dynamic(program: &str) -> bool {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.json(["explain", "binary", program]).1["kind"] == "dynamic"
 }
 
@@ -31,7 +31,7 @@ fn fork_read_and_seen() {
         eprintln!("SKIPPED: the shell is static");
         return;
     }
-    let place = Place::new();
+    let place = Sandbox::new();
     let report = explain(&place, "fork");
     // Every shell forks for a job in the background.
     assert_eq!(report["verdict"], "pass", "{report:#}");
@@ -58,7 +58,7 @@ fn the_others_are_read_and_never_differ() {
         eprintln!("SKIPPED: the shell is static");
         return;
     }
-    let place = Place::new();
+    let place = Sandbox::new();
     for what in ["vfork", "spawn", "thread"] {
         let report = explain(&place, what);
         assert_ne!(report["verdict"], "differs", "{report:#}");
@@ -75,7 +75,7 @@ fn the_others_are_read_and_never_differ() {
 
 #[test]
 fn torment_itself_is_static_and_the_shell_is_what_it_is() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (ended, own) = place.json(["explain", "binary", binary()]);
     assert_eq!(ended.code(), 0, "{ended}");
     assert_eq!((&own["kind"], &own["interpreter"]), (&"static_pie".into(), &Value::Null), "{own:#}");
@@ -97,7 +97,7 @@ fn torment_itself_is_static_and_the_shell_is_what_it_is() {
 /// Compiled here, so that all is known of it.
 #[test]
 fn programs_made_for_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let source = place.write(
         "main.c",
         "#include <netdb.h>\nint main(void) { struct addrinfo *a; return getaddrinfo(\"h\", 0, 0, &a); }\n",
@@ -139,9 +139,9 @@ fn programs_made_for_it() {
 
 #[test]
 fn what_is_no_program() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let complains = |path: &Path, words: &[&str]| {
-        place.torment(["explain", "binary", path.to_str().expect("text")]).complains(2, words);
+        place.torment(["explain", "binary", path.to_str().expect("text")]).expect_error(2, words);
     };
     complains(&place.path("nothing"), &["nothing", "No such file"]);
     complains(&place.write("empty", ""), &["an empty file", "expected an ELF program"]);
@@ -159,13 +159,13 @@ fn what_is_no_program() {
     assert_eq!((&report["kind"], &report["interpreter"]), (&"script".into(), &"/bin/sh".into()));
     let text = place.write("text.txt", "hello, world\n");
     let program = text.to_str().expect("text");
-    place.torment(["explain", "fork", "--program", program]).complains(2, &["a text file"]);
+    place.torment(["explain", "fork", "--program", program]).expect_error(2, &["a text file"]);
 }
 
 #[test]
 fn a_word_that_is_nearly_one_of_them_is_answered_with_all() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place
         .torment(["explain", "forkk"])
-        .complains(1, &["no run 'forkk'", "of the machine itself: fork, vfork, spawn"]);
+        .expect_error(1, &["no run 'forkk'", "of the machine itself: fork, vfork, spawn"]);
 }

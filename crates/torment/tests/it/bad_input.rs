@@ -1,18 +1,18 @@
 //! What is wrong is said once, soon, and with what to do about it; nothing hangs.
 
-use crate::program::strange::{closing, saying, silent, tls};
-use crate::program::target::{Target, free_port};
-use crate::program::{Ended, Place, Running, Turn, adds_up, binary, outcome};
+use crate::program::odd_servers::{closing, saying, silent, tls};
+use crate::program::target::{TargetProcess, free_port};
+use crate::program::{LoadTurn, ProcessOutput, RunningProcess, Sandbox, adds_up, binary, outcome};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// `run` and `find` refuse alike, and each run that began is kept with its error.
 #[track_caller]
-fn both_complain(place: &Place, url: &str, further: &[&str], words: &[&str]) {
+fn both_complain(place: &Sandbox, url: &str, further: &[&str], words: &[&str]) {
     for command in [&["run", url, "-r", "10", "-d", "1s"][..], &["find", url]] {
         let arguments = [command, further].concat();
-        let message = place.torment(arguments.iter().copied()).complains(1, words);
+        let message = place.torment(arguments.iter().copied()).expect_error(1, words);
         println!("{message}");
         let (_, kept) = place.json(["show"]);
         assert_eq!((&kept["state"], &kept["exit_code"]), (&"ended".into(), &1.into()), "{kept:#}");
@@ -20,14 +20,14 @@ fn both_complain(place: &Place, url: &str, further: &[&str], words: &[&str]) {
         assert_eq!(message.trim_end(), format!("torment: {error}"));
         // Asked not to chat, it says nothing else at all.
         let quiet = place.torment(arguments.iter().copied().chain(["--quiet"]));
-        quiet.complains(1, words);
+        quiet.expect_error(1, words);
         assert!(quiet.stderr.starts_with("torment: ") && quiet.stderr.lines().count() == 1, "{quiet}");
     }
 }
 
 #[test]
 fn targets_that_cannot_be_reached() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let nobody = format!("http://127.0.0.1:{}/", free_port());
     both_complain(&place, &nobody, &[], &["refuses connections", "start the service", "check host and port"]);
     // The resolver's words for its inner state used to be shown here. Where there is no name service
@@ -48,7 +48,7 @@ fn targets_that_cannot_be_reached() {
 
 #[test]
 fn targets_that_do_not_speak_http() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let http = |address| format!("http://{address}/");
     both_complain(&place, &http(closing()), &[], &["does not speak HTTP", "check the port"]);
     both_complain(
@@ -70,8 +70,8 @@ fn targets_that_do_not_speak_http() {
 
 #[test]
 fn http_and_https_taken_for_one_another() {
-    let place = Place::new();
-    let target = Target::start(&place, &[]);
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &[]);
     let https = target.url("/").replace("http:", "https:");
     both_complain(&place, &https, &[], &["no TLS session"]);
     both_complain(
@@ -87,7 +87,7 @@ fn http_and_https_taken_for_one_another() {
 
 #[test]
 fn plans_that_cannot_be_meant() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (content, words) in [
         ("[target\nurl = \"demo\"\n", &["plan.toml:1:8:", " 1 | [target", "^"][..]),
         (
@@ -105,17 +105,17 @@ fn plans_that_cannot_be_meant() {
         ("", &["url"]),
     ] {
         place.write("plan.toml", content);
-        println!("{}", place.torment(["find", "plan.toml"]).complains(2, words));
+        println!("{}", place.torment(["find", "plan.toml"]).expect_error(2, words));
     }
     std::fs::write(place.path("plan.toml"), [0xff, 0xfe]).expect("the folder is ours");
-    place.torment(["find", "plan.toml"]).complains(2, &["plan.toml", "UTF-8"]);
-    place.torment(["run", "missing.toml"]).complains(2, &["missing.toml", "No such file"]);
+    place.torment(["find", "plan.toml"]).expect_error(2, &["plan.toml", "UTF-8"]);
+    place.torment(["run", "missing.toml"]).expect_error(2, &["missing.toml", "No such file"]);
     assert!(!place.store().exists(), "nothing began, so nothing is kept");
 }
 
 #[test]
 fn arguments_that_cannot_be_meant() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (arguments, words) in [
         (&["run", "demo"][..], &["--rate", "--connections"][..]),
         (&["run", "demo", "-r", "fast"], &["--rate", "'fast'", "1000/s"]),
@@ -164,14 +164,14 @@ fn arguments_that_cannot_be_meant() {
         let ended = place.torment(arguments.iter().copied());
         // A processor is looked for by the engine only.
         let code = if arguments.contains(&"--cores") { ended.code() } else { 2 };
-        println!("{}", ended.complains(code, words));
+        println!("{}", ended.expect_error(code, words));
     }
 }
 
 /// Unknown words are clap's to explain; help is not asked for in vain.
 #[test]
 fn words_that_are_none_of_ours() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (arguments, words) in [
         (&["frobnicate"][..], &["unrecognized subcommand 'frobnicate'", "--help"][..]),
         (&["find", "demo", "--gaol", "x"], &["unexpected argument '--gaol'", "--goal"]),
@@ -185,7 +185,7 @@ fn words_that_are_none_of_ours() {
             assert!(ended.stderr.contains(word), "'{word}' is missing: {ended}");
         }
     }
-    let bare = Running::start(place.homed(Command::new(binary()))).end().expect(2);
+    let bare = RunningProcess::start(place.homed(Command::new(binary()))).end().expect(2);
     for word in ["Usage: torment", "find", "torment find demo", "Exit codes"] {
         assert!(bare.stderr.contains(word), "'{word}' is missing: {bare}");
     }
@@ -197,14 +197,14 @@ mod load {
 
     #[test]
     fn certificates_that_do_not_verify() {
-        let _turn = Turn::shared();
-        let place = Place::new();
+        let _turn = LoadTurn::shared();
+        let place = Sandbox::new();
         let server = tls();
         let url = format!("https://localhost:{}/", server.address.port());
         both_complain(&place, &url, &[], &["certificate", "SSL_CERT_FILE", "--insecure"]);
 
         let load = ["run", &url, "-r", "50", "-d", "1s", "--format", "json"];
-        let all_ok = |ended: Ended| {
+        let all_ok = |ended: ProcessOutput| {
             let run = ended.measured().json();
             adds_up(&run["trial"]);
             assert_eq!(outcome(&run["trial"], "ok"), 50, "{run:#}");
@@ -214,13 +214,13 @@ mod load {
         let trusting = |url: &str| {
             let mut command = place.command(["run", url, "-r", "50", "-d", "1s", "--format", "json"]);
             command.env("SSL_CERT_FILE", &authority);
-            Running::start(command).end()
+            RunningProcess::start(command).end()
         };
         all_ok(trusting(&url));
         all_ok(trusting(&format!("https://{}/", server.address)));
         // Trusted, but for other names than this one.
         let other_name = format!("https://127.0.0.2:{}/", server.address.port());
-        trusting(&other_name).complains(1, &["127.0.0.2", "certificate not valid for name", "right name"]);
+        trusting(&other_name).expect_error(1, &["127.0.0.2", "certificate not valid for name", "right name"]);
 
         // A file without a certificate used to be taken without a word, and every server refused.
         for (file, content) in [("missing.pem", None), ("empty.pem", Some("no certificate\n"))] {
@@ -229,15 +229,15 @@ mod load {
             }
             let mut command = place.command(load);
             command.env("SSL_CERT_FILE", place.path(file));
-            Running::start(command).end().complains(1, &["SSL_CERT_FILE", file]);
+            RunningProcess::start(command).end().expect_error(1, &["SSL_CERT_FILE", file]);
         }
     }
 
     #[test]
     fn targets_that_answer_only_errors() {
-        let _turn = Turn::shared();
-        let place = Place::new();
-        let target = Target::start(&place, &[]);
+        let _turn = LoadTurn::shared();
+        let place = Sandbox::new();
+        let target = TargetProcess::start(&place, &[]);
         let gone = target.url("/status/404");
         // Safe to ask once before any load.
         both_complain(
@@ -271,8 +271,8 @@ mod load {
 
     #[test]
     fn a_rate_that_no_machine_makes() {
-        let _turn = Turn::alone();
-        let place = Place::new();
+        let _turn = LoadTurn::alone();
+        let place = Sandbox::new();
         let (ended, run) = place.json(["run", "null", "-r", "50000k", "-d", "2s"]);
         println!("{ended}");
         let ended = ended.expect(92);
@@ -290,16 +290,16 @@ mod load {
 
     #[test]
     fn too_few_descriptors() {
-        let _turn = Turn::shared();
-        let place = Place::new();
+        let _turn = LoadTurn::shared();
+        let place = Sandbox::new();
         let limited = |limit: u32, arguments: &[&str]| {
             let mut shell = Command::new("sh");
             shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\""), binary()]).args(arguments);
             shell.arg("--store").arg(place.store());
-            Running::start(place.homed(shell)).end()
+            RunningProcess::start(place.homed(shell)).end()
         };
         let load = ["run", "null", "-r", "100", "-d", "1s"];
-        limited(70, &load).complains(1, &["70 files", "ulimit -n"]);
+        limited(70, &load).expect_error(1, &["70 files", "ulimit -n"]);
 
         // Each loop has a table of descriptors of its own; more than all of them hold is asked for.
         let few = limited(90, &["run", "null", "-c", "10000", "-n", "100"]).measured();
@@ -323,14 +323,14 @@ mod load {
             .args(load)
             .arg("--store")
             .arg(place.store());
-        let raised = Running::start(place.homed(shell)).end().measured();
+        let raised = RunningProcess::start(place.homed(shell)).end().measured();
         assert!(!raised.stdout.contains("ulimit"), "{raised}");
     }
 
     #[test]
     fn a_target_that_stops_answering_under_load() {
-        let _turn = Turn::shared();
-        let place = Place::new();
+        let _turn = LoadTurn::shared();
+        let place = Sandbox::new();
         // No look is sent before a POST, so the load itself meets the silence.
         let silence = format!("http://{}/", silent());
         let (ended, run) =
@@ -353,13 +353,13 @@ mod load {
 
     #[test]
     fn stores_that_cannot_be_used() {
-        let _turn = Turn::shared();
-        let place = Place::new();
+        let _turn = LoadTurn::shared();
+        let place = Sandbox::new();
         let load = ["run", "null", "-r", "100", "-d", "100ms"];
         let with_store = |store: &str, arguments: &[&str]| {
             let mut command = place.homed(Command::new(binary()));
             command.args(arguments).args(["--store", store]);
-            Running::start(command).end()
+            RunningProcess::start(command).end()
         };
         place.write(
             "text.db",
@@ -376,23 +376,23 @@ mod load {
             ("text.db", &["text.db", "not a valid SQLite database", "--store"]),
             ("other.db", &["other.db", "another program", "--store"]),
         ] {
-            with_store(store, &load).complains(1, words);
+            with_store(store, &load).expect_error(1, words);
             // What is not there has no runs.
             if store != "/proc/no.db" {
-                with_store(store, &["list"]).complains(1, words);
+                with_store(store, &["list"]).expect_error(1, words);
             }
         }
         with_store("text.db", &[&load[..], &["--no-store"]].concat()).measured();
         let listed = with_store("not/here.db", &["list"]).expect(0);
         assert!(listed.stdout.contains("there is no store not/here.db yet"), "{listed}");
-        with_store("not/here.db", &["show"]).complains(1, &["the store is empty", "torment find"]);
+        with_store("not/here.db", &["show"]).expect_error(1, &["the store is empty", "torment find"]);
         assert!(!place.path("not").exists(), "who only reads makes nothing");
         let mut own = place.homed(Command::new(binary()));
         own.arg("show");
-        Running::start(own).end().complains(1, &["the store is empty", "torment find"]);
+        RunningProcess::start(own).end().expect_error(1, &["the store is empty", "torment find"]);
         place.torment(load).measured();
-        place.torment(["show", "nonsense"]).complains(1, &["nonsense", "torment list"]);
-        place.torment(["rm", "nonsense"]).complains(1, &["nonsense", "torment list"]);
+        place.torment(["show", "nonsense"]).expect_error(1, &["nonsense", "torment list"]);
+        place.torment(["rm", "nonsense"]).expect_error(1, &["nonsense", "torment list"]);
 
         if rustix::process::geteuid().is_root() {
             eprintln!("SKIPPED: root may write everywhere, so a store without rights cannot be tried");
@@ -400,20 +400,20 @@ mod load {
             let folder = place.path("closed");
             std::fs::create_dir(&folder).expect("the folder is ours");
             std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o500)).expect("it is ours");
-            with_store("closed/no.db", &load).complains(1, &["closed/no.db", "--store"]);
+            with_store("closed/no.db", &load).expect_error(1, &["closed/no.db", "--store"]);
         }
         // Without a home there is no place to keep runs.
         let mut homeless = Command::new(binary());
         homeless.args(load).env_clear().current_dir(place.path("."));
-        Running::start(homeless).end().complains(1, &["HOME", "--store"]);
+        RunningProcess::start(homeless).end().expect_error(1, &["HOME", "--store"]);
     }
 
     #[test]
     fn colour_is_for_those_who_want_it() {
-        let _turn = Turn::shared();
-        let place = Place::new();
+        let _turn = LoadTurn::shared();
+        let place = Sandbox::new();
         let load = ["run", "null", "-r", "100", "-d", "100ms"];
-        let escapes = |ended: &Ended| (ended.stdout.contains('\x1b'), ended.stderr.contains('\x1b'));
+        let escapes = |ended: &ProcessOutput| (ended.stdout.contains('\x1b'), ended.stderr.contains('\x1b'));
         let plain = place.torment(load).measured();
         assert_eq!(escapes(&plain), (false, false), "a pipe is no terminal: {plain}");
         let asked = place.torment(load.into_iter().chain(["--color", "always"])).measured();
@@ -421,7 +421,7 @@ mod load {
         // An explicit wish goes before the environment's.
         let mut command = place.command(load.into_iter().chain(["--color", "always"]));
         command.env("NO_COLOR", "1");
-        assert_eq!(escapes(&Running::start(command).end().measured()), (true, true));
+        assert_eq!(escapes(&RunningProcess::start(command).end().measured()), (true, true));
         let refused = place.torment(["show", "nonsense", "--color", "always"]);
         assert!(refused.stderr.contains("\x1b[") && refused.code() == 1, "{refused}");
     }

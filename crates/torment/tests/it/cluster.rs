@@ -4,7 +4,7 @@
 mod doctor;
 mod watched;
 
-use crate::program::{Ended, Place, Running, SOON, adds_up, held, number};
+use crate::program::{ProcessOutput, RunningProcess, SOON, Sandbox, adds_up, held, number};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -21,15 +21,15 @@ const RUNS: &str = "app.kubernetes.io/name=torment";
 const STARTS: Duration = Duration::from_secs(60);
 
 /// What the script has made.
-struct Lab {
+struct TestCluster {
     folder: PathBuf,
-    place: Place,
+    place: Sandbox,
 }
 
-impl Lab {
+impl TestCluster {
     fn new() -> Self {
         let folder = std::env::var_os("TORMENT_LAB").expect("make test-cluster says where it is");
-        Self { folder: folder.into(), place: Place::new() }
+        Self { folder: folder.into(), place: Sandbox::new() }
     }
 
     fn with_kubectl(&self, mut command: Command) -> Command {
@@ -43,8 +43,8 @@ impl Lab {
         self.with_kubectl(self.place.command(arguments))
     }
 
-    fn torment<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Ended {
-        Running::start(self.command(arguments)).end()
+    fn torment<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> ProcessOutput {
+        RunningProcess::start(self.command(arguments)).end()
     }
 
     /// As the administrator.
@@ -76,7 +76,7 @@ impl Lab {
 
     /// Nothing of a run is there any more, or soon will not be.
     #[track_caller]
-    fn is_swept(&self) {
+    fn assert_swept(&self) {
         let began = Instant::now();
         loop {
             let kinds = "jobs,secrets,networkpolicies,services,pods";
@@ -122,11 +122,11 @@ fn is_running(pods: &[Value]) -> bool {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn pods_make_the_load_and_leave_nothing() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     let before = lab.received();
     let mut command = lab.command(["run", URL, "-r", "300", "-d", "5s", "--on", "k8s", "--format", "json"]);
     command.args(["-H", "X-Key: {env:TORMENT_TEST_KEY}"]).env("TORMENT_TEST_KEY", "open-sesame");
-    let running = Running::start(command);
+    let running = RunningProcess::start(command);
     lab.until("they run", is_running);
     // Nothing of the plan's secrets is anywhere in the cluster, and nothing of the plan but in the workers; what lets in is in a Secret alone.
     let shown = ["get", "jobs,pods,networkpolicies,events", "-A", "-o", "json"];
@@ -154,15 +154,16 @@ fn pods_make_the_load_and_leave_nothing() {
         workers[1]["place"].as_str().map(|place| &place[..1])
     );
     assert_eq!(number(&run, "/trial/sent") as u64, lab.received() - before - 1, "{ended}");
-    lab.is_swept();
+    lab.assert_swept();
 }
 
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn whoever_ends_torment_ends_all_of_it() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::TERM, Some(130)), (Signal::KILL, None)] {
-        let running = Running::start(lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s"]));
+        let running =
+            RunningProcess::start(lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s"]));
         lab.until("they run", is_running);
         lab.until_loaded();
         running.signal(signal);
@@ -171,31 +172,31 @@ fn whoever_ends_torment_ends_all_of_it() {
             Some(code) => drop(ended.expect(code)),
             None => assert_eq!(ended.signal(), Some(9)),
         }
-        lab.is_swept();
+        lab.assert_swept();
         let after = lab.received();
         sleep(Duration::from_secs(1));
         assert_eq!(lab.received(), after, "somebody still sends");
     }
     // Before anybody has come.
-    let running = Running::start(
+    let running = RunningProcess::start(
         lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--image", "none:1"]),
     );
     lab.until("there are pods", |pods| !pods.is_empty());
     running.signal(Signal::KILL);
     running.end();
-    lab.is_swept();
+    lab.assert_swept();
 }
 
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn what_is_wrong_is_said_before_any_load() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     let before = lab.received();
     let wrong = |arguments: &[&str], code: i32, words: &[&str]| {
         let all = [&["run", URL, "-r", "9", "-d", "1s"], arguments].concat();
         let ended = lab.torment(all.iter().copied());
-        println!("{}", ended.complains_at_last(code, words));
-        lab.is_swept();
+        println!("{}", ended.expect_last_error(code, words));
+        lab.assert_swept();
     };
     wrong(
         &["--on", "k8s:nowhere"],
@@ -227,14 +228,17 @@ fn what_is_wrong_is_said_before_any_load() {
     println!(
         "{}",
         lab.torment(["run", home, "-r", "9", "--on", "k8s"])
-            .complains(1, &["this machine's own address", "SERVICE"])
+            .expect_error(1, &["this machine's own address", "SERVICE"])
     );
     let mut command = lab.place.command(["run", URL, "-r", "9", "--on", "k8s"]);
     command.env("PATH", "/nowhere");
-    println!("{}", Running::start(command).end().complains(2, &["there is no kubectl on this machine"]));
+    println!(
+        "{}",
+        RunningProcess::start(command).end().expect_error(2, &["there is no kubectl on this machine"])
+    );
     let mut command = lab.command(["run", URL, "-r", "9", "--on", "k8s"]);
     command.env("KUBECONFIG", "/dev/null");
-    println!("{}", Running::start(command).end().complains(2, &["kubectl has no context"]));
+    println!("{}", RunningProcess::start(command).end().expect_error(2, &["kubectl has no context"]));
     // Where some of the workers had come, the first of them has made the first request.
     assert!(lab.received() <= before + 2, "something was sent");
 }
@@ -259,7 +263,7 @@ fn worker_of(pod: &str) -> u32 {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn a_lost_worker_is_replaced_and_the_search_goes_on() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     let arguments = [
         "find",
         "http://clinic.shop:8080/queue?us=5000",
@@ -272,7 +276,7 @@ fn a_lost_worker_is_replaced_and_the_search_goes_on() {
         "--format",
         "json",
     ];
-    let running = Running::start(lab.command(arguments));
+    let running = RunningProcess::start(lab.command(arguments));
     lab.until("they run", is_running);
     sleep(Duration::from_secs(12));
     lab.until_loaded();
@@ -291,13 +295,13 @@ fn a_lost_worker_is_replaced_and_the_search_goes_on() {
     assert_eq!(workers.len(), 2, "{ended}");
     let lower = number(held(&run), "/lower");
     assert!((150.0..=204.0).contains(&lower), "{lower}: the truth is 200/s; {ended}");
-    lab.is_swept();
+    lab.assert_swept();
 }
 
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn a_fleet_of_pods_grows_before_it_is_the_limit() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     let grow = |on: &str| {
         let arguments = [
             "find",
@@ -317,7 +321,7 @@ fn a_fleet_of_pods_grows_before_it_is_the_limit() {
         let run = ended.json();
         let workers = run["fleet"]["workers"].as_array().expect("a list").len();
         assert_eq!(run["fleet"]["lost"].as_array().map(Vec::len), Some(0), "{ended}");
-        lab.is_swept();
+        lab.assert_swept();
         (workers, ended)
     };
     let (workers, ended) = grow("k8s");
@@ -348,8 +352,8 @@ fn sweeper_of(torment: u32) -> Pid {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn workers_end_without_anybody() {
-    let lab = Lab::new();
-    let running = Running::start(lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s"]));
+    let lab = TestCluster::new();
+    let running = RunningProcess::start(lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s"]));
     lab.until("they run", is_running);
     lab.until_loaded();
     kill_process(sweeper_of(running.pid()), Signal::KILL).expect("root may");
@@ -369,19 +373,20 @@ fn workers_end_without_anybody() {
     let over = r#"{"spec": {"activeDeadlineSeconds": 1, "ttlSecondsAfterFinished": 1}}"#;
     let name = job["items"][0]["metadata"]["name"].as_str().expect("a name");
     lab.kubectl(&["-n", "load", "patch", "job", name, "--type=merge", "-p", over]);
-    lab.is_swept();
+    lab.assert_swept();
 }
 
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn by_hand_it_is_the_same() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     let manifests =
         lab.torment(["run", URL, "-r", "100", "-d", "3s", "--on", "k8s", "--print-manifests"]).expect(0);
     lab.place.write("fleet.yaml", &manifests.stdout);
     let at = "join:10.99.0.1";
-    let running =
-        Running::start(lab.command(["run", URL, "-r", "100", "-d", "3s", "--on", at, "--format", "json"]));
+    let running = RunningProcess::start(
+        lab.command(["run", URL, "-r", "100", "-d", "3s", "--on", at, "--format", "json"]),
+    );
     let began = Instant::now();
     while !std::fs::read_to_string(lab.place.path("run.join")).is_ok_and(|text| text.ends_with("KEY-----\n"))
     {
@@ -396,7 +401,7 @@ fn by_hand_it_is_the_same() {
     adds_up(&ended.json()["trial"]);
     lab.kubectl(&["-n", "load", "delete", "job,networkpolicy", "-l", "torment/run=by-hand"]);
     lab.kubectl(&["-n", "load", "delete", "secret", "torment-by-hand"]);
-    lab.is_swept();
+    lab.assert_swept();
 }
 
 /// What a run is called in the cluster, of what is said when it begins.
@@ -408,7 +413,7 @@ fn id(said: &str) -> String {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn a_run_conducted_there_needs_nobody_here() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     let before = lab.received();
     let there = ["run", URL, "-r", "300", "-d", "5s", "--on", "k8s", "--conduct-there", "--format", "json"];
     let ended = lab.torment(there).measured();
@@ -423,11 +428,11 @@ fn a_run_conducted_there_needs_nobody_here() {
         "{workers:?}"
     );
     assert_eq!(number(&run, "/trial/sent") as u64, lab.received() - before - 1, "{ended}");
-    lab.is_swept();
+    lab.assert_swept();
     // Ended in the middle, it goes on, and is read on to its end by whoever comes back.
     let before = lab.received();
     let there = ["run", URL, "-r", "100", "-d", "20s", "--on", "k8s", "--conduct-there"];
-    let running = Running::start(lab.command(there));
+    let running = RunningProcess::start(lab.command(there));
     let began = Instant::now();
     while lab.received() < before + 200 {
         assert!(began.elapsed() < STARTS, "the load does not come");
@@ -445,14 +450,14 @@ fn a_run_conducted_there_needs_nobody_here() {
     assert_eq!(lab.received() - before - 1, 2_000);
     // It is kept once, and whole.
     assert_eq!(lab.torment(["show", "last", "--format", "json"]).json()["id"], run["id"]);
-    lab.is_swept();
+    lab.assert_swept();
     println!(
         "{}",
-        lab.torment(["attach", &id]).complains_at_last(1, &["there is no run", "removed after an hour"])
+        lab.torment(["attach", &id]).expect_last_error(1, &["there is no run", "removed after an hour"])
     );
     // Whoever asks for the end has it ended, and all of it removed.
     let there = ["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--conduct-there"];
-    let running = Running::start(lab.command(there));
+    let running = RunningProcess::start(lab.command(there));
     let before = lab.received();
     let began = Instant::now();
     while lab.received() < before + 100 {
@@ -461,8 +466,8 @@ fn a_run_conducted_there_needs_nobody_here() {
     }
     running.signal(Signal::INT);
     running.end().expect(130);
-    lab.is_swept();
+    lab.assert_swept();
     let none = ["run", URL, "-r", "9", "--on", "k8s", "--conduct-there", "--image", "none:1"];
-    println!("{}", lab.torment(none).complains_at_last(1, &["cannot start: ImagePullBackOff"]));
-    lab.is_swept();
+    println!("{}", lab.torment(none).expect_last_error(1, &["cannot start: ImagePullBackOff"]));
+    lab.assert_swept();
 }

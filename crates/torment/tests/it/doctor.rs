@@ -1,6 +1,6 @@
 //! `torment doctor` on the machine that there is, against a second opinion; machines that there are not are in the tests of the crate `doctor`.
 
-use crate::program::{Ended, Place, Running, binary};
+use crate::program::{ProcessOutput, RunningProcess, Sandbox, binary};
 use serde_json::Value;
 use std::process::Command;
 
@@ -16,10 +16,10 @@ fn number(line: &str) -> u64 {
 }
 
 /// After these commands of a shell, in the same process.
-fn after(commands: &str, options: &str) -> Ended {
+fn after(commands: &str, options: &str) -> ProcessOutput {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{commands}; exec {} doctor {options}", binary())]);
-    Running::start(Place::new().homed(shell)).end()
+    RunningProcess::start(Sandbox::new().homed(shell)).end()
 }
 
 fn row(json: &Value, name: &str) -> Value {

@@ -1,6 +1,5 @@
 //! What makes real loads, and takes its time: `cargo test -- --skip load::` leaves it out.
 
-mod apart;
 mod attempts;
 mod clinic;
 mod connections;
@@ -15,13 +14,14 @@ mod page;
 mod plans;
 mod pods;
 mod profile;
+mod remote_workers;
 mod restart;
 mod run;
 mod runs;
 mod secrets;
 mod selftest;
 mod ssh;
-mod starts;
+mod start_accuracy;
 mod store;
 mod storm;
 mod threads;

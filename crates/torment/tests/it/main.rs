@@ -1,16 +1,16 @@
 //! The binary as a user types it. `TORMENT_BIN` names another than the one that was built beside the tests.
 
-mod alone;
 mod anatomy;
 mod bad_input;
-mod circles;
 mod cluster;
 mod doctor;
-mod floors;
+mod layers;
 mod libraries;
 mod load;
 mod manual;
+mod module_cycles;
 mod names;
 mod pictures;
 mod program;
 mod reference;
+mod self_contained;

@@ -14,16 +14,16 @@
 //!
 //! Blocks ```` ```sh ````, and commands quoted in a text, are only read, by the parser of the command line.
 
-mod alike;
-mod covered;
+mod coverage;
 mod images;
+mod output_match;
 mod pages;
-pub mod recorded;
-mod shown;
-mod words;
+pub mod recorded_runs;
+mod shell_words;
+mod shown_commands;
 
-use crate::program::{Turn, binary};
-use shown::{Shell, Shown, bless, shown};
+use crate::program::{LoadTurn, binary};
+use shown_commands::{Shell, ShownCommand, bless, shown};
 use std::process::Command;
 use store::Store;
 
@@ -32,17 +32,17 @@ fn every_recorded_run_is_shown() {
     let mut shown: Vec<String> = recordings().into_iter().filter_map(|shown| shown.recorded).collect();
     shown.sort();
     shown.dedup();
-    assert_eq!(shown, recorded::names(), "blocks with recorded=NAME, and the files in tests/recorded");
+    assert_eq!(shown, recorded_runs::names(), "blocks with recorded=NAME, and the files in tests/recorded");
 }
 
-fn recordings() -> Vec<Shown> {
+fn recordings() -> Vec<ShownCommand> {
     let pages = pages::pages();
     pages.iter().flat_map(shown).filter(|shown| shown.recorded.is_some()).collect()
 }
 
 /// Whether the parser of the command line takes it. Help ends it once all before it is read, so nothing is carried out.
 fn is_understood(command: &str) -> Result<(), String> {
-    let mut words = words::words(command);
+    let mut words = shell_words::words(command);
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     words.insert(end, "--help".to_owned());
     let ended = Command::new(binary()).args(&words[1..]).output().expect("torment can be started");
@@ -54,7 +54,7 @@ fn is_understood(command: &str) -> Result<(), String> {
 
 mod load {
     use super::*;
-    use crate::manual::pages::Page;
+    use crate::manual::pages::ManualPage;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread::scope;
 
@@ -63,7 +63,7 @@ mod load {
 
     #[test]
     fn what_is_shown_is_what_commands_print() {
-        let _turn = Turn::shared();
+        let _turn = LoadTurn::shared();
         let pages = pages::pages();
         let next = AtomicUsize::new(0);
         let read = || {
@@ -84,7 +84,7 @@ mod load {
     }
 
     /// What a page shows and is not so, each with what came instead.
-    fn shown_otherwise(page: &Page) -> Vec<String> {
+    fn shown_otherwise(page: &ManualPage) -> Vec<String> {
         let shown = shown(page);
         if shown.is_empty() {
             return Vec::new();
@@ -107,10 +107,10 @@ mod load {
     #[test]
     #[ignore = "makes the recorded runs that are missing, which takes as long as they do"]
     fn record() {
-        let _turn = Turn::shared();
+        let _turn = LoadTurn::shared();
         for shown in recordings() {
             let name = shown.recorded.expect("it is a recording");
-            if recorded::file(&name).exists() {
+            if recorded_runs::file(&name).exists() {
                 continue;
             }
             let desk = Shell::new();
@@ -123,7 +123,7 @@ mod load {
                 .expect("there is a shell");
             println!("{ended}");
             let id = Store::open(&desk.store()).and_then(|store| store.find("last")).expect("it was kept");
-            recorded::keep(&desk.store(), &id, &name);
+            recorded_runs::keep(&desk.store(), &id, &name);
         }
     }
 }

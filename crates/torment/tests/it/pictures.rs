@@ -1,7 +1,7 @@
 //! What a run came to as an image: as SVG, and the same in pixels.
 
-use crate::manual::recorded;
-use crate::program::Place;
+use crate::manual::recorded_runs;
+use crate::program::Sandbox;
 use std::fs;
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -29,8 +29,8 @@ fn mute(svg: &str) -> String {
 
 #[test]
 fn a_picture_in_pixels_is_the_one_for_browsers() {
-    let place = Place::new();
-    recorded::put(&place.store());
+    let place = Sandbox::new();
+    recorded_runs::put(&place.store());
     // A search, an experiment, and a load.
     for run in ["demo", "workers", "crowd"] {
         place.torment(["report", run, "-o", "it.svg"]).expect(0);
@@ -49,5 +49,7 @@ fn a_picture_in_pixels_is_the_one_for_browsers() {
         assert_eq!(written["bytes"], png.len(), "{written}");
         assert!(fs::read(place.path("again.PNG")).expect("it was written") == png, "{run}");
     }
-    place.torment(["report", "demo", "-o", "none/it.png"]).complains(1, &["'none/it.png' cannot be written"]);
+    place
+        .torment(["report", "demo", "-o", "none/it.png"])
+        .expect_error(1, &["'none/it.png' cannot be written"]);
 }

@@ -1,8 +1,8 @@
 //! The real binary as a user types it, and the built-in service as its target.
 
+pub mod odd_servers;
 pub mod serving;
 pub mod sshd;
-pub mod strange;
 pub mod target;
 
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub const SOON: Duration = Duration::from_secs(15);
 const SIDE_BY_SIDE: u32 = 5;
 
 /// Held by a test that makes a load.
-pub struct Turn {
+pub struct LoadTurn {
     /// What it takes of all that there is.
     part: u32,
 }
@@ -44,7 +44,7 @@ pub struct Turn {
 /// What is taken, and who waits for that to change.
 static TAKEN: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
 
-impl Turn {
+impl LoadTurn {
     /// Beside others: what is counted must be right on a busy machine too.
     pub fn shared() -> Self {
         Self::take(1)
@@ -64,7 +64,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for LoadTurn {
     fn drop(&mut self) {
         *TAKEN.0.lock().expect("nobody panics with it") -= self.part;
         TAKEN.1.notify_all();
@@ -72,11 +72,11 @@ impl Drop for Turn {
 }
 
 /// A folder with a store of its own, in which torment is run.
-pub struct Place {
+pub struct Sandbox {
     folder: TempDir,
 }
 
-impl Place {
+impl Sandbox {
     pub fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("torment-test-").tempdir();
         Self { folder: folder.expect("a temporary folder") }
@@ -115,13 +115,13 @@ impl Place {
     }
 
     /// Runs torment to its end.
-    pub fn torment<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Ended {
-        Running::start(self.command(arguments)).end()
+    pub fn torment<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> ProcessOutput {
+        RunningProcess::start(self.command(arguments)).end()
     }
 
     /// A load, and its result. One that the machine voided, being busy with something else, is made
     /// again, as torment itself says.
-    pub fn load<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> (Ended, Value) {
+    pub fn load<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> (ProcessOutput, Value) {
         const ATTEMPTS: u32 = 6;
         const PAUSE: Duration = Duration::from_secs(2);
         let arguments: Vec<&str> = arguments.into_iter().collect();
@@ -139,7 +139,7 @@ impl Place {
     }
 
     /// Runs torment to its end and reads its result.
-    pub fn json<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> (Ended, Value) {
+    pub fn json<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> (ProcessOutput, Value) {
         let ended = self.torment(arguments.into_iter().chain(["--format", "json"]));
         let json = ended.json();
         (ended, json)
@@ -147,7 +147,7 @@ impl Place {
 }
 
 /// A program that was started; killed if it is dropped before its end.
-pub struct Running {
+pub struct RunningProcess {
     child: Child,
     began: Instant,
     stdout: Option<JoinHandle<String>>,
@@ -155,7 +155,7 @@ pub struct Running {
     words: String,
 }
 
-impl Running {
+impl RunningProcess {
     pub fn start(mut command: Command) -> Self {
         let words = format!("{command:?}");
         let mut child = command
@@ -184,7 +184,7 @@ impl Running {
     }
 
     /// Waits for its end; panics if that does not come.
-    pub fn end(mut self) -> Ended {
+    pub fn end(mut self) -> ProcessOutput {
         while self.is_running() {
             assert!(self.began.elapsed() < PATIENCE, "{} does not end", self.words);
             sleep(Duration::from_millis(2));
@@ -195,11 +195,11 @@ impl Running {
             reader.expect("it is read once").join().expect("reading does not panic")
         };
         let (stdout, stderr) = (text(self.stdout.take()), text(self.stderr.take()));
-        Ended { status, stdout, stderr, took, words: self.words.clone() }
+        ProcessOutput { status, stdout, stderr, took, words: self.words.clone() }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();
@@ -217,7 +217,7 @@ fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
 
 /// What a program left behind.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProcessOutput {
     status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
@@ -225,7 +225,7 @@ pub struct Ended {
     words: String,
 }
 
-impl Ended {
+impl ProcessOutput {
     /// Exit code; panics if a signal ended it.
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| panic!("{self}"))
@@ -258,14 +258,14 @@ impl Ended {
     /// Panics unless torment refused: with this code, soon, with nothing on standard output, no
     /// backtrace, and one message, which says these words. Returns the message.
     #[track_caller]
-    pub fn complains(&self, code: i32, words: &[&str]) -> String {
+    pub fn expect_error(&self, code: i32, words: &[&str]) -> String {
         assert!(self.took < SOON, "that took too long: {self}");
-        self.complains_at_last(code, words)
+        self.expect_last_error(code, words)
     }
 
     /// The same of what has to be waited for.
     #[track_caller]
-    pub fn complains_at_last(&self, code: i32, words: &[&str]) -> String {
+    pub fn expect_last_error(&self, code: i32, words: &[&str]) -> String {
         assert_eq!(self.code(), code, "{self}");
         assert_eq!(self.stdout, "", "{self}");
         for panicked in ["panicked", "backtrace", "RUST_"] {
@@ -289,7 +289,7 @@ impl Ended {
     }
 }
 
-impl std::fmt::Display for Ended {
+impl std::fmt::Display for ProcessOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { status, stdout, stderr, took, words } = self;
         write!(f, "{words} ended after {took:.1?} with {status}\n{stderr}\n{stdout}")

@@ -1,12 +1,12 @@
 //! Pages of the manual that are made from the code, so that they cannot go stale. `TORMENT_BLESS=1 cargo test -p torment-cli
 //! --test it reference` writes them anew.
 
-use crate::program::{Place, repository};
+use crate::program::{Sandbox, repository};
 use record::Cause;
-use record::catalogue::listed;
+use record::catalogue::catalogue_rows;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use view::tables::Table;
+use view::tables::ExportTable;
 
 /// A page as it should be.
 fn check(page: &str, expected: &str) {
@@ -32,7 +32,7 @@ fn filled(page: &str, name: &str, with: &str) -> String {
 
 #[test]
 fn the_page_of_plan_files_is_that_of_the_program() {
-    let reference = Place::new().torment(["plan", "reference"]).expect(0).stdout;
+    let reference = Sandbox::new().torment(["plan", "reference"]).expect(0).stdout;
     assert!(reference.contains("| `timeout` | time | "), "{reference}");
     check("plan.md", &reference);
 }
@@ -40,7 +40,7 @@ fn the_page_of_plan_files_is_that_of_the_program() {
 #[test]
 fn the_page_of_tables_has_every_column() {
     let mut page = std::fs::read_to_string(file("export.md")).expect("it is there");
-    for table in Table::ALL {
+    for table in ExportTable::ALL {
         let mut text = format!("{}\n\n| column | is | |\n|---|---|---|\n", table.about());
         for column in table.columns() {
             text += &format!("| `{}` | {} | {} |\n", column.name, column.kind.name(), column.about);
@@ -48,7 +48,7 @@ fn the_page_of_tables_has_every_column() {
         page = filled(&page, table.name(), &text);
     }
     let mut text = "| source | measure | unit | |\n|---|---|---|---|\n".to_owned();
-    for row in listed() {
+    for row in catalogue_rows() {
         let record::catalogue::Measure { name, quantity, help, .. } = row.measure;
         text += &format!("| {} | `{name}` | {} | {help} |\n", row.source, quantity.unit());
     }
@@ -76,7 +76,7 @@ fn names(cell: &str) -> impl Iterator<Item = &str> {
 /// A column that means two things, or whose name has no unit where it needs one, would be found too late.
 #[test]
 fn names_of_columns_are_plain_and_stand_once() {
-    for table in Table::ALL {
+    for table in ExportTable::ALL {
         let mut names: Vec<String> = table.columns().into_iter().map(|column| column.name).collect();
         for name in &names {
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
@@ -86,7 +86,8 @@ fn names_of_columns_are_plain_and_stand_once() {
         names.dedup();
         assert_eq!(names.len(), count, "{}", table.name());
     }
-    let mut all: Vec<(&str, &str)> = listed().into_iter().map(|row| (row.source, row.measure.name)).collect();
+    let mut all: Vec<(&str, &str)> =
+        catalogue_rows().into_iter().map(|row| (row.source, row.measure.name)).collect();
     let count = all.len();
     all.sort_unstable();
     all.dedup();

@@ -1,6 +1,6 @@
 //! This machine's C library, read and seen.
 
-use anatomy::{CloneKind, Creation, Error, Image, Kind, Read, Walk};
+use anatomy::{CloneKind, CreationSyscall, Error, Executable, Image, Linkage, SyscallPaths};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,9 +23,9 @@ fn libc() -> Option<PathBuf> {
     found.map(PathBuf::from)
 }
 
-fn walk(bytes: &[u8], symbol: &str) -> Walk {
+fn walk(bytes: &[u8], symbol: &str) -> SyscallPaths {
     let image = Image::read(bytes).expect("a library of this machine");
-    anatomy::walk(&[image], symbol).expect("every C library has it")
+    anatomy::find_syscall_paths(&[image], symbol).expect("every C library has it")
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn fork_ends_in_a_system_call_without_shared_memory() {
     assert_eq!(chain.steps[0].names[0].symbol, "fork");
     let site = &chain.site;
     if let Some(flags) = site.flags {
-        assert_eq!(flags.how(), CloneKind::Fork);
+        assert_eq!(flags.kind(), CloneKind::Fork);
         assert_eq!(flags.signal_name().as_deref(), Some("SIGCHLD"));
     }
     let last = site.lines.last().expect("the call itself");
@@ -51,7 +51,7 @@ fn fork_ends_in_a_system_call_without_shared_memory() {
     if cfg!(target_arch = "x86_64") && version.as_deref() == Some("glibc 2.36") {
         let names: Vec<String> = chain.steps.iter().map(|step| step.names[0].to_string()).collect();
         assert_eq!(names, ["fork@@GLIBC_2.2.5", "_Fork@@GLIBC_2.34"]);
-        assert_eq!((site.number, site.creation), (0x38, Creation::Clone));
+        assert_eq!((site.number, site.creation), (0x38, CreationSyscall::Clone));
         let flags = site.flags.expect("they are in the code");
         assert_eq!(flags.bits | flags.signal, 0x120_0011);
         assert_eq!(last.bytes, [0x0f, 0x05]);
@@ -66,7 +66,7 @@ fn the_others_end_in_one_too() {
     let bytes = std::fs::read(&path).expect("it is in use");
     for symbol in ["vfork", "posix_spawn", "pthread_create"] {
         let image = Image::read(&bytes).expect("a library of this machine");
-        let walk = match anatomy::walk(&[image], symbol) {
+        let walk = match anatomy::find_syscall_paths(&[image], symbol) {
             // Before glibc 2.34 threads were in a library of their own.
             Err(Error::NoSymbol { .. }) if symbol == "pthread_create" => continue,
             walk => walk.expect("every C library has it"),
@@ -75,29 +75,29 @@ fn the_others_end_in_one_too() {
         assert!(chain.steps.len() <= 6, "{symbol}: {:?}", chain.steps);
         if let Some(flags) = chain.site.flags {
             let expected = if symbol == "pthread_create" { CloneKind::Thread } else { CloneKind::Vfork };
-            assert_eq!(flags.how(), expected, "{symbol}");
+            assert_eq!(flags.kind(), expected, "{symbol}");
         }
         if symbol == "vfork" {
             assert_eq!(chain.steps.len(), 1, "it must not return to a function in between");
         }
     }
     let image = Image::read(&bytes).expect("a library of this machine");
-    let getpid = anatomy::walk(&[image], "getpid").expect("every C library has it");
+    let getpid = anatomy::find_syscall_paths(&[image], "getpid").expect("every C library has it");
     assert!(getpid.chains.is_empty(), "{:?}", getpid.chains);
 }
 
 #[test]
 fn the_library_and_the_shell_are_what_they_are() {
     let Some(path) = libc() else { return };
-    let read = |path: &Path| match anatomy::read(&std::fs::read(path).expect("it is there")) {
-        Ok(Read::Elf(binary)) => *binary,
+    let read = |path: &Path| match anatomy::read_executable(&std::fs::read(path).expect("it is there")) {
+        Ok(Executable::Elf(binary)) => *binary,
         other => panic!("{}: {other:?}", path.display()),
     };
     let library = read(&path);
-    assert_eq!(library.kind, Kind::Library);
+    assert_eq!(library.kind, Linkage::Library);
     assert!(library.exported.iter().any(|name| name == "fork"));
     let shell = read(&std::fs::canonicalize("/bin/sh").expect("every Linux has a shell"));
-    assert!(matches!(shell.kind, Kind::Dynamic { .. }));
+    assert!(matches!(shell.kind, Linkage::Dynamic { .. }));
     assert!(shell.interpreter.is_some() && !shell.needed.is_empty());
     let undefined = shell.undefined.expect("it has its sections");
     let fork = undefined.iter().find(|symbol| symbol.name == "fork").expect("shells fork");
@@ -123,9 +123,9 @@ fn damaged_libraries_are_read_as_far_as_they_can_be() {
         if round % 3 == 0 {
             damaged.truncate((state >> 16) as usize % bytes.len());
         }
-        let _ = anatomy::read(&damaged);
+        let _ = anatomy::read_executable(&damaged);
         if let Ok(image) = Image::read(&damaged) {
-            let _ = anatomy::walk(&[image], "fork");
+            let _ = anatomy::find_syscall_paths(&[image], "fork");
         }
     }
 }

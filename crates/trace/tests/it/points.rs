@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use torment_trace::{Cost, Limits, Points, calls, instances};
+use torment_trace::{SyscallCost, TraceLimits, TracepointRecorder, find_instances, trace_syscalls};
 
 fn program() -> Command {
     let mut command = Command::new("/bin/cat");
@@ -11,18 +11,18 @@ fn program() -> Command {
     command
 }
 
-fn counts(costs: &[Cost]) -> BTreeMap<&'static str, u64> {
+fn counts(costs: &[SyscallCost]) -> BTreeMap<&'static str, u64> {
     costs.iter().filter_map(|cost| Some((cost.name?, cost.count))).collect()
 }
 
 #[test]
 fn both_ways_count_the_same() {
-    let place = match instances() {
+    let place = match find_instances() {
         Ok(place) => place.join(format!("torment-test-{}", std::process::id())),
         Err(why) => return println!("SKIPPED: {why}"),
     };
     std::fs::create_dir(&place).expect("it may be written");
-    let recorded = Points::begin(&place).and_then(|points| {
+    let recorded = TracepointRecorder::begin(&place).and_then(|points| {
         for _ in 0..3 {
             assert!(program().status().expect("every Linux has it").success());
         }
@@ -31,8 +31,8 @@ fn both_ways_count_the_same() {
     std::fs::remove_dir(&place).expect("an instance goes with all that is in it");
     let recorded = recorded.expect("the kernel has what it offers");
     assert_eq!((recorded.programs, recorded.cut), (3, 0), "{recorded:?}");
-    let limits = Limits { time: Duration::from_secs(30), stops: 100_000 };
-    let traced = calls(program(), limits).expect("it may be traced");
+    let limits = TraceLimits { time: Duration::from_secs(30), stops: 100_000 };
+    let traced = trace_syscalls(program(), limits).expect("it may be traced");
     let each: BTreeMap<_, _> =
         counts(&recorded.costs).into_iter().map(|(name, count)| (name, count / 3)).collect();
     assert_eq!(each, counts(&traced.costs));

@@ -7,9 +7,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use torment_trace as trace;
-use trace::{Error, Limits, StopReason, TraceEnd, calls, creations, follow, instructions};
+use trace::{
+    Error, StopReason, TraceEnd, TraceLimits, count_instructions, follow, trace_creations, trace_syscalls,
+};
 
-const ENOUGH: Limits = Limits { time: Duration::from_secs(60), stops: 3_000_000 };
+const ENOUGH: TraceLimits = TraceLimits { time: Duration::from_secs(60), stops: 3_000_000 };
 
 fn shell(script: &str) -> Command {
     let mut command = Command::new("/bin/sh");
@@ -26,7 +28,7 @@ fn with_pipe(command: &mut Command) -> std::io::PipeReader {
 
 #[test]
 fn the_calls_of_a_program_and_what_it_starts() {
-    let seen = calls(shell("/bin/sleep 0.2 & wait; exit 3"), ENOUGH).expect("it can be traced");
+    let seen = trace_syscalls(shell("/bin/sleep 0.2 & wait; exit 3"), ENOUGH).expect("it can be traced");
     assert_eq!((seen.followed.over, seen.followed.code, seen.followed.traced), (TraceEnd::Ended, Some(3), 2));
     let cost = |name: &str| seen.costs.iter().find(|cost| cost.name == Some(name));
     assert_eq!(cost("exit_group").map(|cost| cost.count), Some(2), "of both: {:?}", seen.costs);
@@ -62,8 +64,8 @@ fn who_is_new_is_told_before_anything_of_it() {
 #[test]
 fn a_job_in_the_background_is_a_fork() {
     let mut found = None;
-    let followed = creations(shell(": & wait"), ENOUGH, |made| {
-        found = Some((made.how(), made.flags.map(|flags| flags.names()), made.mapping.clone()));
+    let followed = trace_creations(shell(": & wait"), ENOUGH, |made| {
+        found = Some((made.clone_kind(), made.flags.map(|flags| flags.names()), made.mapping.clone()));
         ControlFlow::Break(())
     })
     .expect("it can be traced");
@@ -82,7 +84,7 @@ fn when_the_time_is_up_nobody_is_left() {
     let mut command = shell("setsid /bin/sleep 600 & /bin/sleep 600");
     let mut pipe = with_pipe(&mut command);
     let since = Instant::now();
-    let limits = Limits { time: Duration::from_secs(1), ..ENOUGH };
+    let limits = TraceLimits { time: Duration::from_secs(1), ..ENOUGH };
     let followed = follow(command, limits, |_| ControlFlow::Continue(())).expect("it can be traced");
     assert_eq!((followed.over, followed.code), (TraceEnd::Time, None));
     assert!(since.elapsed() < Duration::from_secs(300));
@@ -93,7 +95,7 @@ fn when_the_time_is_up_nobody_is_left() {
 
 #[test]
 fn not_more_stops_than_allowed() {
-    let limits = Limits { stops: 500, ..ENOUGH };
+    let limits = TraceLimits { stops: 500, ..ENOUGH };
     let followed = follow(shell("while :; do (:); done"), limits, |_| ControlFlow::Continue(()));
     assert_eq!(followed.expect("it can be traced").over, TraceEnd::Stops);
 }
@@ -119,7 +121,7 @@ fn every_instruction_is_counted() {
     let mut command = Command::new("/bin/true");
     // Its loader would look in each folder of this for each kind of processor.
     command.arg0("true").env_remove("LD_LIBRARY_PATH").stdout(Stdio::null());
-    let steps = instructions(command, ENOUGH);
+    let steps = count_instructions(command, ENOUGH);
     if !cfg!(target_arch = "x86_64") {
         assert!(matches!(steps, Err(Error::Architecture)));
         return;
@@ -130,8 +132,8 @@ fn every_instruction_is_counted() {
     assert!(steps.instructions > 1000 && steps.instructions < 3_000_000, "{steps:?}");
     // A loader asks the processor what it can do; how often depends on its version.
     assert!(steps.cpuid >= 1 && steps.cpuid < 500, "{steps:?}");
-    let few = Limits { stops: 100, ..ENOUGH };
-    let steps = instructions(Command::new("/bin/true"), few).expect("it can be traced");
+    let few = TraceLimits { stops: 100, ..ENOUGH };
+    let steps = count_instructions(Command::new("/bin/true"), few).expect("it can be traced");
     assert_eq!((steps.complete, steps.instructions), (false, 100));
 }
 
@@ -148,9 +150,9 @@ fn a_program_of_which_every_instruction_is_known() {
         eprintln!("SKIPPED: no compiler, or not for x86-64");
         return;
     }
-    let steps = instructions(Command::new(&program), ENOUGH).expect("it can be traced");
+    let steps = count_instructions(Command::new(&program), ENOUGH).expect("it can be traced");
     assert_eq!((steps.instructions, steps.cpuid, steps.calls, steps.complete), (9, 3, 1, true));
-    let seen = calls(Command::new(&program), ENOUGH).expect("it can be traced");
+    let seen = trace_syscalls(Command::new(&program), ENOUGH).expect("it can be traced");
     let costs: Vec<_> = seen.costs.iter().map(|cost| (cost.name, cost.count)).collect();
     assert_eq!(costs, [(Some("exit"), 1)]);
     assert_eq!((seen.marks.exit, seen.followed.traced, seen.foreign), (None, 1, 0), "exit is not exit_group");

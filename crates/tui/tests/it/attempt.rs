@@ -1,23 +1,30 @@
 //! The live view of an experiment, on a terminal made of memory.
 
 use crate::terminal::{STARTED, of, screen, started};
-use plan::{At, Hypothesis, Measure};
-use record::{Answer, ArmOf, Design, Event, Interval, Judged, ProbeOf, RunId, Standing, Taken, Visit};
+use plan::{ArmMeasure, Hypothesis, LoadLevel};
+use record::{
+    ArmStart, Design, DesignArm, DesignMeasurement, Event, ExperimentState, HypothesisAnswer,
+    HypothesisResult, Interval, MeasurementResult, RunId,
+};
 use units::{Nanos, Share};
 
 fn begun() -> Vec<Event> {
-    let arm = |name: &str, changes: &[&str]| ArmOf {
+    let arm = |name: &str, changes: &[&str]| DesignArm {
         name: name.to_owned(),
         changes: changes.iter().map(|change| (*change).to_owned()).collect(),
     };
     let design = Design {
         arms: vec![arm("baseline", &[]), arm("400 threads", &["THREADS 200 → 400"])],
-        probes: vec![ProbeOf { workload: "writes".to_owned(), at: At::Limit, arms: vec![0, 1] }],
+        probes: vec![DesignMeasurement {
+            workload: "writes".to_owned(),
+            at: LoadLevel::Limit,
+            arms: vec![0, 1],
+        }],
         hypotheses: vec![Hypothesis {
             name: "more threads help".to_owned(),
             contrast: vec![(1, 1.0), (0, -1.0)],
             probe: 0,
-            measure: Measure::Capacity,
+            measure: ArmMeasure::Capacity,
             effect: Share(0.1),
             relieves: Vec::new(),
         }],
@@ -31,23 +38,23 @@ fn begun() -> Vec<Event> {
     let started = started("try", "http://127.0.0.1:8088/");
     let expected = Some(Nanos::from_secs(80));
     let starts =
-        Event::VisitStarted(record::Visiting { number: 2, block: 1, arm: 1, placebo: false, expected });
+        Event::VisitStarted(record::OngoingStart { number: 2, block: 1, arm: 1, placebo: false, expected });
     vec![started, Event::Designed { design: Box::new(design) }, made(), starts]
 }
 
 /// The pilot.
 fn made() -> Event {
-    let taken = Taken {
+    let taken = MeasurementResult {
         probe: 0,
         run: RunId("20261120-161510-aaa".to_owned()),
         rate: None,
-        figures: vec![(Measure::Capacity, 213.0)],
+        figures: vec![(ArmMeasure::Capacity, 213.0)],
         at_least: false,
         cause: Some(record::Cause::Workers),
         says: String::new(),
         caveats: Vec::new(),
     };
-    let visit = Visit {
+    let visit = ArmStart {
         number: 1,
         block: 0,
         arm: 0,
@@ -55,7 +62,7 @@ fn made() -> Event {
         at_unix_ms: STARTED,
         took: Nanos::from_secs(60),
         started_in: Nanos::from_secs(6),
-        spent: record::Spent::default(),
+        spent: record::StartTimes::default(),
         taken: vec![taken],
         void: None,
     };
@@ -63,10 +70,10 @@ fn made() -> Event {
 }
 
 fn stands() -> Event {
-    let judged = Judged {
+    let judged = HypothesisResult {
         hypothesis: Some(0),
         name: "more threads help".to_owned(),
-        answer: Answer::NoDifference,
+        answer: HypothesisAnswer::NoDifference,
         ratio: Some(Interval { value: 1.01, low: 0.97, high: 1.05 }),
         some_effect: false,
         blocks: 2,
@@ -75,7 +82,7 @@ fn stands() -> Event {
         says: String::new(),
         caveats: Vec::new(),
     };
-    let standing = Standing { blocks: 2, judged: vec![judged], ..Standing::default() };
+    let standing = ExperimentState { blocks: 2, judged: vec![judged], ..ExperimentState::default() };
     Event::Stands { standing: Box::new(standing) }
 }
 

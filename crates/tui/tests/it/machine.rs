@@ -1,16 +1,17 @@
 //! The live view of runs that ask the machine itself.
 
 use crate::terminal::{check, of, screen, screen_at, started};
-use record::{Event, Figure, Room, Unit};
+use record::{Event, Figure, FigureUnit, SystemLimit};
 use units::{Bytes, Nanos};
 
 fn probing(table: &str, figures: u32) -> Event {
-    Event::Probing(record::Probing { table: table.to_owned(), figures, expected: Nanos::from_secs(40) })
+    Event::Probing(record::TableStart { table: table.to_owned(), figures, expected: Nanos::from_secs(40) })
 }
 
 fn measured(table: &str, row: &str, median: f64) -> Event {
     let values = vec![median, median * 1.01, median * 0.99, median];
-    let figure = Figure::of((table, row, "0, launch"), Unit::Nanos, values, 1).expect("these are numbers");
+    let figure = Figure::from_blocks((table, row, "0, launch"), FigureUnit::Nanos, values, 1)
+        .expect("these are numbers");
     Event::Measured { figure: Box::new(figure) }
 }
 
@@ -39,19 +40,20 @@ fn a_long_table_shows_its_last_figures() {
 
 #[test]
 fn threads_are_counted_against_the_first_limit() {
-    let room = Room {
+    let room = SystemLimit {
         name: "pids.max".to_owned(),
         limit: Some(20_000),
         used: Some(10),
         threads: Some(10_000),
-        unit: record::RoomUnit::Tasks,
+        unit: record::SystemLimitUnit::Tasks,
         place: "/sys/fs/cgroup/pids.max".to_owned(),
         now: String::new(),
         for_good: String::new(),
         note: None,
     };
-    let ramped =
-        |tasks, s| Event::Ramped(record::Ramped { tasks, free: Bytes(1 << 30), after: Nanos::from_secs(s) });
+    let ramped = |tasks, s| {
+        Event::Ramped(record::RampProgress { tasks, free: Bytes(1 << 30), after: Nanos::from_secs(s) })
+    };
     let mut events = vec![started("find threads", "this machine"), Event::Forecast { rooms: vec![room] }];
     check(&screen(&of(&events), (80, 24)), &["reading every limit", "pids.max", "10,000"]);
     events.extend([ramped(1000, 1), ramped(2500, 2)]);

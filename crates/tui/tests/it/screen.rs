@@ -3,13 +3,14 @@
 use crate::terminal;
 use crate::terminal::{STARTED, check, of, screen, screen_at};
 use record::watch::{
-    FutexOp, Group, Postgres, Sessions, State, Subject, SubjectWindow, Wait, Watched, Window,
+    FutexOp, PostgresWindow, SessionCount, ThreadGroup, ThreadState, ThreadWait, TreeWindow, WatchCoverage,
+    WatchedProcesses, Window,
 };
 use record::{
-    Caveat, Doubt, Event, Judgement, Limit, LimitUnit, Outcome, Purpose, Recovery, Slice, TrialResult,
+    Caveat, CaveatKind, Event, Judgement, Limit, LimitUnit, Outcome, Purpose, Recovery, Slice, TrialResult,
 };
 use units::{Nanos, Rate};
-use view::Ongoing;
+use view::LiveRun;
 
 fn started(command: &str) -> Event {
     terminal::started(command, "http://127.0.0.1:8080/queue?us=500")
@@ -32,7 +33,7 @@ fn slice(index: u32, rate: f64, failed: u64) -> Slice {
 }
 
 /// A whole trial of two seconds, and then its bounds.
-fn trial(view: &mut Ongoing, number: u32, rate: f64, good: bool, bounds: (Option<f64>, Option<f64>)) {
+fn trial(view: &mut LiveRun, number: u32, rate: f64, good: bool, bounds: (Option<f64>, Option<f64>)) {
     view.fold(&begin(number, Purpose::Measure, rate), STARTED);
     let mut total = Slice::default();
     for index in 0..2 {
@@ -70,7 +71,7 @@ fn trial(view: &mut Ongoing, number: u32, rate: f64, good: bool, bounds: (Option
     view.fold(&Event::Bounds { limits: vec![limit], making: None }, STARTED);
 }
 
-fn search() -> Ongoing {
+fn search() -> LiveRun {
     let mut view = of(&[started("find")]);
     trial(&mut view, 1, 1984.0, true, (Some(1984.0), None));
     trial(&mut view, 2, 2100.0, false, (Some(1984.0), Some(2100.0)));
@@ -115,9 +116,9 @@ fn a_load_shows_its_loss() {
     let first = Slice { resent: 7, ..slice(0, 1000.0, 20) };
     view.fold(&Event::SliceDone { trial: 1, slice: Box::new(first) }, STARTED);
     view.fold(
-        &Event::Doubt {
+        &Event::Caveat {
             caveat: Caveat::new(
-                Doubt::Other("one-machine".to_owned()),
+                CaveatKind::Other("one-machine".to_owned()),
                 "target and generator share a processor",
             ),
         },
@@ -130,23 +131,26 @@ fn a_load_shows_its_loss() {
 }
 
 /// The search, its target watched.
-fn watched() -> Ongoing {
+fn watched() -> LiveRun {
     let mut view = search();
-    let subject = Subject { pid: 7, cpus: 2.0, ..Subject::default() };
-    let watched = Watched { subjects: vec![subject], ..Watched::default() };
+    let subject = WatchedProcesses { pid: 7, cpus: 2.0, ..WatchedProcesses::default() };
+    let watched = WatchCoverage { subjects: vec![subject], ..WatchCoverage::default() };
     view.fold(&Event::WatchStarted { place: String::new(), watched: Box::new(watched) }, STARTED);
-    let wait = Wait::Futex { op: FutexOp::WaitBitset, within_s: Some(30), shared: false };
-    let group = Group {
+    let wait = ThreadWait::Futex { op: FutexOp::WaitBitset, within_s: Some(30), shared: false };
+    let group = ThreadGroup {
         name: "exec-N".to_owned(),
         threads: 200.0,
         on_cpu_ns: 1_850_000_000,
         run_delay_ns: 9_500_000_000,
         switches: 0,
         full: None,
-        states: vec![State { wait, threads: 188.8 }, State { wait: Wait::Running, threads: 11.2 }],
+        states: vec![
+            ThreadState { wait, threads: 188.8 },
+            ThreadState { wait: ThreadWait::Running, threads: 11.2 },
+        ],
     };
-    let service = SubjectWindow { groups: vec![group], ..SubjectWindow::default() };
-    let locked = Sessions {
+    let service = TreeWindow { groups: vec![group], ..TreeWindow::default() };
+    let locked = SessionCount {
         state: "active".to_owned(),
         wait_type: Some("Lock".to_owned()),
         wait_event: Some("tuple".to_owned()),
@@ -155,7 +159,7 @@ fn watched() -> Ongoing {
     let window = Window {
         to: Nanos::from_secs(1),
         subjects: vec![service],
-        postgres: Some(Postgres { looks: 10, sessions: vec![locked], ..Postgres::default() }),
+        postgres: Some(PostgresWindow { looks: 10, sessions: vec![locked], ..PostgresWindow::default() }),
         ..Window::default()
     };
     view.fold(&Event::Observed { trial: 3, place: String::new(), window: Box::new(window) }, STARTED);
@@ -187,7 +191,7 @@ fn a_stop_that_was_asked_for_is_shown() {
 
 #[test]
 fn no_size_and_no_moment_is_too_much() {
-    let views = [Ongoing::default(), of(&[started("find")]), of(&[started("run")]), search(), watched()];
+    let views = [LiveRun::default(), of(&[started("find")]), of(&[started("run")]), search(), watched()];
     for view in &views {
         for width in (0..30).step_by(2).chain([39, 40, 59, 60, 79, 80, 99, 100, 200]) {
             for height in (0..14).step_by(2).chain([19, 20, 24, 31, 32, 33, 60]) {

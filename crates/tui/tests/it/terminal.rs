@@ -4,12 +4,12 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use record::{Event, Machine, RunId, RunKind};
 use torment_tui::{Palette, draw};
-use view::Ongoing;
+use view::LiveRun;
 
 pub const STARTED: u64 = 1_795_191_302_000;
 
 pub fn started(command: &str, target: &str) -> Event {
-    Event::RunStarted(Box::new(record::Started {
+    Event::RunStarted(Box::new(record::RunStart {
         id: RunId("20261120-161502-k3f".to_owned()),
         at_unix_ms: STARTED,
         version: "0.1.0".to_owned(),
@@ -26,12 +26,12 @@ pub fn started(command: &str, target: &str) -> Event {
 }
 
 /// What is known of a run at its beginning.
-pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Ongoing {
-    Ongoing::of(events, STARTED)
+pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> LiveRun {
+    LiveRun::from_events(events, STARTED)
 }
 
 /// What is on the screen after so many milliseconds.
-pub fn screen_at(view: &Ongoing, (width, height): (u16, u16), after_ms: u64, stopping: bool) -> String {
+pub fn screen_at(view: &LiveRun, (width, height): (u16, u16), after_ms: u64, stopping: bool) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("memory is a terminal");
     let palette = Palette { colour: true };
     terminal
@@ -42,7 +42,7 @@ pub fn screen_at(view: &Ongoing, (width, height): (u16, u16), after_ms: u64, sto
     (0..height).map(|y| row(y).trim_end().to_owned() + "\n").collect()
 }
 
-pub fn screen(view: &Ongoing, size: (u16, u16)) -> String {
+pub fn screen(view: &LiveRun, size: (u16, u16)) -> String {
     screen_at(view, size, 83_000, false)
 }
 

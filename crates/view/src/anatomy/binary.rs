@@ -1,23 +1,29 @@
 //! What a program or library is made of.
 
 use super::hexadecimal;
-use crate::sheet::wrapped;
+use crate::figure_tables::wrap;
 use crate::{Text, Tone};
-use ::anatomy::{Binary, Kind, Needed, Parts, Reason, Script, Undefined, reasons};
+use ::anatomy::{
+    Binary, DynamicReason, FileDependencies, Linkage, NeededLibrary, Script, UndefinedSymbol, dynamic_reasons,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// A file that is a script.
 pub fn script_lines(path: &Path, script: &Script) -> Vec<Text> {
     let argument = script.argument.as_deref().map(|a| format!(" with {a}")).unwrap_or_default();
-    let first = Text::plain("  ").and(Tone::Strong, path.display().to_string()).then(": a script");
+    let first =
+        Text::plain("  ").with_span(Tone::Strong, path.display().to_string()).with_plain(": a script");
     if script.interpreter.is_empty() {
-        return vec![first, Text::plain("  ").and(Tone::Warn, "its first line names no program to run it")];
+        return vec![
+            first,
+            Text::plain("  ").with_span(Tone::Warn, "its first line names no program to run it"),
+        ];
     }
     vec![
         first,
         Text::plain(format!("  run by    {}{argument}", script.interpreter)),
-        Text::of(Tone::Faint, format!("  torment explain binary {}  says what that is", script.interpreter)),
+        Text::new(Tone::Faint, format!("  torment explain binary {}  says what that is", script.interpreter)),
     ]
 }
 
@@ -33,14 +39,14 @@ pub fn script_json(path: &Path, script: &Script) -> Value {
 }
 
 /// A program or library.
-pub fn binary_lines(parts: &Parts) -> Vec<Text> {
+pub fn binary_lines(parts: &FileDependencies) -> Vec<Text> {
     let binary = &parts.binary;
     let order = if binary.big_endian { ", big-endian" } else { "" };
     let mut lines = vec![
         Text::plain("  ")
-            .and(Tone::Strong, parts.path.display().to_string())
-            .then(format!(": {}", kind_words(binary.kind)))
-            .and(Tone::Faint, format!("  {}, {} bits{order}", binary.machine, binary.bits)),
+            .with_span(Tone::Strong, parts.path.display().to_string())
+            .with_plain(format!(": {}", kind_words(binary.kind)))
+            .with_span(Tone::Faint, format!("  {}, {} bits{order}", binary.machine, binary.bits)),
     ];
     let field = |name: &str, value: &str| Text::plain(format!("  {name:<9} {value}"));
     lines.extend(binary.interpreter.as_deref().map(|loader| field("loader", loader)));
@@ -50,8 +56,8 @@ pub fn binary_lines(parts: &Parts) -> Vec<Text> {
     for (n, needed) in parts.needed.iter().enumerate() {
         lines.extend(library(if n == 0 { "needs" } else { "" }, needed));
     }
-    if !parts.elsewhere.is_empty() && matches!(binary.kind, Kind::Dynamic { .. } | Kind::Library) {
-        lines.extend(wrapped("            ", &format!("elsewhere: {}", some(&parts.elsewhere)), Tone::Faint));
+    if !parts.elsewhere.is_empty() && matches!(binary.kind, Linkage::Dynamic { .. } | Linkage::Library) {
+        lines.extend(wrap("            ", &format!("elsewhere: {}", some(&parts.elsewhere)), Tone::Faint));
     }
     lines.extend(unneeded(parts));
     lines.extend(why(binary));
@@ -64,51 +70,53 @@ pub fn binary_lines(parts: &Parts) -> Vec<Text> {
     lines.push(field("symbols", stripped));
     lines.extend(binary.build_id.as_deref().map(|id| field("build id", &hexadecimal(id))));
     for problem in &binary.problems {
-        lines.extend(wrapped("  ", &format!("not readable: {problem}"), Tone::Warn));
+        lines.extend(wrap("  ", &format!("not readable: {problem}"), Tone::Warn));
     }
     lines
 }
 
-fn kind_words(kind: Kind) -> &'static str {
+fn kind_words(kind: Linkage) -> &'static str {
     match kind {
-        Kind::Static => "static program",
-        Kind::StaticPie => "static program, position-independent (static-pie)",
-        Kind::Dynamic { pie: true } => "dynamic program, position-independent (PIE)",
-        Kind::Dynamic { pie: false } => "dynamic program at fixed addresses",
-        Kind::Library => "shared library",
-        Kind::Object => "object file, not linked yet",
-        Kind::Core => "memory of a process that has ended (core dump)",
+        Linkage::Static => "static program",
+        Linkage::StaticPie => "static program, position-independent (static-pie)",
+        Linkage::Dynamic { pie: true } => "dynamic program, position-independent (PIE)",
+        Linkage::Dynamic { pie: false } => "dynamic program at fixed addresses",
+        Linkage::Library => "shared library",
+        Linkage::Object => "object file, not linked yet",
+        Linkage::Core => "memory of a process that has ended (core dump)",
     }
 }
 
-fn library(head: &str, needed: &Needed) -> Vec<Text> {
-    let line = Text::plain(format!("  {head:<9} ")).and(Tone::Strong, needed.soname.clone());
+fn library(head: &str, needed: &NeededLibrary) -> Vec<Text> {
+    let line = Text::plain(format!("  {head:<9} ")).with_span(Tone::Strong, needed.soname.clone());
     let line = match &needed.path {
-        Some(path) => line.and(Tone::Faint, format!("  {}", path.display())),
-        None => line.and(Tone::Bad, "  not found here: the program would not start"),
+        Some(path) => line.with_span(Tone::Faint, format!("  {}", path.display())),
+        None => line.with_span(Tone::Bad, "  not found here: the program would not start"),
     };
     let gives = match needed.gives.len() {
         0 => "nothing of it by name".to_owned(),
         n => format!("{n} of its symbols: {}", some(&needed.gives)),
     };
     let mut lines = vec![line];
-    lines.extend(wrapped("            ", &gives, Tone::Plain));
+    lines.extend(wrap("            ", &gives, Tone::Plain));
     lines
 }
 
 /// What a static program, or an object, asks for or does not.
-fn unneeded(parts: &Parts) -> Vec<Text> {
+fn unneeded(parts: &FileDependencies) -> Vec<Text> {
     let binary = &parts.binary;
     match (&binary.undefined, binary.kind) {
-        (None, _) => {
-            wrapped("  ", "it does not say which symbols it asks for (no section heads)", Tone::Warn)
+        (None, _) => wrap("  ", "it does not say which symbols it asks for (no section heads)", Tone::Warn),
+        (Some(_), Linkage::Static | Linkage::StaticPie) if parts.needed.is_empty() => {
+            vec![
+                Text::plain("  needs     ")
+                    .with_span(Tone::Good, "nothing")
+                    .with_plain(": no loader, no library"),
+            ]
         }
-        (Some(_), Kind::Static | Kind::StaticPie) if parts.needed.is_empty() => {
-            vec![Text::plain("  needs     ").and(Tone::Good, "nothing").then(": no loader, no library")]
-        }
-        (Some(wanted), Kind::Object) => {
+        (Some(wanted), Linkage::Object) => {
             let names: Vec<String> = wanted.iter().map(|symbol| symbol.name.clone()).collect();
-            wrapped("  ", &format!("asks for {} symbols: {}", names.len(), some(&names)), Tone::Plain)
+            wrap("  ", &format!("asks for {} symbols: {}", names.len(), some(&names)), Tone::Plain)
         }
         _ => Vec::new(),
     }
@@ -116,51 +124,53 @@ fn unneeded(parts: &Parts) -> Vec<Text> {
 
 fn why(binary: &Binary) -> Vec<Text> {
     let mut lines = Vec::new();
-    for (n, reason) in reasons(binary).iter().enumerate() {
+    for (n, reason) in dynamic_reasons(binary).iter().enumerate() {
         let head = if n == 0 { "  why not static" } else { "" };
         if !head.is_empty() {
-            lines.push(Text::of(Tone::Faint, head));
+            lines.push(Text::new(Tone::Faint, head));
         }
-        lines.extend(wrapped("    ", &reason_text(reason), Tone::Plain));
+        lines.extend(wrap("    ", &reason_text(reason), Tone::Plain));
     }
     lines
 }
 
-fn reason_text(reason: &Reason) -> String {
+fn reason_text(reason: &DynamicReason) -> String {
     match reason {
-        Reason::Library { soname, what: Some(what) } => format!("{soname}: {what}"),
-        Reason::Library { soname, what: None } => {
+        DynamicReason::Library { soname, what: Some(what) } => format!("{soname}: {what}"),
+        DynamicReason::Library { soname, what: None } => {
             format!("{soname}: a library beside the C library; it would have to be linked in as well")
         }
-        Reason::Names { functions } => format!(
+        DynamicReason::Names { functions } => format!(
             "{}: glibc looks up names, and converts texts, by libraries that it loads while the program runs; \
              linked statically it would still need them, of the very same version",
             functions.join(", ")
         ),
-        Reason::Loads { functions } => format!(
+        DynamicReason::Loads { functions } => format!(
             "{}: it loads libraries itself, which a static program can hardly do",
             functions.join(", ")
         ),
-        Reason::OnlyLibc => {
+        DynamicReason::OnlyLibc => {
             "only because it was linked so: it needs nothing but the C library (cc -static)".to_owned()
         }
     }
 }
 
-fn reason_json(reason: &Reason) -> Value {
+fn reason_json(reason: &DynamicReason) -> Value {
     match reason {
-        Reason::Library { soname, what } => json!({ "kind": "library", "library": soname, "what": what }),
-        Reason::Names { functions } => json!({ "kind": "names", "functions": functions }),
-        Reason::Loads { functions } => json!({ "kind": "loads", "functions": functions }),
-        Reason::OnlyLibc => json!({ "kind": "only_libc" }),
+        DynamicReason::Library { soname, what } => {
+            json!({ "kind": "library", "library": soname, "what": what })
+        }
+        DynamicReason::Names { functions } => json!({ "kind": "names", "functions": functions }),
+        DynamicReason::Loads { functions } => json!({ "kind": "loads", "functions": functions }),
+        DynamicReason::OnlyLibc => json!({ "kind": "only_libc" }),
     }
 }
 
 /// The same for programs.
-pub fn binary_json(parts: &Parts) -> Value {
+pub fn binary_json(parts: &FileDependencies) -> Value {
     let binary = &parts.binary;
     let undefined = binary.undefined.as_ref().map(|all| {
-        let one = |symbol: &Undefined| {
+        let one = |symbol: &UndefinedSymbol| {
             json!({
                 "name": symbol.name,
                 "version": symbol.version,
@@ -177,7 +187,7 @@ pub fn binary_json(parts: &Parts) -> Value {
         "schema": record::SCHEMA,
         "path": parts.path.display().to_string(),
         "kind": binary.kind.name(),
-        "position_independent": matches!(binary.kind, Kind::StaticPie | Kind::Dynamic { pie: true } | Kind::Library),
+        "position_independent": matches!(binary.kind, Linkage::StaticPie | Linkage::Dynamic { pie: true } | Linkage::Library),
         "machine": binary.machine.to_string(),
         "bits": binary.bits,
         "big_endian": binary.big_endian,
@@ -188,7 +198,7 @@ pub fn binary_json(parts: &Parts) -> Value {
         "needed": needed.collect::<Vec<_>>(),
         "undefined": undefined,
         "elsewhere": parts.elsewhere,
-        "why_dynamic": reasons(binary).iter().map(reason_json).collect::<Vec<_>>(),
+        "why_dynamic": dynamic_reasons(binary).iter().map(reason_json).collect::<Vec<_>>(),
         "has_symbols": binary.has_symbols,
         "has_debug": binary.has_debug,
         "build_id": binary.build_id.as_deref().map(hexadecimal),

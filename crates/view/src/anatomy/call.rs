@@ -1,8 +1,10 @@
 //! The way from a function of the C library to its system call, as text.
 
-use crate::sheet::wrapped;
+use crate::figure_tables::wrap;
 use crate::{Text, Tone};
-use ::anatomy::{Chain, Check, Creation, Flags, LiveCall, Report, Step, Verdict};
+use ::anatomy::{
+    Agreement, CallCheck, CallPath, CloneFlags, CreationSyscall, FunctionReport, LiveCall, PathStep,
+};
 
 /// Columns of the text before what an instruction is.
 const BYTES: usize = 30;
@@ -10,12 +12,12 @@ const BYTES: usize = 30;
 const PARTED: usize = 2;
 
 /// All that is known of one function.
-pub fn call_lines(report: &Report<'_>) -> Vec<Text> {
+pub fn call_lines(report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = head(report);
     match report.walk.chains.first() {
         Some(chain) => {
             lines.push(Text::empty());
-            lines.push(Text::of(Tone::Faint, "  the path, read from its machine code"));
+            lines.push(Text::new(Tone::Faint, "  the path, read from its machine code"));
             lines.extend(way(chain, report));
             lines.extend(kernel(chain, report));
             lines.extend(notes(report));
@@ -28,7 +30,7 @@ pub fn call_lines(report: &Report<'_>) -> Vec<Text> {
     lines
 }
 
-fn head(report: &Report<'_>) -> Vec<Text> {
+fn head(report: &FunctionReport<'_>) -> Vec<Text> {
     let libraries = report.libraries;
     let first = report.walk.chains.first().and_then(|chain| chain.steps.first());
     let library = libraries.all.get(first.map_or(0, |step| step.library));
@@ -38,9 +40,9 @@ fn head(report: &Report<'_>) -> Vec<Text> {
     let what = version.map(|version| format!("{version}, ")).unwrap_or_default();
     let mut lines = vec![
         Text::plain("  ")
-            .and(Tone::Strong, report.function.name())
-            .then(format!(" in {path}"))
-            .and(Tone::Faint, format!("  {what}{}", report.walk.machine)),
+            .with_span(Tone::Strong, report.function.name())
+            .with_plain(format!(" in {path}"))
+            .with_span(Tone::Faint, format!("  {what}{}", report.walk.machine)),
     ];
     let how = if libraries.is_static {
         format!("{program} is static and carries its C library in itself")
@@ -49,13 +51,13 @@ fn head(report: &Report<'_>) -> Vec<Text> {
     } else {
         format!("the library that the loader takes for {program}")
     };
-    lines.push(Text::of(Tone::Faint, format!("  {how}")));
-    lines.extend(libraries.notes.iter().flat_map(|note| wrapped("  ", note, Tone::Faint)));
+    lines.push(Text::new(Tone::Faint, format!("  {how}")));
+    lines.extend(libraries.notes.iter().flat_map(|note| wrap("  ", note, Tone::Faint)));
     lines
 }
 
 /// Each function with the call that leads on; then the straight code up to the system call.
-fn way(chain: &Chain, report: &Report<'_>) -> Vec<Text> {
+fn way(chain: &CallPath, report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     for (n, step) in chain.steps.iter().enumerate() {
         lines.push(function(step, chain, report));
@@ -75,15 +77,17 @@ fn way(chain: &Chain, report: &Report<'_>) -> Vec<Text> {
     lines
 }
 
-fn called(step: &Step) -> String {
+fn called(step: &PathStep) -> String {
     step.names.first().map_or_else(|| format!("{:#x}", step.address), |name| name.symbol.clone())
 }
 
-fn function(step: &Step, chain: &Chain, report: &Report<'_>) -> Text {
+fn function(step: &PathStep, chain: &CallPath, report: &FunctionReport<'_>) -> Text {
     let mut line = Text::plain("  ");
     line = match step.names.first() {
-        Some(name) => line.and(Tone::Strong, name.to_string()),
-        None => line.and(Tone::Strong, format!("{:#x}", step.address)).then(" (its name is not in the file)"),
+        Some(name) => line.with_span(Tone::Strong, name.to_string()),
+        None => line
+            .with_span(Tone::Strong, format!("{:#x}", step.address))
+            .with_plain(" (its name is not in the file)"),
     };
     let mut about = Vec::new();
     if !step.names.is_empty() {
@@ -109,13 +113,14 @@ fn function(step: &Step, chain: &Chain, report: &Report<'_>) -> Text {
     if about.is_empty() {
         return line;
     }
-    line.and(Tone::Faint, format!("  {}", about.join(", ")))
+    line.with_span(Tone::Faint, format!("  {}", about.join(", ")))
 }
 
-fn instruction(from: Option<u64>, line: &::anatomy::Line, text: &str, tone: Tone) -> Text {
+fn instruction(from: Option<u64>, line: &::anatomy::DisassembledLine, text: &str, tone: Tone) -> Text {
     let at = from.map_or_else(|| format!("{:#x}", line.address), |from| format!("+{from:#x}"));
     let bytes: Vec<String> = line.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Text::of(Tone::Faint, format!("    {at:<8} {:<BYTES$} ", bytes.join(" "))).and(tone, text.to_owned())
+    Text::new(Tone::Faint, format!("    {at:<8} {:<BYTES$} ", bytes.join(" ")))
+        .with_span(tone, text.to_owned())
 }
 
 /// The name of an instruction and what it works on, in two columns.
@@ -127,14 +132,14 @@ fn spaced(text: &str) -> String {
 }
 
 /// What the kernel is asked for, and what that means.
-fn kernel(chain: &Chain, report: &Report<'_>) -> Vec<Text> {
+fn kernel(chain: &CallPath, report: &FunctionReport<'_>) -> Vec<Text> {
     let site = &chain.site;
     let number = format!("number {} ({:#x})", site.number, site.number);
     let seen = report.live.seen.as_ref().and_then(|seen| seen.flags);
     let (flags, from) = match (site.flags, site.creation) {
         (Some(flags), _) => (Some(flags), format!("flags {:#x}", flags.bits | flags.signal)),
-        (None, Creation::Clone3) => (seen, "flags in a structure in memory; as seen below".to_owned()),
-        (None, Creation::Clone) => (seen, "flags from its caller; as seen below".to_owned()),
+        (None, CreationSyscall::Clone3) => (seen, "flags in a structure in memory; as seen below".to_owned()),
+        (None, CreationSyscall::Clone) => (seen, "flags from its caller; as seen below".to_owned()),
         (None, _) => (None, "without flags".to_owned()),
     };
     let from = if site.flags.is_none() && seen.is_none() {
@@ -144,22 +149,22 @@ fn kernel(chain: &Chain, report: &Report<'_>) -> Vec<Text> {
     };
     let mut lines = vec![
         Text::plain("  ")
-            .and(Tone::Strong, format!("kernel: {}", site.creation.name()))
-            .then(format!(", {number}, {from}")),
+            .with_span(Tone::Strong, format!("kernel: {}", site.creation.name()))
+            .with_plain(format!(", {number}, {from}")),
     ];
     lines.extend(flags.iter().flat_map(meanings));
     match site.creation {
-        Creation::Fork => lines.push(meaning("", "a process with a copy of the memory")),
-        Creation::Vfork => {
+        CreationSyscall::Fork => lines.push(meaning("", "a process with a copy of the memory")),
+        CreationSyscall::Vfork => {
             lines.push(meaning("", "a process in the same memory, for which the parent waits"))
         }
-        Creation::Clone | Creation::Clone3 => {}
+        CreationSyscall::Clone | CreationSyscall::Clone3 => {}
     }
     lines
 }
 
-fn meanings(flags: &Flags) -> Vec<Text> {
-    let (known, rest) = flags.known();
+fn meanings(flags: &CloneFlags) -> Vec<Text> {
+    let (known, rest) = flags.split_known();
     let mut lines: Vec<Text> = known.iter().map(|flag| meaning(flag.name, flag.meaning)).collect();
     if rest != 0 {
         lines.push(meaning(&format!("{rest:#x}"), "not known here"));
@@ -175,14 +180,14 @@ fn meaning(name: &str, meaning: &str) -> Text {
     if name.is_empty() {
         return Text::plain(format!("    {meaning}"));
     }
-    Text::plain(format!("    {name:<21} ")).and(Tone::Faint, meaning)
+    Text::plain(format!("    {name:<21} ")).with_span(Tone::Faint, meaning)
 }
 
-fn notes(report: &Report<'_>) -> Vec<Text> {
+fn notes(report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     for name in &report.walk.beside {
         let text = format!("The exported {name} is not on the path: the system call is made in place.");
-        lines.extend(wrapped("  ", &text, Tone::Plain));
+        lines.extend(wrap("  ", &text, Tone::Plain));
     }
     for other in report.walk.chains.iter().skip(1) {
         let names: Vec<String> = other.steps.iter().map(called).collect();
@@ -195,23 +200,23 @@ fn notes(report: &Report<'_>) -> Vec<Text> {
             names.get(from..).unwrap_or_default().join(" → "),
             other.site.address
         );
-        lines.extend(wrapped("  ", &text, Tone::Faint));
+        lines.extend(wrap("  ", &text, Tone::Faint));
     }
     if let Some(path) = names_from(report) {
-        lines.extend(wrapped("  ", &format!("Names that are not exported come from {path}."), Tone::Faint));
+        lines.extend(wrap("  ", &format!("Names that are not exported come from {path}."), Tone::Faint));
     }
     lines
 }
 
 /// The file of names for debuggers, if one of them is shown.
-fn names_from(report: &Report<'_>) -> Option<String> {
+fn names_from(report: &FunctionReport<'_>) -> Option<String> {
     let steps = report.walk.chains.iter().flat_map(|chain| &chain.steps);
     let hidden = steps.filter(|step| step.names.first().is_some_and(|name| !name.exported));
     let mut files = hidden.filter_map(|step| report.libraries.all.get(step.library)?.names.as_ref());
     files.next().map(|(path, _)| path.display().to_string())
 }
 
-fn lost(report: &Report<'_>) -> Vec<Text> {
+fn lost(report: &FunctionReport<'_>) -> Vec<Text> {
     let walk = &report.walk;
     let text = format!(
         "No system call that makes a process or a thread was found on its paths: {} functions with {} instructions \
@@ -221,22 +226,22 @@ fn lost(report: &Report<'_>) -> Vec<Text> {
         walk.depth,
         walk.unknown_calls
     );
-    let mut lines = wrapped("  ", &text, Tone::Warn);
+    let mut lines = wrap("  ", &text, Tone::Warn);
     if let Some(why) = walk.cut_short {
-        lines.extend(wrapped("  ", &format!("It was not read to its end: {why}."), Tone::Warn));
+        lines.extend(wrap("  ", &format!("It was not read to its end: {why}."), Tone::Warn));
     }
     lines
 }
 
-fn live(report: &Report<'_>) -> Vec<Text> {
+fn live(report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     match &report.live.seen {
         Some(seen) => {
             let program = seen.program.display();
             let pid = seen.process;
             let why = if seen.why.is_empty() { String::new() } else { format!(" ({})", seen.why) };
-            lines.push(Text::of(Tone::Faint, "  the same call, seen live under ptrace"));
-            lines.extend(wrapped(
+            lines.push(Text::new(Tone::Faint, "  the same call, seen live under ptrace"));
+            lines.extend(wrap(
                 "  ",
                 &format!("{}{why}, process {pid} of {program}", seen.command),
                 Tone::Plain,
@@ -250,24 +255,24 @@ fn live(report: &Report<'_>) -> Vec<Text> {
                 None => "not seen live: none of these programs, if installed, makes it from this library"
                     .to_owned(),
             };
-            lines.push(Text::plain("  ").and(Tone::Warn, text));
+            lines.push(Text::plain("  ").with_span(Tone::Warn, text));
         }
     }
     // Once it was seen, those that did not show it matter to nobody.
     if report.live.seen.is_none() {
         let other =
-            |(program, why): &(String, String)| wrapped("    ", &format!("{program}: {why}"), Tone::Faint);
+            |(program, why): &(String, String)| wrap("    ", &format!("{program}: {why}"), Tone::Faint);
         lines.extend(report.live.others.iter().flat_map(other));
     }
     lines
 }
 
-fn check(check: &Check) -> Text {
+fn check(check: &CallCheck) -> Text {
     let line = Text::plain(format!("    {:<10} {:<22} ", check.of, check.seen));
     match (&check.read, check.agrees) {
-        (Some(_), true) => line.and(Tone::Good, "as read"),
-        (None, _) => line.and(Tone::Faint, "the code does not tell"),
-        (Some(read), false) => line.and(Tone::Bad, format!("read: {read}")),
+        (Some(_), true) => line.with_span(Tone::Good, "as read"),
+        (None, _) => line.with_span(Tone::Faint, "the code does not tell"),
+        (Some(read), false) => line.with_span(Tone::Bad, format!("read: {read}")),
     }
 }
 
@@ -276,15 +281,18 @@ fn stack(seen: &LiveCall) -> Option<Text> {
     let what = if of == 1 { "address".to_owned() } else { format!("{of} addresses") };
     let line = Text::plain(format!("    {:<10} ", "the way"));
     Some(if found == of {
-        line.then(format!("its {what} to return to on the stack   ")).and(Tone::Good, "as read")
+        line.with_plain(format!("its {what} to return to on the stack   ")).with_span(Tone::Good, "as read")
     } else {
-        line.and(Tone::Warn, format!("{found} of its {what} to return to on the stack: it took another path"))
+        line.with_span(
+            Tone::Warn,
+            format!("{found} of its {what} to return to on the stack: it took another path"),
+        )
     })
 }
 
-fn verdict(report: &Report<'_>) -> Vec<Text> {
+fn verdict(report: &FunctionReport<'_>) -> Vec<Text> {
     let (tone, word, text) = match report.verdict {
-        Verdict::Pass => (
+        Agreement::Pass => (
             Tone::Good,
             "pass",
             match report.live.seen.as_ref().and_then(|seen| seen.chain) {
@@ -292,11 +300,11 @@ fn verdict(report: &Report<'_>) -> Vec<Text> {
                 _ => "what was read is what happens",
             },
         ),
-        Verdict::Differs => (Tone::Bad, "differs", "what happens is not what was read"),
-        Verdict::NotSeen => (Tone::Warn, "not seen", "nothing to hold what was read against"),
-        Verdict::NotRead => (Tone::Warn, "not read", "nothing to hold what was seen against"),
+        Agreement::Differs => (Tone::Bad, "differs", "what happens is not what was read"),
+        Agreement::NotSeen => (Tone::Warn, "not seen", "nothing to hold what was read against"),
+        Agreement::NotRead => (Tone::Warn, "not read", "nothing to hold what was seen against"),
     };
-    let line = Text::plain("  ").and(tone, word).then(format!(": {text}"));
+    let line = Text::plain("  ").with_span(tone, word).with_plain(format!(": {text}"));
     let own = "torment's own C library is static, another build, and not on trial.";
-    vec![line, Text::of(Tone::Faint, format!("  {own}"))]
+    vec![line, Text::new(Tone::Faint, format!("  {own}"))]
 }

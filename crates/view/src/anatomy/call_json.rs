@@ -1,11 +1,14 @@
 //! The report for programs. Addresses are texts in hexadecimal: many readers of JSON keep 53 bits of a number only.
 
 use super::hexadecimal;
-use ::anatomy::{Call, Chain, Flags, Library, Line, LiveCall, Name, Report, Step, Verdict};
+use ::anatomy::{
+    Agreement, CallPath, CallSite, CloneFlags, DisassembledLine, FunctionReport, Library, LiveCall, PathStep,
+    SymbolName,
+};
 use serde_json::{Value, json};
 
 /// All that is known of one function.
-pub fn call_json(report: &Report<'_>) -> Value {
+pub fn call_json(report: &FunctionReport<'_>) -> Value {
     let (walk, libraries) = (&report.walk, report.libraries);
     let library = |library: &Library| {
         json!({
@@ -43,12 +46,12 @@ pub fn call_json(report: &Report<'_>) -> Value {
     })
 }
 
-fn verdict(verdict: Verdict) -> &'static str {
+fn verdict(verdict: Agreement) -> &'static str {
     match verdict {
-        Verdict::Pass => "pass",
-        Verdict::Differs => "differs",
-        Verdict::NotSeen => "not_seen",
-        Verdict::NotRead => "not_read",
+        Agreement::Pass => "pass",
+        Agreement::Differs => "differs",
+        Agreement::NotSeen => "not_seen",
+        Agreement::NotRead => "not_read",
     }
 }
 
@@ -56,7 +59,7 @@ fn address(address: u64) -> String {
     format!("{address:#x}")
 }
 
-fn chain(chain: &Chain) -> Value {
+fn chain(chain: &CallPath) -> Value {
     let site = &chain.site;
     json!({
         "steps": chain.steps.iter().map(step).collect::<Vec<_>>(),
@@ -70,8 +73,8 @@ fn chain(chain: &Chain) -> Value {
     })
 }
 
-fn step(step: &Step) -> Value {
-    let name = |name: &Name| {
+fn step(step: &PathStep) -> Value {
+    let name = |name: &SymbolName| {
         json!({
             "symbol": name.symbol,
             "version": name.version,
@@ -80,7 +83,7 @@ fn step(step: &Step) -> Value {
             "exported": name.exported,
         })
     };
-    let call = |call: &Call| json!({ "code": line(&call.line), "returns_to": call.returns.map(address) });
+    let call = |call: &CallSite| json!({ "code": line(&call.line), "returns_to": call.returns.map(address) });
     json!({
         "library": step.library,
         "address": address(step.address),
@@ -89,12 +92,12 @@ fn step(step: &Step) -> Value {
     })
 }
 
-fn line(line: &Line) -> Value {
+fn line(line: &DisassembledLine) -> Value {
     json!({ "address": address(line.address), "bytes": hexadecimal(&line.bytes), "text": line.text })
 }
 
-fn flags(flags: &Flags) -> Value {
-    let (known, rest) = flags.known();
+fn flags(flags: &CloneFlags) -> Value {
+    let (known, rest) = flags.split_known();
     json!({
         "value": address(flags.bits | flags.signal),
         "names": known.iter().map(|flag| flag.name).collect::<Vec<_>>(),

@@ -1,7 +1,7 @@
 //! Which functions of two profiled runs differ.
 
 use crate::RunView;
-use stacks::{CodeChange, CodeScope, each_request};
+use stacks::{CodeChange, CodeScope, request_changes};
 
 /// How the functions of a run differ from those of the first one.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,11 +14,11 @@ pub struct CodeChanges {
 
 impl CodeChanges {
     /// None if one of the two has no profile under a load.
-    pub(super) fn of(first: &RunView, other: &RunView) -> Option<Self> {
+    pub(super) fn between(first: &RunView, other: &RunView) -> Option<Self> {
         // A search has one of well below its limit first.
         let of = |view: &RunView| view.profiles.iter().find(|profile| profile.requests > Some(0)).cloned();
         let (first, other) = (of(first)?, of(other)?);
-        let changes = |spent| each_request(&first, &other, spent);
+        let changes = |spent| request_changes(&first, &other, spent);
         Some(Self { itself: changes(CodeScope::Itself)?, with_callees: changes(CodeScope::WithCallees)? })
     }
 }

@@ -1,9 +1,9 @@
 //! Which functions of two profiled runs cost more or less, in processor time of a request.
 
 use super::changes::CodeChanges;
-use super::compared::Compared;
-use super::runs::RunComparison;
-use crate::document::{Section, Table, indented};
+use super::compared_run::ComparedRun;
+use super::run_comparison::RunComparison;
+use crate::document::{Section, TextTable, indent_all};
 use crate::{Text, Tone, symbol};
 use serde_json::{Value, json};
 use stacks::CodeChange;
@@ -20,12 +20,12 @@ fn sure(changes: &[CodeChange]) -> Vec<&CodeChange> {
 }
 
 /// Those that are sure; none if there is none.
-fn table(spent: &str, sure: &[&CodeChange]) -> Option<Table> {
-    let mut table = Table::new(&[spent, "first", "here", "more", "95 %, all together"]);
+fn table(spent: &str, sure: &[&CodeChange]) -> Option<TextTable> {
+    let mut table = TextTable::new(&[spent, "first", "here", "more", "95 %, all together"]);
     for change in sure.iter().take(SHOWN) {
         let tone = if change.grew() { Tone::Bad } else { Tone::Good };
         let by = change.by;
-        table.row([
+        table.push_row([
             (symbol::short(&change.name), Tone::Plain),
             (time(change.before), Tone::Plain),
             (time(change.after), Tone::Plain),
@@ -48,7 +48,7 @@ fn signed(seconds: f64) -> String {
 impl RunComparison {
     /// For people, one for each run that has a profile as the first one has.
     pub fn code_sections(&self) -> Vec<Section> {
-        let of = |(nth, (run, changes)): (usize, (&Compared, &Option<CodeChanges>))| {
+        let of = |(nth, (run, changes)): (usize, (&ComparedRun, &Option<CodeChanges>))| {
             let CodeChanges { itself, with_callees } = changes.as_ref()?;
             let title = format!("which code changed: processor time of a request, {}", run.title);
             let mut section = Section::named(&format!("code-{nth}"), &title);
@@ -60,7 +60,7 @@ impl RunComparison {
             if section.tables.is_empty() {
                 let compared = with_callees.len();
                 let said = format!("no function differs by more than chance allows ({compared} compared)");
-                section.texts.push(Text::at(1).then(said));
+                section.texts.push(Text::empty_at_depth(1).with_plain(said));
             }
             Some(section)
         };
@@ -71,9 +71,9 @@ impl RunComparison {
     pub(super) fn code_lines(&self) -> Vec<Text> {
         let mut lines = Vec::new();
         for section in self.code_sections() {
-            lines.extend(indented([Text::empty(), Text::of(Tone::Strong, section.title)]));
-            lines.extend(indented(section.texts));
-            section.tables.iter().for_each(|table| lines.extend(table.lines_at(1)));
+            lines.extend(indent_all([Text::empty(), Text::new(Tone::Strong, section.title)]));
+            lines.extend(indent_all(section.texts));
+            section.tables.iter().for_each(|table| lines.extend(table.indented_lines(1)));
         }
         lines
     }
@@ -92,7 +92,7 @@ impl RunComparison {
                 "high": ns(change.by.high),
             })
         };
-        let of = |(run, changes): (&Compared, &Option<CodeChanges>)| {
+        let of = |(run, changes): (&ComparedRun, &Option<CodeChanges>)| {
             let CodeChanges { itself, with_callees } = changes.as_ref()?;
             let itself = itself.iter().map(|change| function("itself", change));
             let with_callees = with_callees.iter().map(|change| function("with-callees", change));
@@ -104,8 +104,8 @@ impl RunComparison {
     }
 
     /// For a pull request: what changed most, in a line for each run.
-    pub(super) fn code_said(&self) -> Vec<String> {
-        let of = |(run, changes): (&Compared, &Option<CodeChanges>)| {
+    pub(super) fn code_sentences(&self) -> Vec<String> {
+        let of = |(run, changes): (&ComparedRun, &Option<CodeChanges>)| {
             let CodeChanges { itself, with_callees } = changes.as_ref()?;
             let change = *sure(itself).first().or(sure(with_callees).first())?;
             let (more, which) = (time(change.by.value), if change.grew() { "more" } else { "less" });
@@ -128,7 +128,7 @@ mod tests {
             samples: samples.iter().sum(),
             requests: Some(1000),
             functions: vec![function("render"), function("parse")],
-            calls: vec![CallNode::of(None, 0), CallNode::of(None, 1)],
+            calls: vec![CallNode::new(None, 0), CallNode::new(None, 1)],
             stacks: (0..).zip(samples).map(|(place, samples)| StackCount(0, place, samples)).collect(),
             ..Profile::default()
         };
@@ -137,11 +137,11 @@ mod tests {
 
     #[test]
     fn what_costs_more_is_told_from_chance() {
-        let changes = CodeChanges::of(&run([500, 300]), &run([900, 310])).expect("both have a profile");
+        let changes = CodeChanges::between(&run([500, 300]), &run([900, 310])).expect("both have a profile");
         assert_eq!(sure(&changes.itself), sure(&changes.with_callees), "nobody calls another");
         let sure = sure(&changes.itself);
         assert_eq!(sure.iter().map(|change| change.name.as_str()).collect::<Vec<_>>(), ["render"]);
         assert_eq!((signed(sure[0].by.value), time(sure[0].before)), ("+4 ms".to_owned(), "5 ms".to_owned()));
-        assert!(CodeChanges::of(&run([500, 300]), &RunView::default()).is_none());
+        assert!(CodeChanges::between(&run([500, 300]), &RunView::default()).is_none());
     }
 }

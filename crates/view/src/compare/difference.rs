@@ -16,13 +16,13 @@ pub struct Difference {
     /// With its interval; none if it has none.
     pub interval: Option<Estimate>,
     /// What that means.
-    pub standing: Standing,
+    pub standing: Significance,
 }
 
 units::named! {
     /// What a difference means.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Standing {
+    pub enum Significance {
         /// Better, by more than the noise.
         Better = "better",
         /// Worse, by more than the noise.
@@ -36,7 +36,7 @@ units::named! {
     }
 }
 
-impl Standing {
+impl Significance {
     /// How it is to be seen.
     pub fn tone(self) -> Tone {
         match self {
@@ -49,7 +49,7 @@ impl Standing {
     }
 
     /// Of how many times as bad something is: worse only if all of the interval is beyond the noise, the same only if all of it is within.
-    pub(super) fn of(harm: Estimate, noise: f64) -> Self {
+    pub(super) fn from_ratio(harm: Estimate, noise: f64) -> Self {
         let (least, most) = (1.0 / (1.0 + noise), 1.0 + noise);
         match harm {
             _ if harm.low > most => Self::Worse,
@@ -60,7 +60,7 @@ impl Standing {
     }
 
     /// Of by how much more is lost. Where about as much was, the interval's width says only how many requests there were.
-    pub(super) fn of_lost(more: Estimate) -> Self {
+    pub(super) fn from_loss_difference(more: Estimate) -> Self {
         match more {
             _ if more.low > LOST_FLOOR => Self::Worse,
             _ if more.high < -LOST_FLOOR => Self::Better,
@@ -71,7 +71,7 @@ impl Standing {
 }
 
 /// By how much a factor is more than one: in whole percents, below one of them with a decimal.
-pub(crate) fn changed_by(factor: f64) -> String {
+pub(crate) fn format_change(factor: f64) -> String {
     let more = (factor - 1.0) * 100.0;
     let more = if more.abs() < 0.95 { (more * 10.0).round() / 10.0 } else { more.round() };
     let sign = match more {
@@ -88,21 +88,21 @@ mod tests {
 
     #[test]
     fn a_difference_is_one_only_beyond_the_noise() {
-        let of = |low, value, high| Standing::of(Estimate { value, low, high }, 0.05);
-        assert_eq!(of(1.5, 1.8, 2.1), Standing::Worse);
-        assert_eq!(of(0.5, 0.6, 0.7), Standing::Better);
-        assert_eq!(of(0.97, 1.0, 1.03), Standing::Same);
-        assert_eq!(of(1.02, 1.1, 1.2), Standing::Undecided, "perhaps by no more than the noise");
-        assert_eq!(of(0.5, 1.0, 2.0), Standing::Undecided);
-        assert_eq!(of(1.5, 1.8, f64::INFINITY), Standing::Worse, "at least so much");
+        let of = |low, value, high| Significance::from_ratio(Estimate { value, low, high }, 0.05);
+        assert_eq!(of(1.5, 1.8, 2.1), Significance::Worse);
+        assert_eq!(of(0.5, 0.6, 0.7), Significance::Better);
+        assert_eq!(of(0.97, 1.0, 1.03), Significance::Same);
+        assert_eq!(of(1.02, 1.1, 1.2), Significance::Undecided, "perhaps by no more than the noise");
+        assert_eq!(of(0.5, 1.0, 2.0), Significance::Undecided);
+        assert_eq!(of(1.5, 1.8, f64::INFINITY), Significance::Worse, "at least so much");
     }
 
     #[test]
     fn about_as_much_lost_is_the_same_however_few_there_were() {
-        let of = |low, value, high| Standing::of_lost(Estimate { value, low, high });
-        assert_eq!(of(-0.01, 0.0, 0.01), Standing::Same);
-        assert_eq!(of(0.002, 0.01, 0.02), Standing::Worse);
-        assert_eq!(of(-0.02, -0.01, -0.002), Standing::Better);
-        assert_eq!(of(-0.001, 0.01, 0.02), Standing::Undecided);
+        let of = |low, value, high| Significance::from_loss_difference(Estimate { value, low, high });
+        assert_eq!(of(-0.01, 0.0, 0.01), Significance::Same);
+        assert_eq!(of(0.002, 0.01, 0.02), Significance::Worse);
+        assert_eq!(of(-0.02, -0.01, -0.002), Significance::Better);
+        assert_eq!(of(-0.001, 0.01, 0.02), Significance::Undecided);
     }
 }

@@ -1,8 +1,8 @@
 //! A comparison as the test report that build servers read.
 
-use super::difference::Standing;
-use super::runs::RunComparison;
-use crate::words::xml;
+use super::difference::Significance;
+use super::run_comparison::RunComparison;
+use crate::wording::escape_xml;
 use std::fmt::Write;
 
 impl RunComparison {
@@ -23,16 +23,18 @@ impl RunComparison {
                     let numbers = format!("{against}: {before}; {}: {now}", run.title);
                     let difference = measure.differences[index];
                     let by = difference.map_or_else(String::new, |d| measure.difference_words(&d));
-                    let skipped = |why: &str| format!("<skipped message=\"{}\"/>", xml(why.trim()));
+                    let skipped = |why: &str| format!("<skipped message=\"{}\"/>", escape_xml(why.trim()));
                     let body = match difference.map(|difference| difference.standing) {
-                        Some(Standing::Worse) => {
-                            let message = xml(format!("worse: {} {by}", measure.title).trim());
-                            format!("<failure message=\"{message}\">{}</failure>", xml(&numbers))
+                        Some(Significance::Worse) => {
+                            let message = escape_xml(format!("worse: {} {by}", measure.title).trim());
+                            format!("<failure message=\"{message}\">{}</failure>", escape_xml(&numbers))
                         }
-                        Some(Standing::Undecided) => skipped(&format!("undecided: {by}; {numbers}")),
-                        Some(Standing::Unknown) | None => skipped(&format!("cannot be compared; {numbers}")),
-                        Some(Standing::Same | Standing::Better) => {
-                            format!("<system-out>{}</system-out>", xml(&format!("{numbers}; {by}")))
+                        Some(Significance::Undecided) => skipped(&format!("undecided: {by}; {numbers}")),
+                        Some(Significance::Unknown) | None => {
+                            skipped(&format!("cannot be compared; {numbers}"))
+                        }
+                        Some(Significance::Same | Significance::Better) => {
+                            format!("<system-out>{}</system-out>", escape_xml(&format!("{numbers}; {by}")))
                         }
                     };
                     (measure.title.clone(), body)
@@ -42,14 +44,14 @@ impl RunComparison {
             let _ = writeln!(
                 out,
                 "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">",
-                xml(&format!("{} against {against}", run.title)),
+                escape_xml(&format!("{} against {against}", run.title)),
                 cases.len(),
                 count("<failure"),
                 count("<skipped"),
             );
             for (title, body) in &cases {
-                let name = xml(title);
-                let class = xml(&run.target);
+                let name = escape_xml(title);
+                let class = escape_xml(&run.target);
                 let _ =
                     writeln!(out, "    <testcase classname=\"{class}\" name=\"{name}\">{body}</testcase>");
             }

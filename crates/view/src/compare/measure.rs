@@ -1,52 +1,52 @@
 //! Something that is compared of runs: its figures, how they differ, and both in words.
 
-use super::difference::{Difference, Standing, changed_by};
+use super::difference::{Difference, Significance, format_change};
 use crate::Tone;
-use crate::sheet::value;
-use crate::words::number;
-use record::Unit;
+use crate::figure_tables::value;
+use crate::wording::format_rate;
+use record::FigureUnit;
 use stats::Estimate;
 use units::Share;
 
 /// Something that every run may have a figure of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measure {
+pub struct ComparedMeasure {
     /// Its name for programs: `capacity`, `response_p99`, …
     pub id: &'static str,
     /// For people.
     pub title: String,
     /// What the figures are in.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// Whether less is better.
     pub less_is_better: bool,
     /// Whether it has a say in which run is worse; if not, it is there to explain.
     pub decides: bool,
     /// One for each run; none where it was not measured.
-    pub figures: Vec<Option<Figure>>,
+    pub figures: Vec<Option<RunFigure>>,
     /// One for each run, against the first; none for the first itself and where one has no figure.
     pub differences: Vec<Option<Difference>>,
 }
 
 /// A run's figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
+pub struct RunFigure {
     /// What was measured.
     pub value: f64,
     /// With its interval; none if nothing can be said of how sure it is.
     pub interval: Option<Estimate>,
 }
 
-impl Figure {
-    pub(super) fn sure(interval: Estimate) -> Self {
+impl RunFigure {
+    pub(super) fn with_interval(interval: Estimate) -> Self {
         Self { value: interval.value, interval: Some(interval) }
     }
 
-    pub(super) fn alone(value: f64) -> Self {
+    pub(super) fn without_interval(value: f64) -> Self {
         Self { value, interval: None }
     }
 }
 
-impl Measure {
+impl ComparedMeasure {
     /// A figure in words.
     pub fn words(&self, figure: f64) -> String {
         match self.id {
@@ -57,7 +57,7 @@ impl Measure {
     }
 
     /// The interval of a figure in words; nothing if it has none, or none that is worth showing.
-    pub fn interval_words(&self, figure: &Figure) -> String {
+    pub fn interval_words(&self, figure: &RunFigure) -> String {
         match figure.interval {
             Some(interval) if interval.low < interval.high => {
                 format!("{}–{}", self.words(interval.low), self.words(interval.high))
@@ -84,19 +84,19 @@ impl Measure {
         let both = first.interval.zip(other.interval);
         if self.id == "goal" {
             let standing = match other.value - first.value {
-                0.0 => Standing::Same,
-                more if more > 0.0 => Standing::Better,
-                _ => Standing::Worse,
+                0.0 => Significance::Same,
+                more if more > 0.0 => Significance::Better,
+                _ => Significance::Worse,
             };
             return Some(Difference { by: other.value - first.value, interval: None, standing });
         }
-        if self.unit == Unit::Share {
+        if self.unit == FigureUnit::Share {
             let interval = both.map(|(first, other)| other.minus(first));
-            let standing = interval.map_or(Standing::Unknown, Standing::of_lost);
+            let standing = interval.map_or(Significance::Unknown, Significance::from_loss_difference);
             return Some(Difference { by: other.value - first.value, interval, standing });
         }
         if first.value <= 0.0 || other.value <= 0.0 {
-            return Some(Difference { by: f64::NAN, interval: None, standing: Standing::Unknown });
+            return Some(Difference { by: f64::NAN, interval: None, standing: Significance::Unknown });
         }
         let interval = both.and_then(|(first, other)| match self.id {
             // Bounds are no intervals that miss now and then: the true limits are between them, so all quotients are possible.
@@ -111,13 +111,14 @@ impl Measure {
             let inverse = Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low };
             if self.less_is_better { ratio } else { inverse }
         };
-        let standing = interval.map_or(Standing::Unknown, |ratio| Standing::of(harm(ratio), noise));
+        let standing =
+            interval.map_or(Significance::Unknown, |ratio| Significance::from_ratio(harm(ratio), noise));
         Some(Difference { by: other.value / first.value, interval, standing })
     }
 
     /// Whether its differences are factors.
     pub(super) fn is_multiple(&self) -> bool {
-        self.unit != Unit::Share && self.id != "goal"
+        self.unit != FigureUnit::Share && self.id != "goal"
     }
 
     /// Whether a run's figure, and the ends of its interval, are near enough to the first one's to be told in percents.
@@ -154,8 +155,8 @@ impl Measure {
         }
         let words = |factor: f64| match factor {
             _ if factor.is_infinite() => "?".to_owned(),
-            _ if percents => changed_by(factor),
-            _ => format!("×{}", number(factor)),
+            _ if percents => format_change(factor),
+            _ => format!("×{}", format_rate(factor)),
         };
         let ends = interval.filter(|_| sure).map(|of| (words(of.low), words(of.high)));
         match ends.filter(|(low, high)| low != high) {
@@ -165,9 +166,9 @@ impl Measure {
     }
 
     /// What a difference means, as a reader sees it: nothing where nothing follows, and no judgement of what only explains.
-    pub(super) fn means(&self, difference: &Difference) -> (&'static str, Tone) {
+    pub(super) fn significance_words(&self, difference: &Difference) -> (&'static str, Tone) {
         match difference.standing {
-            Standing::Unknown => ("", Tone::Faint),
+            Significance::Unknown => ("", Tone::Faint),
             _ if !self.decides => ("not judged", Tone::Faint),
             standing => (standing.name(), standing.tone()),
         }
@@ -185,7 +186,7 @@ impl Measure {
         if !difference.by.is_finite() {
             return String::new();
         }
-        let is_share = self.unit == Unit::Share;
+        let is_share = self.unit == FigureUnit::Share;
         let one = |value: f64| match value {
             _ if value.is_infinite() => "?".to_owned(),
             _ if is_share => {
@@ -201,7 +202,7 @@ impl Measure {
                     }
                 )
             }
-            _ => number(value),
+            _ => format_rate(value),
         };
         let by = if is_share { one(difference.by) } else { format!("×{}", one(difference.by)) };
         let ends = difference.interval.map(|interval| (one(interval.low), one(interval.high)));

@@ -8,10 +8,10 @@ const RATES: [&str; 2] = ["load.rate", "load.stages"];
 
 /// The settings by which two plans differ: `seed 1 → 2`; without the rates, with which a verdict begins, and without the target's address, if
 /// that is told already.
-pub(super) fn plans(first: &str, other: &str, target_is_told: bool) -> Option<String> {
+pub(super) fn plan_differences(first: &str, other: &str, target_is_told: bool) -> Option<String> {
     let all = differing(first, other);
     let is_told = |key: &str| RATES.contains(&key) || (target_is_told && key == TARGET);
-    let all: Vec<&Differs> = all.iter().filter(|(key, _)| !is_told(key)).collect();
+    let all: Vec<&SettingChange> = all.iter().filter(|(key, _)| !is_told(key)).collect();
     let name = |key: &str| key.rsplit_once('.').map_or(key, |(_, name)| name).to_owned();
     let alone = |key: &str| all.iter().filter(|(other, _)| name(other) == name(key)).count() == 1;
     let said = all
@@ -24,10 +24,10 @@ pub(super) fn plans(first: &str, other: &str, target_is_told: bool) -> Option<St
 }
 
 /// A key with its tables before it, and from what to what it changed.
-type Differs = (String, String);
+type SettingChange = (String, String);
 
 /// Every setting by which two plans differ.
-fn differing(first: &str, other: &str) -> Vec<Differs> {
+fn differing(first: &str, other: &str) -> Vec<SettingChange> {
     let [first, other] = [first, other].map(settings);
     let find = |of: &[Setting], key: &str| {
         let found = of.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
@@ -42,7 +42,7 @@ fn differing(first: &str, other: &str) -> Vec<Differs> {
 }
 
 /// How the rates differ that two plans ask for, if they do: then what is measured may differ by what was asked. `rate 1500 → 1900`.
-pub(super) fn rates(first: &str, other: &str) -> Option<String> {
+pub(super) fn rate_differences(first: &str, other: &str) -> Option<String> {
     let all = differing(first, other);
     let rates = all.iter().filter(|(key, _)| RATES.contains(&key.as_str()));
     let said = rates.map(|(key, words)| format!("{} {words}", key.trim_start_matches("load.")));
@@ -85,44 +85,52 @@ mod tests {
 
     #[test]
     fn plans_that_differ() {
-        assert_eq!(plans("rate = 5\n", "rate = 5\n", false), None);
+        assert_eq!(plan_differences("rate = 5\n", "rate = 5\n", false), None);
         let demo = "rate = 5\n[target]\nurl = \"demo\"\n";
         let null = "rate = 6\nseed = 2\n[target]\n  url = \"null\"\n";
         assert_eq!(
-            plans(demo, null, false).as_deref(),
+            plan_differences(demo, null, false).as_deref(),
             Some("rate 5 → 6, url demo → null, seed not set → 2")
         );
         let told = "rate 5 → 6, seed not set → 2";
-        assert_eq!(plans(demo, null, true).as_deref(), Some(told), "that of the target is told already");
+        assert_eq!(
+            plan_differences(demo, null, true).as_deref(),
+            Some(told),
+            "that of the target is told already"
+        );
         let flows = |last: &str| format!("[[step]]\nurl = \"/a\"\n[[step]]\nurl = \"/{last}\"\n");
         assert_eq!(
-            plans(&flows("b"), &flows("c"), false).as_deref(),
+            plan_differences(&flows("b"), &flows("c"), false).as_deref(),
             Some("url /b → /c"),
             "the second is not the first"
         );
         assert_eq!(
-            plans("[a]\nurl = 1\n[b]\nurl = 2\n", "[a]\nurl = 3\n", false).as_deref(),
+            plan_differences("[a]\nurl = 1\n[b]\nurl = 2\n", "[a]\nurl = 3\n", false).as_deref(),
             Some("a.url 1 → 3, b.url 2 → not set")
         );
         let lines = "headers = [\n  \"x: 1\",\n]\n";
         assert_eq!(
-            plans(lines, &lines.replace('1', "2"), false).as_deref(),
+            plan_differences(lines, &lines.replace('1', "2"), false).as_deref(),
             Some("headers [\"x: 1\"] → [\"x: 2\"]")
         );
         assert_eq!(
-            plans("launch --blocks 3", "launch --blocks 4", false).as_deref(),
+            plan_differences("launch --blocks 3", "launch --blocks 4", false).as_deref(),
             Some("command launch --blocks 3 → launch --blocks 4")
         );
         let load = |rate: u32| format!("[load]\nrate = {rate}\narrivals = \"even\"\n");
-        assert_eq!(rates(&load(5), &load(6)).as_deref(), Some("rate 5 → 6"));
+        assert_eq!(rate_differences(&load(5), &load(6)).as_deref(), Some("rate 5 → 6"));
         assert_eq!(
-            (rates(&load(5), &load(5)), plans(&load(5), &load(6), false)),
+            (rate_differences(&load(5), &load(5)), plan_differences(&load(5), &load(6), false)),
             (None, None),
             "it is told once"
         );
         let connections = "[load]\nconnections = 4\n";
-        assert_eq!(rates(connections, &connections.replace('4', "8")), None, "as many as it answers");
+        assert_eq!(
+            rate_differences(connections, &connections.replace('4', "8")),
+            None,
+            "as many as it answers"
+        );
         let many: String = (0..9).map(|n| format!("a{n} = 1\n")).collect();
-        assert!(plans("", &many, false).expect("they differ").ends_with(" and 5 more"));
+        assert!(plan_differences("", &many, false).expect("they differ").ends_with(" and 5 more"));
     }
 }

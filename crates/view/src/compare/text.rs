@@ -1,49 +1,49 @@
 //! A comparison for people.
 
-use super::compared::Compared;
-use super::measure::Measure;
-use super::runs::RunComparison;
-use crate::document::{Table, indented};
-use crate::sheet::wrapped;
+use super::compared_run::ComparedRun;
+use super::measure::ComparedMeasure;
+use super::run_comparison::RunComparison;
+use crate::document::{TextTable, indent_all};
+use crate::figure_tables::wrap;
 use crate::{Text, Tone};
-use record::Doubt;
+use record::CaveatKind;
 
 /// The doubt that every comparison of single runs has: it stands last, and is no warning.
-const ALWAYS: Doubt = Doubt::SingleRuns;
+const ALWAYS: CaveatKind = CaveatKind::SingleRuns;
 
 impl RunComparison {
     /// For people: what was changed and the doubts first, then the verdicts, then the figures.
     pub fn lines(&self) -> Vec<Text> {
         let mut lines = self.names();
-        let (always, doubts): (Vec<_>, Vec<_>) = self.doubted().partition(|doubt| doubt.doubt == ALWAYS);
-        for changed in self.changed() {
-            lines.extend(wrapped("  changed ", &changed.to_string(), Tone::Plain));
+        let (always, doubts): (Vec<_>, Vec<_>) = self.caveats().partition(|doubt| doubt.doubt == ALWAYS);
+        for changed in self.changes() {
+            lines.extend(wrap("  changed ", &changed.to_string(), Tone::Plain));
         }
         for doubt in doubts {
-            lines.extend(wrapped("  caveat: ", &doubt.to_string(), Tone::Warn));
+            lines.extend(wrap("  caveat: ", &doubt.to_string(), Tone::Warn));
         }
         lines.push(Text::empty());
         for verdict in &self.verdicts {
-            lines.push(Text::plain("  ").and(verdict.standing.tone(), &verdict.words));
+            lines.push(Text::plain("  ").with_span(verdict.standing.tone(), &verdict.words));
         }
-        lines.extend(indented(self.way_on()));
+        lines.extend(indent_all(self.next_steps()));
         if !self.verdicts.is_empty() {
             lines.push(Text::empty());
         }
         lines.extend(self.table());
         lines.extend(self.code_lines());
-        let gave = self.gave();
+        let gave = self.causes();
         if !gave.is_empty() {
             lines.push(Text::empty());
-            lines.push(Text::plain("  ").and(Tone::Strong, "what gave first"));
+            lines.push(Text::plain("  ").with_span(Tone::Strong, "what gave first"));
             let width = self.width();
             for (run, said) in gave {
-                lines.extend(wrapped(&format!("    {:width$}  ", run.title), said, Tone::Plain));
+                lines.extend(wrap(&format!("    {:width$}  ", run.title), said, Tone::Plain));
             }
         }
         for doubt in always {
             lines.push(Text::empty());
-            lines.extend(wrapped("  ", &doubt.to_string(), Tone::Faint));
+            lines.extend(wrap("  ", &doubt.to_string(), Tone::Faint));
         }
         lines
     }
@@ -60,21 +60,21 @@ impl RunComparison {
     /// Which runs they are, one line each.
     fn names(&self) -> Vec<Text> {
         let width = self.width();
-        let line = |run: &Compared| {
+        let line = |run: &ComparedRun| {
             let id = if run.title == run.id.0 { String::new() } else { format!("  {}", run.id) };
             let commit =
                 run.label.commit.as_ref().map(|commit| format!("  commit {commit}")).unwrap_or_default();
             let tags = run.label.tags.iter().map(|tag| format!("  {tag}")).collect::<String>();
             Text::plain("  ")
-                .and(Tone::Strong, format!("{:width$}", run.title))
-                .then(format!("  {}  {}", run.command, run.target))
-                .and(Tone::Faint, format!("{id}{tags}{commit}"))
+                .with_span(Tone::Strong, format!("{:width$}", run.title))
+                .with_plain(format!("  {}  {}", run.command, run.target))
+                .with_span(Tone::Faint, format!("{id}{tags}{commit}"))
         };
         self.runs.iter().map(line).collect()
     }
 
     /// What gave first in each of which that is known.
-    pub(super) fn gave(&self) -> Vec<(&Compared, &str)> {
+    pub(super) fn causes(&self) -> Vec<(&ComparedRun, &str)> {
         self.runs.iter().filter_map(|run| Some((run, run.gave.as_deref()?))).collect()
     }
 
@@ -86,26 +86,26 @@ impl RunComparison {
         } else {
             &["", "measured", "95 %"]
         };
-        let mut table = Table::new(head);
+        let mut table = TextTable::new(head);
         for measure in &self.measures {
-            table.row([(measure.title.clone(), Tone::Strong)]);
+            table.push_row([(measure.title.clone(), Tone::Strong)]);
             for (index, run) in self.runs.iter().enumerate() {
                 let cells = cells(measure, index, run);
-                table.row(cells.into_iter().take(head.len()));
+                table.push_row(cells.into_iter().take(head.len()));
             }
         }
         table.lines()
     }
 }
 
-fn cells(measure: &Measure, index: usize, run: &Compared) -> Vec<(String, Tone)> {
+fn cells(measure: &ComparedMeasure, index: usize, run: &ComparedRun) -> Vec<(String, Tone)> {
     let (measured, interval) = match &measure.figures[index] {
         Some(figure) => (measure.words(figure.value), measure.interval_words(figure)),
         None => ("not measured".to_owned(), String::new()),
     };
     let (difference, word, tone) = match &measure.differences[index] {
         Some(difference) => {
-            let (means, tone) = measure.means(difference);
+            let (means, tone) = measure.significance_words(difference);
             (measure.difference_words(difference), means, tone)
         }
         None => (String::new(), "", Tone::Plain),

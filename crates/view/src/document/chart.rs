@@ -1,6 +1,6 @@
 //! What a chart shows, and how it is to be read.
 
-use super::{Phase, Piece, Tone, round};
+use super::{Phase, TextSpan, Tone, round};
 use serde::Serialize;
 
 /// A chart.
@@ -13,23 +13,23 @@ pub struct Chart {
     /// How to read it, in a sentence; empty if that is plain.
     pub note: String,
     /// How it is drawn.
-    pub form: Form,
+    pub form: ChartForm,
     /// What runs from left to right; over time the points are those of the [`Timeline`].
     pub x: Axis,
     /// What runs upwards.
     pub y: Axis,
     /// What is drawn.
-    pub series: Vec<Series>,
+    pub series: Vec<ChartSeries>,
     /// Values that are drawn across: a goal, a quota, a bound.
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<ReferenceLine>,
     /// Stretches of the x axis that mean something.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
     /// Only for [`Form::Intervals`] and [`Form::Bars`]: what stands one below the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rows: Vec<Row>,
+    pub rows: Vec<ChartRow>,
     /// Only for [`Form::Heat`].
-    pub heat: Option<Heat>,
+    pub heat: Option<Heatmap>,
     /// What happened for a while, marked along the lower edge of a chart over time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Phase>,
@@ -41,7 +41,7 @@ pub struct Chart {
 /// How a chart is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum ChartForm {
     /// A line for each series.
     Lines,
     /// Areas on top of each other.
@@ -66,7 +66,7 @@ pub struct Axis {
     /// What it is: `time`, `offered rate`, `response time`, `percentile`.
     pub name: String,
     /// Its unit.
-    pub unit: Unit,
+    pub unit: AxisUnit,
     /// Equal steps are equal factors.
     pub log: bool,
 }
@@ -74,7 +74,7 @@ pub struct Axis {
 /// Units that the page knows how to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum AxisUnit {
     /// Seconds since the run began: only of the axis of time.
     Time,
     /// A length of time, in seconds.
@@ -99,20 +99,20 @@ pub enum Unit {
 
 /// One series of a chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Series {
+pub struct ChartSeries {
     /// Its name in the legend.
     pub name: String,
     /// What it is, so that the same thing has the same colour everywhere.
-    pub role: Role,
+    pub role: SeriesRole,
     /// Over time: the id of its column in the [`Timeline`]; `points` is empty then.
     pub column: Option<String>,
     /// Otherwise its points.
-    pub points: Vec<Point>,
+    pub points: Vec<ChartPoint>,
 }
 
 /// A point that is not of the timeline.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Point {
+pub struct ChartPoint {
     /// From left to right.
     #[serde(serialize_with = "round::value")]
     pub x: f64,
@@ -134,7 +134,7 @@ pub struct Point {
 /// What a series is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum SeriesRole {
     /// What was asked for.
     Offered,
     /// What was done.
@@ -163,7 +163,7 @@ pub enum Role {
 
 /// A value drawn across a chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Bound {
+pub struct ReferenceLine {
     /// Its name.
     pub name: String,
     /// Where: on the y axis, unless `along_x`.
@@ -195,18 +195,18 @@ pub struct Band {
 
 /// One of several things that stand one below the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Row {
+pub struct ChartRow {
     /// Its name.
     pub name: String,
     /// What else there is to say of it, in a few words; may be empty.
     pub note: String,
     /// What became of it, in a word; may be empty.
-    pub word: Piece,
+    pub word: TextSpan,
 }
 
 /// Counts in a grid.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Heat {
+pub struct Heatmap {
     /// Edges of the columns, one more than there are.
     #[serde(serialize_with = "round::times")]
     pub x: Vec<f64>,
@@ -217,14 +217,14 @@ pub struct Heat {
     pub counts: Vec<u32>,
 }
 
-impl Point {
+impl ChartPoint {
     /// The place of the row that it stands in.
     pub(crate) fn row(&self) -> usize {
         self.y.round().max(0.0) as usize
     }
 }
 
-impl Series {
+impl ChartSeries {
     /// Points that have neither names nor intervals are places of a line, which runs straight from one to the next.
     pub(crate) fn is_line(&self) -> bool {
         !self.points.is_empty()
@@ -232,7 +232,7 @@ impl Series {
     }
 }
 
-impl Row {
+impl ChartRow {
     /// One of which nothing is known but its name.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
@@ -240,7 +240,7 @@ impl Row {
 }
 
 impl Axis {
-    fn of(name: &str, unit: Unit) -> Self {
+    fn of(name: &str, unit: AxisUnit) -> Self {
         Self { name: name.to_owned(), unit, log: false }
     }
 }
@@ -250,19 +250,19 @@ impl Chart {
     pub(crate) fn over_time(
         id: impl Into<String>,
         title: impl Into<String>,
-        form: Form,
-        y: (&str, Unit),
+        form: ChartForm,
+        y: (&str, AxisUnit),
     ) -> Self {
-        Self::of(id, title, form, ("time", Unit::Time), y)
+        Self::of(id, title, form, ("time", AxisUnit::Time), y)
     }
 
     /// Any other.
     pub(crate) fn of(
         id: impl Into<String>,
         title: impl Into<String>,
-        form: Form,
-        x: (&str, Unit),
-        y: (&str, Unit),
+        form: ChartForm,
+        x: (&str, AxisUnit),
+        y: (&str, AxisUnit),
     ) -> Self {
         Self {
             id: id.into(),
@@ -303,9 +303,14 @@ impl Chart {
     }
 
     /// A column of the timeline.
-    pub(crate) fn column(mut self, name: impl Into<String>, role: Role, column: impl Into<String>) -> Self {
+    pub(crate) fn column(
+        mut self,
+        name: impl Into<String>,
+        role: SeriesRole,
+        column: impl Into<String>,
+    ) -> Self {
         let column = Some(column.into());
-        self.series.push(Series { name: name.into(), role, column, points: Vec::new() });
+        self.series.push(ChartSeries { name: name.into(), role, column, points: Vec::new() });
         self
     }
 
@@ -313,28 +318,28 @@ impl Chart {
     pub(crate) fn points(
         mut self,
         name: impl Into<String>,
-        role: Role,
-        points: impl IntoIterator<Item = Point>,
+        role: SeriesRole,
+        points: impl IntoIterator<Item = ChartPoint>,
     ) -> Self {
         let is_real = |value: &f64| value.is_finite();
         let (log_x, log_y) = (self.x.log, self.y.log);
-        let fits = move |point: &Point| {
+        let fits = move |point: &ChartPoint| {
             is_real(&point.x) && is_real(&point.y) && (!log_x || point.x > 0.0) && (!log_y || point.y > 0.0)
         };
-        let ends = |point: Point| Point {
+        let ends = |point: ChartPoint| ChartPoint {
             low: point.low.filter(|low| is_real(low)),
             high: point.high.filter(|high| is_real(high)),
             ..point
         };
-        let points: Vec<Point> = points.into_iter().filter(fits).map(ends).collect();
-        self.series.push(Series { name: name.into(), role, column: None, points });
+        let points: Vec<ChartPoint> = points.into_iter().filter(fits).map(ends).collect();
+        self.series.push(ChartSeries { name: name.into(), role, column: None, points });
         self
     }
 
     /// A value drawn across, if there is one.
     pub(crate) fn bound(mut self, name: impl Into<String>, at: Option<f64>, tone: Tone) -> Self {
         let bound = at.filter(|at| at.is_finite());
-        self.bounds.extend(bound.map(|at| Bound { name: name.into(), at, along_x: false, tone }));
+        self.bounds.extend(bound.map(|at| ReferenceLine { name: name.into(), at, along_x: false, tone }));
         self
     }
 
@@ -354,7 +359,7 @@ impl Chart {
     }
 
     /// What the shade of the last stretch means.
-    pub(crate) fn means(mut self, means: &str) -> Self {
+    pub(crate) fn band_meaning(mut self, means: &str) -> Self {
         if let Some(band) = self.bands.last_mut() {
             means.clone_into(&mut band.means);
         }
@@ -362,9 +367,9 @@ impl Chart {
     }
 
     /// A place of the x axis.
-    pub(crate) fn upright(mut self, name: impl Into<String>, at: Option<f64>, tone: Tone) -> Self {
+    pub(crate) fn vertical_line(mut self, name: impl Into<String>, at: Option<f64>, tone: Tone) -> Self {
         let bound = at.filter(|at| at.is_finite() && (!self.x.log || *at > 0.0));
-        self.bounds.extend(bound.map(|at| Bound { name: name.into(), at, along_x: true, tone }));
+        self.bounds.extend(bound.map(|at| ReferenceLine { name: name.into(), at, along_x: true, tone }));
         self
     }
 }

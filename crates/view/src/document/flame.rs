@@ -1,14 +1,14 @@
 //! A flame graph: who called whom, and how much of the processor time that has.
 
 use serde::Serialize;
-use stacks::{FlameCall, Flames};
+use stacks::{FlameCall, FlameGraph};
 
 /// Letters of a name at most.
 const LETTERS: usize = 90;
 
 /// A flame graph of one load, or of two.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Flame {
+pub struct FlameChart {
     /// Unique on the page.
     pub id: String,
     /// What it shows, as a heading.
@@ -32,8 +32,8 @@ pub struct Flame {
     pub calls: Vec<(u32, u32, u64, u64)>,
 }
 
-impl Flame {
-    pub(crate) fn of(title: &str, name: &str, beside_name: Option<&str>, flames: &Flames) -> Self {
+impl FlameChart {
+    pub(crate) fn of(title: &str, name: &str, beside_name: Option<&str>, flames: &FlameGraph) -> Self {
         let mut modules: Vec<String> = Vec::new();
         let names = flames.names.iter().map(|(name, module)| {
             let at = modules.iter().position(|known| known == module);

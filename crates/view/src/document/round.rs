@@ -78,7 +78,7 @@ fn millis(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Column, Point, Timeline};
+    use crate::document::{ChartPoint, Timeline, TimelineColumn};
 
     #[test]
     fn five_digits_are_kept() {
@@ -99,7 +99,7 @@ mod tests {
     fn json_is_short() {
         let timeline = Timeline {
             at: vec![0.0, 1.000_4, 86_401.123_4],
-            columns: vec![Column {
+            columns: vec![TimelineColumn {
                 id: "offered".to_owned(),
                 values: vec![Some(1000.0), None, Some(1.0 / 3.0)],
                 adds: false,
@@ -108,7 +108,7 @@ mod tests {
         let json = serde_json::to_string(&timeline).expect("serialises");
         assert!(json.contains("\"at\":[0,1,86401.123]"), "{json}");
         assert!(json.contains("\"values\":[1000,null,0.33333]"), "{json}");
-        let point = Point { x: 2.0, y: 0.123_456_7, ..Point::default() };
+        let point = ChartPoint { x: 2.0, y: 0.123_456_7, ..ChartPoint::default() };
         let json = serde_json::to_string(&point).expect("serialises");
         assert!(json.contains("\"x\":2,\"y\":0.12346,\"low\":null"), "{json}");
     }

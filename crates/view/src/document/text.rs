@@ -1,4 +1,4 @@
-use crate::words::one_blank;
+use crate::wording::collapse_blanks;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub enum Tone {
 
 /// A piece of text with one tone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Piece {
+pub struct TextSpan {
     /// The text itself, never markup.
     pub text: String,
     /// What it means.
@@ -34,19 +34,19 @@ pub struct Piece {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
     /// Its pieces, from left to right.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TextSpan>,
     /// How many steps it stands back, on a terminal.
     pub depth: u8,
 }
 
-impl Piece {
+impl TextSpan {
     /// A piece with that meaning.
-    pub fn of(tone: Tone, text: impl Into<String>) -> Self {
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: text.into(), tone }
     }
 }
 
-impl From<(String, Tone)> for Piece {
+impl From<(String, Tone)> for TextSpan {
     fn from((text, tone): (String, Tone)) -> Self {
         Self { text, tone }
     }
@@ -59,17 +59,17 @@ impl Text {
     }
 
     /// A line of one piece; of none, if that is empty.
-    pub fn of(tone: Tone, text: impl Into<String>) -> Self {
-        Self::empty().and(tone, text)
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self::empty().with_span(tone, text)
     }
 
     /// A faint label before what it is of.
     pub fn labelled(label: &str, text: impl Into<String>) -> Self {
-        Self::of(Tone::Faint, format!("{label}: ")).then(text)
+        Self::new(Tone::Faint, format!("{label}: ")).with_plain(text)
     }
 
     /// A line without anything, so many steps back.
-    pub fn at(depth: u8) -> Self {
+    pub fn empty_at_depth(depth: u8) -> Self {
         Self { depth, ..Self::default() }
     }
 
@@ -80,23 +80,23 @@ impl Text {
 
     /// A line of one plain piece.
     pub fn plain(text: impl Into<String>) -> Self {
-        Self::of(Tone::Plain, text)
+        Self::new(Tone::Plain, text)
     }
 
     /// The line with one more piece at its end; an empty one is left out.
     #[must_use]
-    pub fn and(mut self, tone: Tone, text: impl Into<String>) -> Self {
+    pub fn with_span(mut self, tone: Tone, text: impl Into<String>) -> Self {
         let text = text.into();
         if !text.is_empty() {
-            self.pieces.push(Piece { text, tone });
+            self.pieces.push(TextSpan { text, tone });
         }
         self
     }
 
     /// The line with one more plain piece at its end.
     #[must_use]
-    pub fn then(self, text: impl Into<String>) -> Self {
-        self.and(Tone::Plain, text)
+    pub fn with_plain(self, text: impl Into<String>) -> Self {
+        self.with_span(Tone::Plain, text)
     }
 
     /// As a terminal shows it: two columns back, and two for each step.
@@ -115,8 +115,8 @@ impl Text {
     }
 
     /// The words alone, with one blank where a terminal has several.
-    pub fn words(&self) -> String {
-        one_blank(&self.to_string())
+    pub fn to_plain(&self) -> String {
+        collapse_blanks(&self.to_string())
     }
 
     /// How many characters wide it is.
@@ -126,7 +126,7 @@ impl Text {
 }
 
 /// Those of a document as a terminal shows them.
-pub(crate) fn indented(texts: impl IntoIterator<Item = Text>) -> Vec<Text> {
+pub(crate) fn indent_all(texts: impl IntoIterator<Item = Text>) -> Vec<Text> {
     texts.into_iter().map(Text::indented).collect()
 }
 
@@ -139,7 +139,7 @@ impl Serialize for Text {
                 .filter(|&letter| !(std::mem::replace(&mut gap, letter == ' ') && letter == ' '))
                 .collect()
         };
-        let pieces = self.pieces.iter().map(|piece| Piece::of(piece.tone, one_blank(&piece.text)));
+        let pieces = self.pieces.iter().map(|piece| TextSpan::new(piece.tone, one_blank(&piece.text)));
         to.collect_seq(pieces.filter(|piece| !piece.text.is_empty()))
     }
 }
@@ -159,9 +159,11 @@ mod tests {
     fn a_terminal_shows_how_far_back_a_line_stands() {
         let shown = |text: Text| text.indented().to_string();
         assert_eq!(shown(Text::labelled("next", "more")), "  next: more");
-        assert_eq!(shown(Text::at(1).and(Tone::Good, "seen")), "    seen");
+        assert_eq!(shown(Text::empty_at_depth(1).with_span(Tone::Good, "seen")), "    seen");
         assert_eq!(shown(Text::empty()), "", "an empty line has no blanks at its end");
-        let json = serde_json::to_value(Text::at(1).and(Tone::Bad, "x  y").then("   (z)")).expect("is JSON");
+        let json =
+            serde_json::to_value(Text::empty_at_depth(1).with_span(Tone::Bad, "x  y").with_plain("   (z)"))
+                .expect("is JSON");
         let expected =
             serde_json::json!([{ "text": "x y", "tone": "bad" }, { "text": " (z)", "tone": "plain" }]);
         assert_eq!(json, expected, "a page has room of its own");

@@ -15,7 +15,7 @@ pub(super) fn unit(widest: f64) -> i32 {
 }
 
 /// How many times the smallest effect a ratio is away from none, to the better.
-pub(super) fn effects(ratio: f64, effect: f64, more_is_better: bool) -> f64 {
+pub(super) fn distance_in_effects(ratio: f64, effect: f64, more_is_better: bool) -> f64 {
     let distance = ratio.ln() / effect.max(1e-4).ln_1p();
     if more_is_better { distance } else { -distance }
 }
@@ -30,7 +30,7 @@ pub(super) fn draw(
     tone: Tone,
 ) -> Text {
     let place = |ratio| {
-        let place = effects(ratio, effect, more_is_better) * f64::from(unit);
+        let place = distance_in_effects(ratio, effect, more_is_better) * f64::from(unit);
         // A ratio of nothing, or of something to nothing, is beyond every edge.
         if place.is_nan() { 0 } else { place.clamp(-1e6, 1e6).round() as i32 }
     };
@@ -47,8 +47,8 @@ pub(super) fn draw(
         _ => None,
     };
     (-HALF..=HALF).fold(line, |line, at| match letter(at) {
-        Some(letter) => line.and(tone, letter.to_string()),
-        None => line.and(Tone::Faint, mark(at, unit).to_string()),
+        Some(letter) => line.with_span(tone, letter.to_string()),
+        None => line.with_span(Tone::Faint, mark(at, unit).to_string()),
     })
 }
 
@@ -58,7 +58,7 @@ pub(super) fn scale(line: Text, unit: i32) -> Text {
     let words: Vec<(char, i32)> = words.collect();
     (-HALF..=HALF).fold(line, |line, at| {
         let word = words.iter().find(|(_, place)| *place == at).map(|(letter, _)| *letter);
-        line.and(Tone::Faint, word.unwrap_or_else(|| mark(at, unit)).to_string())
+        line.with_span(Tone::Faint, word.unwrap_or_else(|| mark(at, unit)).to_string())
     })
 }
 

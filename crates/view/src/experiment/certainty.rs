@@ -1,14 +1,14 @@
-use super::words::{answer_word, in_short, percent, ratio};
-use super::{Names, number_of};
-use crate::document::Table;
-use crate::words::quoted;
+use super::words::{answer_word, percent, ratio, without_log_tail};
+use super::{DesignLookup, number_of};
+use crate::document::TextTable;
+use crate::wording::quoted;
 use crate::{Text, Tone};
-use record::{Judged, Noise, Standing, Visit};
+use record::{ArmStart, ExperimentState, HypothesisResult, Noise};
 use std::collections::BTreeMap;
 
 /// How sure the answers are: the noise, what the placebo says, and which starts do not count.
-pub(crate) fn lines(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
-    let placebo: Vec<&Judged> = standing.judged.iter().filter(|j| j.hypothesis.is_none()).collect();
+pub(crate) fn lines(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
+    let placebo: Vec<&HypothesisResult> = standing.judged.iter().filter(|j| j.hypothesis.is_none()).collect();
     let mut lines = Vec::new();
     // One for each measure, as the noise: then they share a table.
     let together = placebo.len() == standing.noise.len();
@@ -17,39 +17,39 @@ pub(crate) fn lines(names: &Names<'_>, standing: &Standing) -> Vec<Text> {
     }
     if !together || standing.noise.is_empty() {
         lines.extend(placebo.iter().map(|judged| {
-            let (text, tone) = says(judged);
+            let (text, tone) = placebo_answer(judged);
             let name = judged.name.trim_start_matches("placebo").trim_start_matches([':', ' ']);
             let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
-            Text::labelled("placebo", name).and(tone, text).indented()
+            Text::labelled("placebo", name).with_span(tone, text).indented()
         }));
     }
     lines
 }
 
 /// How far starts of the same differ, and how small an effect would be seen.
-pub(crate) fn noise_table(names: &Names<'_>, standing: &Standing) -> Table {
+pub(crate) fn noise_table(names: &DesignLookup<'_>, standing: &ExperimentState) -> TextTable {
     noise(names, &standing.noise, &[])
 }
 
-fn noise(names: &Names<'_>, noise: &[Noise], placebo: &[&Judged]) -> Table {
+fn noise(names: &DesignLookup<'_>, noise: &[Noise], placebo: &[&HypothesisResult]) -> TextTable {
     let heads = ["starts of the same arm", "differ by", "detectable", "placebo"];
     let mut table = match placebo {
-        [] => Table::new(&heads[..3]),
-        _ => Table::with_text_last(&heads),
+        [] => TextTable::new(&heads[..3]),
+        _ => TextTable::with_text_last(&heads),
     };
     for (index, noise) in noise.iter().enumerate() {
         let cells = [
-            (names.measured(noise.probe, noise.measure), Tone::Plain),
-            (differ(noise), Tone::Plain),
-            (visible(noise), Tone::Plain),
+            (names.comparison_label(noise.probe, noise.measure), Tone::Plain),
+            (deviation_words(noise), Tone::Plain),
+            (visible_effect_words(noise), Tone::Plain),
         ];
-        table.row(cells.into_iter().chain(placebo.get(index).map(|judged| says(judged))));
+        table.push_row(cells.into_iter().chain(placebo.get(index).map(|judged| placebo_answer(judged))));
     }
     table
 }
 
 /// What the placebo, which is the same, is found to be: anything but no difference is a warning.
-pub(crate) fn says(judged: &Judged) -> (String, Tone) {
+pub(crate) fn placebo_answer(judged: &HypothesisResult) -> (String, Tone) {
     let (word, tone) = answer_word(judged.answer);
     let text = judged.ratio.as_ref().map_or_else(|| word.to_owned(), |r| format!("{word}, {}", ratio(r)));
     match tone {
@@ -62,39 +62,39 @@ pub(crate) fn says(judged: &Judged) -> (String, Tone) {
 }
 
 /// The standard deviation between starts of the same arm, as a share.
-pub(super) fn differ(noise: &Noise) -> String {
+pub(super) fn deviation_words(noise: &Noise) -> String {
     percent(noise.deviation.exp_m1())
 }
 
 /// The smallest effect that the planned blocks would show.
-pub(super) fn visible(noise: &Noise) -> String {
+pub(super) fn visible_effect_words(noise: &Noise) -> String {
     percent(noise.visible - 1.0)
 }
 
 /// Noise in one line, for the log of a run.
-pub(super) fn in_words(names: &Names<'_>, noise: &Noise) -> String {
+pub(super) fn in_words(names: &DesignLookup<'_>, noise: &Noise) -> String {
     format!(
         "{}: starts of the same arm differ by {}; an effect of {} would be seen in {}",
-        names.measured(noise.probe, noise.measure),
-        differ(noise),
-        visible(noise),
+        names.comparison_label(noise.probe, noise.measure),
+        deviation_words(noise),
+        visible_effect_words(noise),
         number_of(names.design.most as usize, "block"),
     )
 }
 
 /// The starts that do not count, those of one arm and one reason together.
-pub(crate) fn void(names: &Names<'_>) -> Vec<Text> {
-    let mut found: BTreeMap<(usize, &str), Vec<&Visit>> = BTreeMap::new();
+pub(crate) fn void_starts(names: &DesignLookup<'_>) -> Vec<Text> {
+    let mut found: BTreeMap<(usize, &str), Vec<&ArmStart>> = BTreeMap::new();
     for visit in names.visits {
         if let Some(why) = &visit.void {
-            found.entry((visit.arm, in_short(why))).or_default().push(visit);
+            found.entry((visit.arm, without_log_tail(why))).or_default().push(visit);
         }
     }
-    let line = |((arm, why), visits): ((usize, &str), Vec<&Visit>)| {
+    let line = |((arm, why), visits): ((usize, &str), Vec<&ArmStart>)| {
         let count = number_of(visits.len(), "start");
         let does = if visits.len() == 1 { "does" } else { "do" };
-        Text::of(Tone::Warn, format!("void: {count} of {} {does} not count", quoted(names.arm(arm))))
-            .then(format!(": {why}"))
+        Text::new(Tone::Warn, format!("void: {count} of {} {does} not count", quoted(names.arm(arm))))
+            .with_plain(format!(": {why}"))
     };
     found.into_iter().map(line).collect()
 }
@@ -102,11 +102,15 @@ pub(crate) fn void(names: &Names<'_>) -> Vec<Text> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::Measure;
+    use plan::ArmMeasure;
 
     #[test]
     fn a_tenth_is_a_tenth() {
-        let noise = Noise { probe: 0, measure: Measure::P99, deviation: 0.0953, freedom: 3, visible: 1.26 };
-        assert_eq!((differ(&noise).as_str(), visible(&noise).as_str()), ("10 %", "26 %"));
+        let noise =
+            Noise { probe: 0, measure: ArmMeasure::P99, deviation: 0.0953, freedom: 3, visible: 1.26 };
+        assert_eq!(
+            (deviation_words(&noise).as_str(), visible_effect_words(&noise).as_str()),
+            ("10 %", "26 %")
+        );
     }
 }

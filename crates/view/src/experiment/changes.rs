@@ -4,7 +4,7 @@
 const FLAG: char = '-';
 
 /// A change in words; of a command that is told whole only what is different from the plan's own: `--workers 10 → 20`.
-pub(super) fn told(change: &str, plan: &str) -> String {
+pub(super) fn describe(change: &str, plan: &str) -> String {
     let Some(before) = command(plan) else { return change.to_owned() };
     differing(&before, change).unwrap_or_else(|| change.to_owned())
 }
@@ -63,8 +63,8 @@ mod tests {
             ("another --listen 1", "another --listen 1"),
             ("THREADS=200 ▶ 400", "THREADS=200 ▶ 400"),
         ] {
-            assert_eq!(told(change, plan), expected, "{change}");
+            assert_eq!(describe(change, plan), expected, "{change}");
         }
-        assert_eq!(told("app --workers 20", ""), "app --workers 20", "of a plan that is not kept");
+        assert_eq!(describe("app --workers 20", ""), "app --workers 20", "of a plan that is not kept");
     }
 }

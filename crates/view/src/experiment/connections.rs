@@ -1,17 +1,17 @@
 //! Closed loops: one small table for each figure, arms below each other, numbers of connections side by side.
 
-use super::gave::{NAME, gave_first, measured};
-use super::names::figure;
+use super::causes::{NAME, first_cause, probed_arms};
+use super::design_lookup::figure;
 use super::words::{measure_words, median, value};
-use super::{Names, WIDTH};
-use crate::document::Table;
-use crate::words::shortened;
+use super::{DesignLookup, WIDTH};
+use crate::document::TextTable;
+use crate::wording::shortened;
 use crate::{Text, Tone};
-use plan::{At, Measure};
+use plan::{ArmMeasure, LoadLevel};
 use units::{Bytes, grouped};
 
 /// What the probes of one workload gave that are closed loops.
-pub(super) fn lines(names: &Names<'_>, probes: &[usize]) -> Vec<Text> {
+pub(super) fn lines(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Text> {
     let mut lines = Vec::new();
     for (with_spread, without) in tables(names, probes) {
         let with_spread = with_spread.lines();
@@ -23,7 +23,7 @@ pub(super) fn lines(names: &Names<'_>, probes: &[usize]) -> Vec<Text> {
 }
 
 /// A table for each figure: with how far its starts are apart, and without.
-pub(super) fn tables(names: &Names<'_>, probes: &[usize]) -> Vec<(Table, Table)> {
+pub(super) fn tables(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<(TextTable, TextTable)> {
     let mut probes: Vec<(u32, usize)> = probes.iter().map(|probe| (count(names, *probe), *probe)).collect();
     probes.sort_unstable();
     let Some((most, last)) = probes.last().copied() else { return Vec::new() };
@@ -31,14 +31,15 @@ pub(super) fn tables(names: &Names<'_>, probes: &[usize]) -> Vec<(Table, Table)>
     let colon = if workload.is_empty() { "" } else { ": " };
     let counts = probes.iter().map(|(count, _)| grouped(u64::from(*count)));
     let places: Vec<usize> = probes.iter().map(|(_, probe)| *probe).collect();
-    let arms = measured(names, &places);
+    let arms = probed_arms(names, &places);
     let asked = |measure| places.iter().any(|probe| names.is_asked(*probe, measure));
-    let mut shown: Vec<Measure> = Vec::new();
-    for measure in [Measure::Throughput, Measure::Memory, Measure::Threads, Measure::P50, Measure::P99]
-        .into_iter()
-        .chain([Measure::Max, Measure::Cpu])
+    let mut shown: Vec<ArmMeasure> = Vec::new();
+    for measure in
+        [ArmMeasure::Throughput, ArmMeasure::Memory, ArmMeasure::Threads, ArmMeasure::P50, ArmMeasure::P99]
+            .into_iter()
+            .chain([ArmMeasure::Max, ArmMeasure::Cpu])
     {
-        let usual = matches!(measure, Measure::Throughput | Measure::Memory | Measure::Threads);
+        let usual = matches!(measure, ArmMeasure::Throughput | ArmMeasure::Memory | ArmMeasure::Threads);
         if !(usual || asked(measure)) || !any(names, &arms, &places, measure) {
             continue;
         }
@@ -47,31 +48,31 @@ pub(super) fn tables(names: &Names<'_>, probes: &[usize]) -> Vec<(Table, Table)>
     let mut tables = Vec::new();
     for measure in &shown {
         let title = match measure {
-            Measure::Throughput => format!("{workload}{colon}throughput by connections"),
-            Measure::Memory if probes.len() > 1 => "memory, and each connection more".to_owned(),
+            ArmMeasure::Throughput => format!("{workload}{colon}throughput by connections"),
+            ArmMeasure::Memory if probes.len() > 1 => "memory, and each connection more".to_owned(),
             measure => measure_words(*measure).to_owned(),
         };
         let mut heads: Vec<String> = std::iter::once(title).chain(counts.clone()).collect();
         // The narrowest table has room for it.
-        let causes = match shown.contains(&Measure::Threads) {
-            true => *measure == Measure::Threads,
-            false => *measure == Measure::Throughput,
+        let causes = match shown.contains(&ArmMeasure::Threads) {
+            true => *measure == ArmMeasure::Threads,
+            false => *measure == ArmMeasure::Throughput,
         };
         if causes {
             heads.push(format!("gave first at {}", grouped(u64::from(most))));
         }
         let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
         let drawn = |spread: bool| {
-            let mut table = if causes { Table::with_text_last(&heads) } else { Table::new(&heads) };
+            let mut table = if causes { TextTable::with_text_last(&heads) } else { TextTable::new(&heads) };
             for arm in &arms {
                 let cell = |place: usize| match measure {
-                    Measure::Memory => memory(names, *arm, &probes, place),
+                    ArmMeasure::Memory => memory(names, *arm, &probes, place),
                     measure => plain(names, *arm, places[place], *measure, spread),
                 };
                 let name = (shortened(names.arm(*arm), NAME), Tone::Strong);
                 let cells = (0..places.len()).map(|place| (cell(place), Tone::Plain));
-                let gave = causes.then(|| (gave_first(names, *arm, &[last]), Tone::Plain));
-                table.row(std::iter::once(name).chain(cells).chain(gave));
+                let gave = causes.then(|| (first_cause(names, *arm, &[last]), Tone::Plain));
+                table.push_row(std::iter::once(name).chain(cells).chain(gave));
             }
             table
         };
@@ -80,24 +81,24 @@ pub(super) fn tables(names: &Names<'_>, probes: &[usize]) -> Vec<(Table, Table)>
     tables
 }
 
-fn count(names: &Names<'_>, probe: usize) -> u32 {
+fn count(names: &DesignLookup<'_>, probe: usize) -> u32 {
     match names.design.probes[probe].at {
-        At::Connections(count) => count,
-        At::Limit | At::Rate(_) | At::Share(_) => 0,
+        LoadLevel::Connections(count) => count,
+        LoadLevel::Limit | LoadLevel::Rate(_) | LoadLevel::Share(_) => 0,
     }
 }
 
-fn any(names: &Names<'_>, arms: &[usize], probes: &[usize], measure: Measure) -> bool {
+fn any(names: &DesignLookup<'_>, arms: &[usize], probes: &[usize], measure: ArmMeasure) -> bool {
     let at = |arm: usize, probe: usize| names.taken(arm, probe).any(|t| figure(t, measure).is_some());
     arms.iter().any(|arm| probes.iter().any(|probe| at(*arm, *probe)))
 }
 
 /// The median; of several starts with how far the farthest is from it, where there is room.
-fn plain(names: &Names<'_>, arm: usize, probe: usize, measure: Measure, spread: bool) -> String {
+fn plain(names: &DesignLookup<'_>, arm: usize, probe: usize, measure: ArmMeasure, spread: bool) -> String {
     let mut figures: Vec<f64> = names.taken(arm, probe).filter_map(|t| figure(t, measure)).collect();
     let Some(middle) = median(&mut figures) else { return "–".to_owned() };
     let farthest = figures.iter().map(|figure| (figure / middle - 1.0).abs()).fold(0.0, f64::max);
-    if spread && figures.len() > 1 && measure != Measure::Threads {
+    if spread && figures.len() > 1 && measure != ArmMeasure::Threads {
         return format!("{} ±{:.0} %", value(measure, middle), farthest * 100.0);
     }
     value(measure, middle)
@@ -105,9 +106,13 @@ fn plain(names: &Names<'_>, arm: usize, probe: usize, measure: Measure, spread: 
 
 /// At the arm's fewest connections all of its memory; at more how much each connection beyond those adds. Both of
 /// one and the same start, for another begins with other memory.
-fn memory(names: &Names<'_>, arm: usize, probes: &[(u32, usize)], place: usize) -> String {
-    let memory = |visit: &record::Visit, probe: usize| {
-        visit.taken.iter().find(|taken| taken.probe == probe).and_then(|taken| figure(taken, Measure::Memory))
+fn memory(names: &DesignLookup<'_>, arm: usize, probes: &[(u32, usize)], place: usize) -> String {
+    let memory = |visit: &record::ArmStart, probe: usize| {
+        visit
+            .taken
+            .iter()
+            .find(|taken| taken.probe == probe)
+            .and_then(|taken| figure(taken, ArmMeasure::Memory))
     };
     let (connections, probe) = probes[place];
     let fewest =
@@ -115,7 +120,7 @@ fn memory(names: &Names<'_>, arm: usize, probes: &[(u32, usize)], place: usize) 
     let Some((fewest, first)) = fewest.copied() else { return "–".to_owned() };
     if fewest == connections {
         let mut all: Vec<f64> = names.starts(arm, probe).filter_map(|visit| memory(visit, probe)).collect();
-        return median(&mut all).map_or("–".to_owned(), |bytes| value(Measure::Memory, bytes));
+        return median(&mut all).map_or("–".to_owned(), |bytes| value(ArmMeasure::Memory, bytes));
     }
     let more = f64::from(connections) - f64::from(fewest);
     let growth = |visit| Some((memory(visit, probe)? - memory(visit, first)?) / more);

@@ -1,30 +1,36 @@
 use crate::Tone;
-use plan::Measure;
-use record::{Answer, Interval, Judged};
+use plan::ArmMeasure;
+use record::{HypothesisAnswer, HypothesisResult, Interval};
 use units::{Bytes, Nanos, Rate, grouped};
 
 /// An answer as a word.
-pub(crate) fn answer_word(answer: Answer) -> (&'static str, Tone) {
+pub(crate) fn answer_word(answer: HypothesisAnswer) -> (&'static str, Tone) {
     match answer {
-        Answer::Better => ("better", Tone::Good),
-        Answer::Worse => ("worse", Tone::Bad),
-        Answer::NoDifference => ("no difference", Tone::Strong),
-        Answer::Undecided => ("undecided", Tone::Warn),
-        Answer::NotMeasured => ("not measured", Tone::Warn),
+        HypothesisAnswer::Better => ("better", Tone::Good),
+        HypothesisAnswer::Worse => ("worse", Tone::Bad),
+        HypothesisAnswer::NoDifference => ("no difference", Tone::Strong),
+        HypothesisAnswer::Undecided => ("undecided", Tone::Warn),
+        HypothesisAnswer::NotMeasured => ("not measured", Tone::Warn),
     }
 }
 
 /// An answer in a sentence.
-pub(crate) fn answer_in_full(answer: Answer) -> &'static str {
+pub(crate) fn answer_in_full(answer: HypothesisAnswer) -> &'static str {
     match answer {
-        Answer::NoDifference => "no difference that matters",
+        HypothesisAnswer::NoDifference => "no difference that matters",
         answer => answer_word(answer).0,
     }
 }
 
 /// How many hypotheses have each answer: `2 better, 1 undecided`.
-pub(crate) fn counted<'a>(judged: impl Iterator<Item = &'a Judged> + Clone) -> String {
-    let all = [Answer::Better, Answer::Worse, Answer::NoDifference, Answer::Undecided, Answer::NotMeasured];
+pub(crate) fn answer_counts<'a>(judged: impl Iterator<Item = &'a HypothesisResult> + Clone) -> String {
+    let all = [
+        HypothesisAnswer::Better,
+        HypothesisAnswer::Worse,
+        HypothesisAnswer::NoDifference,
+        HypothesisAnswer::Undecided,
+        HypothesisAnswer::NotMeasured,
+    ];
     let each = all.into_iter().map(|answer| (judged.clone().filter(|j| j.answer == answer).count(), answer));
     let said = each
         .filter(|(count, _)| *count > 0)
@@ -42,35 +48,35 @@ pub(crate) fn number_of(count: usize, thing: &str) -> String {
 }
 
 /// Over a column of figures.
-pub(super) fn head(measure: Measure) -> &'static str {
+pub(super) fn head(measure: ArmMeasure) -> &'static str {
     match measure {
-        Measure::Cpu => "CPU each",
+        ArmMeasure::Cpu => "CPU each",
         measure => measure.name(),
     }
 }
 
 /// In a sentence.
-pub(super) fn measure_words(measure: Measure) -> &'static str {
+pub(super) fn measure_words(measure: ArmMeasure) -> &'static str {
     match measure {
-        Measure::Cpu => "CPU per request",
+        ArmMeasure::Cpu => "CPU per request",
         measure => measure.name(),
     }
 }
 
 /// A figure with its unit.
-pub(crate) fn value(measure: Measure, figure: f64) -> String {
+pub(crate) fn value(measure: ArmMeasure, figure: f64) -> String {
     match measure {
-        Measure::Capacity | Measure::Throughput => Rate(figure).to_string(),
-        Measure::P50 | Measure::P99 | Measure::Max | Measure::Cpu => {
+        ArmMeasure::Capacity | ArmMeasure::Throughput => Rate(figure).to_string(),
+        ArmMeasure::P50 | ArmMeasure::P99 | ArmMeasure::Max | ArmMeasure::Cpu => {
             Nanos::from_secs_f64(figure.max(0.0)).to_string()
         }
-        Measure::Memory => Bytes(figure.max(0.0) as u64).to_string(),
-        Measure::Threads => grouped(figure.max(0.0).round() as u64),
+        ArmMeasure::Memory => Bytes(figure.max(0.0) as u64).to_string(),
+        ArmMeasure::Threads => grouped(figure.max(0.0).round() as u64),
     }
 }
 
 /// From the lowest to the highest: `205–220/s`, the unit once where it is the same.
-pub(super) fn range(measure: Measure, low: f64, high: f64) -> String {
+pub(super) fn range(measure: ArmMeasure, low: f64, high: f64) -> String {
     let (low, high) = (value(measure, low), value(measure, high));
     if low == high {
         return low;
@@ -99,7 +105,7 @@ pub(crate) fn ratio(interval: &Interval) -> String {
 }
 
 /// Why a start does not count, without the last lines of its log: `torment show RUN --logs` has all of them.
-pub(crate) fn in_short(why: &str) -> &str {
+pub(crate) fn without_log_tail(why: &str) -> &str {
     why.split("; its last lines:").next().unwrap_or(why).lines().next().unwrap_or_default()
 }
 
@@ -124,13 +130,13 @@ mod tests {
     #[test]
     fn figures_say_their_unit_once() {
         for (measure, low, high, expected) in [
-            (Measure::Capacity, 205.0, 220.0, "205–220/s"),
-            (Measure::P99, 0.0131, 0.0172, "13.1–17.2 ms"),
-            (Measure::P99, 0.0009, 0.0172, "900 µs–17.2 ms"),
-            (Measure::Max, 119.0, 150.0, "119 s–2 min 30 s"),
-            (Measure::Memory, 4.2e8, 4.3e8, "400.5–410.1 MiB"),
-            (Measure::Threads, 31.0, 31.0, "31"),
-            (Measure::Threads, 31.0, 1231.0, "31–1,231"),
+            (ArmMeasure::Capacity, 205.0, 220.0, "205–220/s"),
+            (ArmMeasure::P99, 0.0131, 0.0172, "13.1–17.2 ms"),
+            (ArmMeasure::P99, 0.0009, 0.0172, "900 µs–17.2 ms"),
+            (ArmMeasure::Max, 119.0, 150.0, "119 s–2 min 30 s"),
+            (ArmMeasure::Memory, 4.2e8, 4.3e8, "400.5–410.1 MiB"),
+            (ArmMeasure::Threads, 31.0, 31.0, "31"),
+            (ArmMeasure::Threads, 31.0, 1231.0, "31–1,231"),
         ] {
             assert_eq!(range(measure, low, high), expected);
         }

@@ -1,14 +1,16 @@
 use crate::RunView;
 use crate::values::{caveat, count, micros, rate_value, seconds};
-use plan::{At, Measure};
-use record::{Design, Interval, Judged, Noise, Spent, Standing, Taken, Visit};
+use plan::{ArmMeasure, LoadLevel};
+use record::{
+    ArmStart, Design, ExperimentState, HypothesisResult, Interval, MeasurementResult, Noise, StartTimes,
+};
 use serde_json::{Map, Value, json};
 use units::Nanos;
 
 /// Design, answers and every start; null before the design is known.
 pub(super) fn experiment(view: &RunView) -> Value {
     let Some(design) = &view.design else { return Value::Null };
-    let nothing = Standing::default();
+    let nothing = ExperimentState::default();
     let standing = view.standing.as_ref().unwrap_or(&nothing);
     let arm = |place: usize| design.arms.get(place).map(|arm| arm.name.as_str());
     let hypotheses: Vec<Value> =
@@ -47,17 +49,17 @@ pub(super) fn experiment(view: &RunView) -> Value {
     })
 }
 
-fn load(at: At) -> Value {
+fn load(at: LoadLevel) -> Value {
     match at {
-        At::Limit => json!({ "kind": "limit" }),
-        At::Rate(rate) => json!({ "kind": "rate", "per_second": rate_value(rate.0) }),
-        At::Share(share) => json!({ "kind": "share", "of_capacity": count(share.0) }),
-        At::Connections(connections) => json!({ "kind": "connections", "connections": connections }),
+        LoadLevel::Limit => json!({ "kind": "limit" }),
+        LoadLevel::Rate(rate) => json!({ "kind": "rate", "per_second": rate_value(rate.0) }),
+        LoadLevel::Share(share) => json!({ "kind": "share", "of_capacity": count(share.0) }),
+        LoadLevel::Connections(connections) => json!({ "kind": "connections", "connections": connections }),
     }
 }
 
 /// A question with its answer; null where there is none yet.
-fn hypothesis(design: &Design, standing: &Standing, place: usize) -> Value {
+fn hypothesis(design: &Design, standing: &ExperimentState, place: usize) -> Value {
     let asked = &design.hypotheses[place];
     let arm = |arm: usize| design.arms.get(arm).map(|arm| arm.name.as_str());
     let found = standing.judged.iter().find(|judged| judged.hypothesis == Some(place));
@@ -75,7 +77,7 @@ fn hypothesis(design: &Design, standing: &Standing, place: usize) -> Value {
     })
 }
 
-fn judged(judged: &Judged) -> Value {
+fn judged(judged: &HypothesisResult) -> Value {
     json!({
         "name": judged.name,
         "answer": judged.answer,
@@ -105,7 +107,7 @@ fn noise(noise: &Noise) -> Value {
     })
 }
 
-fn visit(visit: &Visit, arm: Option<&str>) -> Value {
+fn visit(visit: &ArmStart, arm: Option<&str>) -> Value {
     json!({
         "number": visit.number,
         "arm": arm,
@@ -121,8 +123,8 @@ fn visit(visit: &Visit, arm: Option<&str>) -> Value {
 }
 
 /// Where the rest of its time went.
-fn spent(spent: &Spent) -> Value {
-    let Spent { needs, reset, warm, load, again, drain, rest, stop } = *spent;
+fn spent(spent: &StartTimes) -> Value {
+    let StartTimes { needs, reset, warm, load, again, drain, rest, stop } = *spent;
     json!({
         "needs_seconds": seconds(needs),
         "reset_seconds": seconds(reset),
@@ -135,7 +137,7 @@ fn spent(spent: &Spent) -> Value {
     })
 }
 
-fn taken(taken: &Taken) -> Value {
+fn taken(taken: &MeasurementResult) -> Value {
     let figures: Map<String, Value> = taken.figures.iter().map(|(measure, f)| figure(*measure, *f)).collect();
     json!({
         "probe": taken.probe,
@@ -150,13 +152,13 @@ fn taken(taken: &Taken) -> Value {
 }
 
 /// Its key with the unit, and the figure in it.
-fn figure(measure: Measure, figure: f64) -> (String, Value) {
+fn figure(measure: ArmMeasure, figure: f64) -> (String, Value) {
     let time = || micros(Nanos::from_secs_f64(figure.max(0.0)));
     let (unit, value) = match measure {
-        Measure::Capacity | Measure::Throughput => ("_per_second", rate_value(figure)),
-        Measure::P50 | Measure::P99 | Measure::Max | Measure::Cpu => ("_us", time()),
-        Measure::Memory => ("_bytes", count(figure.round())),
-        Measure::Threads => ("", count(figure)),
+        ArmMeasure::Capacity | ArmMeasure::Throughput => ("_per_second", rate_value(figure)),
+        ArmMeasure::P50 | ArmMeasure::P99 | ArmMeasure::Max | ArmMeasure::Cpu => ("_us", time()),
+        ArmMeasure::Memory => ("_bytes", count(figure.round())),
+        ArmMeasure::Threads => ("", count(figure)),
     };
     (format!("{}{unit}", measure.name()), value)
 }

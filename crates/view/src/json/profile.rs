@@ -3,9 +3,9 @@
 use crate::RunView;
 use crate::values::seconds;
 use record::Profile;
-use record::watch::Look;
+use record::watch::CloserLook;
 use serde_json::{Value, json};
-use stacks::{Portion, Tally};
+use stacks::{SampleCount, Tally};
 
 /// All functions and modules, those that ran most often themselves leading.
 pub(super) fn profile(profile: &Profile) -> Value {
@@ -20,7 +20,7 @@ pub(super) fn profile(profile: &Profile) -> Value {
             "high": share.map(|share| share.high),
         })
     };
-    let functions = tally.by_own().into_iter().filter_map(|Portion { of, own, total, .. }| {
+    let functions = tally.by_own().into_iter().filter_map(|SampleCount { of, own, total, .. }| {
         let function = profile.functions.get(of as usize)?;
         Some(json!({
             "name": function.name,
@@ -31,7 +31,7 @@ pub(super) fn profile(profile: &Profile) -> Value {
             "total": share(total),
         }))
     });
-    let modules = tally.modules_by_own().into_iter().filter_map(|Portion { of, own, total, .. }| {
+    let modules = tally.modules_by_own().into_iter().filter_map(|SampleCount { of, own, total, .. }| {
         let module = module(of)?;
         let nameless = &module.nameless;
         Some(json!({ "name": module.name, "nameless": nameless, "own": share(own), "total": share(total) }))
@@ -59,7 +59,7 @@ pub(super) fn profile(profile: &Profile) -> Value {
 /// Where threads waited, the most first.
 pub(super) fn waiting(view: &RunView) -> Value {
     let at = view.places.iter().flat_map(|place| &place.looks).filter_map(|look| match look {
-        Look::Stacks { at, .. } => Some(at),
+        CloserLook::Stacks { at, .. } => Some(at),
         _ => None,
     });
     at.flatten().map(|at| json!(at)).collect()

@@ -1,8 +1,8 @@
 //! What was watched, and what gave first.
 
 use crate::values::{count, rate_value};
-use crate::watched::figure;
-use crate::{PlaceSeen, RunView};
+use crate::watched::window_figures;
+use crate::{RunView, WatchedPlace};
 use record::{Confidence, Diagnosis, Evidence, Finding};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(super) fn also_watched(view: &RunView) -> Value {
     view.places.iter().filter(|place| Some(&place.name) != main).map(of_place).collect()
 }
 
-fn of_place(place: &PlaceSeen) -> Value {
+fn of_place(place: &WatchedPlace) -> Value {
     let watched = &place.watched;
     json!({
         "place": place.name,
@@ -52,10 +52,10 @@ fn of_place(place: &PlaceSeen) -> Value {
 }
 
 /// The figures of each trial.
-fn trials(place: &PlaceSeen) -> Vec<Value> {
+fn trials(place: &WatchedPlace) -> Vec<Value> {
     let average = |(what, number): &(String, f64)| json!({ "what": what, "average": rate_value(*number) });
     let of = |(trial, window): (&u32, &record::watch::Window)| {
-        let figure = figure(window, &place.watched)?;
+        let figure = window_figures(window, &place.watched)?;
         Some(json!({
             "trial": trial,
             "seen_seconds": rate_value(window.length().as_secs_f64()),

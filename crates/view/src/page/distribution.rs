@@ -1,7 +1,7 @@
 //! The distribution of times as points of a percentile plot.
 
 use crate::Tone;
-use crate::document::Point;
+use crate::document::ChartPoint;
 use stats::Histogram;
 
 /// Points for each factor of ten of 1 ÷ (1 − quantile).
@@ -10,12 +10,12 @@ const IN_TEN: i32 = 6;
 const TENS: i32 = 5;
 
 /// Points at 1 ÷ (1 − quantile), from the median on and as far as there are times enough to tell.
-pub(super) fn points(times: &Histogram) -> Vec<Point> {
+pub(super) fn points(times: &Histogram) -> Vec<ChartPoint> {
     let steps = (2..=TENS * IN_TEN).map(|step| 10f64.powf(f64::from(step) / f64::from(IN_TEN)));
     let known = std::iter::once(2.0).chain(steps).filter(|x| *x <= times.count() as f64);
     let point = |x: f64| {
         let y = times.quantile(1.0 - 1.0 / x)?.as_secs_f64();
-        Some(Point { x, y, tone: Tone::Plain, ..Point::default() })
+        Some(ChartPoint { x, y, tone: Tone::Plain, ..ChartPoint::default() })
     };
     known.filter_map(point).collect()
 }
@@ -24,9 +24,9 @@ pub(super) fn points(times: &Histogram) -> Vec<Point> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Distribution {
     pub name: String,
-    pub response: Vec<Point>,
-    pub lateness: Vec<Point>,
-    pub service: Vec<Point>,
+    pub response: Vec<ChartPoint>,
+    pub lateness: Vec<ChartPoint>,
+    pub service: Vec<ChartPoint>,
 }
 
 impl Distribution {

@@ -1,71 +1,82 @@
 //! What is said at the top, and what went on when.
 
-use super::pages::Pages;
-use super::{again, chain, decided, pictures, quick, sections};
-use crate::document::{Doubt, Front, Head, Phase, State, Text, Tone};
-use crate::experiment::Names;
-use crate::reason::TrialState;
+use super::builder::PageBuilder;
+use super::{conclusions, pictures, request_path, rerun, response_advice, sections};
+use crate::document::{PageCaveat, PageFront, PageHeader, PageState, Phase, Text, Tone};
+use crate::experiment::DesignLookup;
 use crate::summary::{
-    above, below, full_too, headline, machine_words, nothing, ours_way_on, raise, raised_brings, sheet_use,
+    failures_below_line, full_too, generator_next_steps, headline, machine_words, no_events_line,
+    raise_advice, raise_gain, sheet_usage_line, why_no_more_line,
 };
-use crate::words::{quoted, whole_seconds};
-use crate::{Kind, RunView, Trial, caveats, code, experiment, explain, freezes, sheet, verdict};
+use crate::trial_state::TrialState;
+use crate::wording::{quoted, whole_seconds};
+use crate::{
+    ReportKind, RunView, Trial, caveats, experiment, explain, figure_tables, freezes, hot_code, verdict,
+};
 use plan::Objective;
-use record::{Cause, Ended, Purpose, Standing};
+use record::{Cause, ExperimentState, Purpose, SearchEnd};
 use units::{Nanos, grouped};
 
 /// Phases at most, the last ones: more could not be told apart.
 const PHASES: usize = 1_000;
 
-pub(super) fn of(pages: &Pages) -> Front {
+pub(super) fn build(pages: &PageBuilder) -> PageFront {
     let run = &pages.run;
-    let mut verdict = both(run);
+    let mut verdict = front_headline(run);
     // What stands above is not said again below.
-    let mut chain = chain::of(run);
+    let mut chain = request_path::stations(run);
     // What gave far above what torment can send did not give first, nor what the limit stays the same without.
-    let is_ours =
-        run.is_ours() && run.diagnosis.as_ref().is_none_or(|found| found.cause() != Some(Cause::Generator));
-    if is_ours || freezes::beside(run).is_some() {
+    let is_ours = run.is_generator_limited()
+        && run.diagnosis.as_ref().is_none_or(|found| found.cause() != Some(Cause::Generator));
+    if is_ours || freezes::unknown_cause_line(run).is_some() {
         chain.clear();
     }
     // Where torment was the limit, that the target froze is all there is to know of it.
-    if run.is_ours() && freezes::recur(run) {
+    if run.is_generator_limited() && freezes::is_recurrent(run) {
         verdict.extend(freezes::line(run));
     }
-    verdict.extend(below(run));
-    verdict.extend(code::line(run));
-    verdict.extend(way_on(run));
-    verdict.extend(quick::line(run));
+    verdict.extend(failures_below_line(run));
+    verdict.extend(hot_code::line(run));
+    verdict.extend(next_steps(run));
+    verdict.extend(response_advice::line(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
     // That torment is the limit is told with what it makes; that its diagnosis says so too is no news.
-    let ours = run.diagnosis.as_ref().filter(|_| run.is_ours()).map(verdict::sentences).unwrap_or_default();
+    let ours = run
+        .diagnosis
+        .as_ref()
+        .filter(|_| run.is_generator_limited())
+        .map(verdict::sentences)
+        .unwrap_or_default();
     // What gave first has its reckoning beside it.
-    let reckoned = run.diagnosis.iter().flat_map(verdict::reckonings);
+    let reckoned = run.diagnosis.iter().flat_map(verdict::arithmetic_sentences);
     let said: Vec<Text> = verdict.iter().cloned().chain(drawn).chain(ours).chain(reckoned).collect();
-    let sections = sections::all(pages).into_iter().filter_map(|section| section.without(&said));
+    let sections = sections::all(pages).into_iter().filter_map(|section| section.without_repeated(&said));
     let sections: Vec<_> = sections.collect();
     hedge(run, &mut verdict);
     let there = |id: &str| sections.iter().any(|section| section.id == id);
-    chain::lead(&mut chain, there);
-    Front {
+    request_path::link_sections(&mut chain, there);
+    PageFront {
         head: head(run),
         verdict,
         chain,
-        pictures: sections::picture(pages).into_iter().chain(pictures::of(run)).collect(),
-        doubts: doubts(run, there),
+        pictures: sections::picture(pages).into_iter().chain(pictures::charts(run)).collect(),
+        doubts: page_caveats(run, there),
         phases: phases(run, PHASES),
         sections,
     }
 }
 
-fn head(view: &RunView) -> Head {
+fn head(view: &RunView) -> PageHeader {
     let state = match (&view.end, view.running) {
-        (Some(_), _) => State::Ended,
-        (None, true) => State::Running,
-        (None, false) => State::CutShort,
+        (Some(_), _) => PageState::Ended,
+        (None, true) => PageState::Running,
+        (None, false) => PageState::CutShort,
     };
-    let mut head =
-        Head { state, ended_unix_ms: view.end.as_ref().map(|end| end.at_unix_ms), ..Head::default() };
+    let mut head = PageHeader {
+        state,
+        ended_unix_ms: view.end.as_ref().map(|end| end.at_unix_ms),
+        ..PageHeader::default()
+    };
     if let Some(started) = &view.started {
         head.id = started.id.0.clone();
         head.name = started.label.name.clone().unwrap_or_default();
@@ -75,9 +86,9 @@ fn head(view: &RunView) -> Head {
         head.version.clone_from(&started.version);
         head.started_unix_ms = started.at_unix_ms;
         head.machine = machine_words(&started.machine);
-        head.again = again::typed(started, &view.fleet, &view.places);
+        head.again = rerun::rerun_command(started, &view.fleet, &view.places);
     }
-    head.now = (state == State::Running).then(|| now(view)).flatten();
+    head.now = (state == PageState::Running).then(|| now(view)).flatten();
     head
 }
 
@@ -85,7 +96,7 @@ fn head(view: &RunView) -> Head {
 fn goal(view: &RunView, goal: &str) -> String {
     let name = Objective::ZERO_DROP.to_string();
     let (of, queue) = match view.kind() {
-        Kind::Search => ("a trial is good if ", " and no queue grows"),
+        ReportKind::Search => ("a trial is good if ", " and no queue grows"),
         _ => ("", ""),
     };
     match goal.strip_prefix(&name) {
@@ -96,8 +107,8 @@ fn goal(view: &RunView, goal: &str) -> String {
 
 /// What goes on at this moment.
 fn now(view: &RunView) -> Option<String> {
-    if view.kind() == Kind::Experiment {
-        return Some(experiment::now(view).to_string());
+    if view.kind() == ReportKind::Experiment {
+        return Some(experiment::current_start_line(view).to_string());
     }
     if let Some(current) = &view.current {
         let seconds = current.total.elapsed.as_secs_f64().round() as u64;
@@ -123,36 +134,36 @@ fn name(number: u32, purpose: Purpose, rate: Option<units::Rate>) -> String {
 
 /// What holds, and what gave first; where nothing is known of that, what else must be known at once. Between them why a load did not meet
 /// its goal.
-fn both(view: &RunView) -> Vec<Text> {
+fn front_headline(view: &RunView) -> Vec<Text> {
     if view.started.is_none() {
-        return vec![nothing()];
+        return vec![no_events_line()];
     }
     let mut lines = headline(view).into_iter();
     // What an experiment has found says more than how many answers it has.
-    let found = decided::answered(view);
+    let found = conclusions::decided_line(view);
     let is_found = found.is_some();
     let first = found.or_else(|| lines.next()).map(|first| match less_sure(view) {
-        Some(why) => first.and(Tone::Warn, format!("; {why}")),
+        Some(why) => first.with_span(Tone::Warn, format!("; {why}")),
         None => first,
     });
     let why = if view.goal_met() == Some(false) { lines.next() } else { None };
     // What to do where all was held is told with the way on.
-    let held_all = view.search_ended() == Some(&Ended::MaxReached);
+    let held_all = view.search_ended() == Some(&SearchEnd::MaxReached);
     let second = view
         .end
         .as_ref()
-        .and_then(|end| Some(Text::of(Tone::Bad, "error: ").then(end.error.as_ref()?)))
-        .or_else(|| if view.is_ours() { lines.next() } else { None })
-        .or_else(|| freezes::beside(view))
-        .or_else(|| if freezes::decide(view).is_some() { above(view) } else { None })
-        .or_else(|| freezes::line(view).filter(|_| freezes::lead(view)))
+        .and_then(|end| Some(Text::new(Tone::Bad, "error: ").with_plain(end.error.as_ref()?)))
+        .or_else(|| if view.is_generator_limited() { lines.next() } else { None })
+        .or_else(|| freezes::unknown_cause_line(view))
+        .or_else(|| if freezes::why_trials_bad(view).is_some() { why_no_more_line(view) } else { None })
+        .or_else(|| freezes::line(view).filter(|_| freezes::is_main_finding(view)))
         .or_else(|| {
             let found = view.diagnosis.as_ref()?;
             if found.findings.is_empty() { None } else { verdict::sentences(found).into_iter().next() }
         })
         .or_else(|| if is_found { lines.next() } else { None })
         .or_else(|| {
-            let none = || verdict::none(view.diagnosis.as_ref()?);
+            let none = || verdict::why_no_cause(view.diagnosis.as_ref()?);
             if held_all { None } else { lines.next().or_else(none) }
         });
     first.into_iter().chain(why).chain(second).chain(full_too(view)).chain(cost_beside(view)).collect()
@@ -160,63 +171,63 @@ fn both(view: &RunView) -> Vec<Text> {
 
 /// What freezes cost beside a limit that stays the same without them, to stand below what sets that.
 fn cost_beside(view: &RunView) -> Vec<Text> {
-    if view.is_ours() || !freezes::recur(view) || !freezes::limit_stays(view) {
+    if view.is_generator_limited() || !freezes::is_recurrent(view) || !freezes::is_limit_unaffected(view) {
         return Vec::new();
     }
     if let Some(found) = view.diagnosis.as_ref().filter(|found| found.cause() == Some(Cause::Freeze)) {
         return verdict::sentences(found);
     }
     let Some(line) = freezes::line(view) else { return Vec::new() };
-    vec![line.and(Tone::Faint, freezes::no_limit(view))]
+    vec![line.with_span(Tone::Faint, freezes::limit_unaffected_words(view))]
 }
 
 /// Why a limit is not green, where what holds does not say it.
 fn less_sure(view: &RunView) -> Option<&'static str> {
     view.limits.first()?.lower?;
     Some(match view.search_ended()? {
-        _ if view.slows_down() => "it slows down",
-        Ended::Noisy => "its capacity varies",
-        Ended::BudgetSpent => "the search ran out of time (--budget)",
-        Ended::NonStationary => "the target kept changing",
-        Ended::NotRecovered => "the target did not recover from an overload",
-        Ended::Interrupted => "interrupted",
+        _ if view.is_slowing_down() => "it slows down",
+        SearchEnd::Noisy => "its capacity varies",
+        SearchEnd::BudgetSpent => "the search ran out of time (--budget)",
+        SearchEnd::NonStationary => "the target kept changing",
+        SearchEnd::NotRecovered => "the target did not recover from an overload",
+        SearchEnd::Interrupted => "interrupted",
         _ => return None,
     })
 }
 
 /// What to do about what gave first, and what that should give.
-fn way_on(view: &RunView) -> Vec<Text> {
-    if view.is_ours() {
-        return ours_way_on(view);
+fn next_steps(view: &RunView) -> Vec<Text> {
+    if view.is_generator_limited() {
+        return generator_next_steps(view);
     }
-    if let Some(brings) = raised_brings(view) {
-        return raise(view).into_iter().chain([brings]).collect();
+    if let Some(brings) = raise_gain(view) {
+        return raise_advice(view).into_iter().chain([brings]).collect();
     }
     match view.kind() {
-        Kind::Experiment => {
-            let way = decided::next(view).into_iter().chain(decided::brings(view));
-            return way.chain(decided::quick(view)).collect();
+        ReportKind::Experiment => {
+            let way = conclusions::next_step(view).into_iter().chain(conclusions::expected_gain(view));
+            return way.chain(conclusions::quick(view)).collect();
         }
-        Kind::Sheet => return sheet_use(view).into_iter().collect(),
+        ReportKind::Sheet => return sheet_usage_line(view).into_iter().collect(),
         _ => {}
     }
-    let froze = freezes::way_on(view);
+    let froze = freezes::next_steps(view);
     if !froze.is_empty() {
         return froze;
     }
     let Some(found) = view.diagnosis.as_ref().filter(|found| !found.findings.is_empty()) else {
-        let next = view.diagnosis.as_ref().and_then(|found| explain::next(found).next());
-        return next.into_iter().flat_map(|next| [next, verdict::measured(view)]).collect();
+        let next = view.diagnosis.as_ref().and_then(|found| explain::recommendations(found).next());
+        return next.into_iter().flat_map(|next| [next, verdict::how_to_measure(view)]).collect();
     };
     // What sets the limit is the first thing to do, and freezes that leave it as it is the second.
-    let beside = view.freezes().filter(|_| freezes::recur(view) && freezes::limit_stays(view));
-    let next = explain::next(found).next().map(|next| match &beside {
-        Some(froze) => next.then(format!("; then, for the freezes, {}", froze.advice())),
+    let beside = view.freezes().filter(|_| freezes::is_recurrent(view) && freezes::is_limit_unaffected(view));
+    let next = explain::recommendations(found).next().map(|next| match &beside {
+        Some(froze) => next.with_plain(format!("; then, for the freezes, {}", froze.advice())),
         None => next,
     });
-    let brings = verdict::expected(view, found);
-    let brings = match beside.and_then(|_| freezes::in_the_long_run(view)) {
-        Some(_) => brings.then("; without the freezes it holds as much for longer than a trial"),
+    let brings = verdict::expected_gain(view, found);
+    let brings = match beside.and_then(|_| freezes::sustained_rate(view)) {
+        Some(_) => brings.with_plain("; without the freezes it holds as much for longer than a trial"),
         None => brings,
     };
     next.into_iter().chain([brings]).collect()
@@ -224,15 +235,15 @@ fn way_on(view: &RunView) -> Vec<Text> {
 
 /// Says of what gave first what it reckons to, and how sure that is.
 fn hedge(view: &RunView, said: &mut [Text]) {
-    if let Some((line, sure)) = freezes::line(view).zip(freezes::sure(view))
+    if let Some((line, sure)) = freezes::line(view).zip(freezes::certainty_words(view))
         && let Some(line) = said.iter_mut().find(|said| **said == line)
     {
-        *line = std::mem::take(line).and(Tone::Faint, sure);
+        *line = std::mem::take(line).with_span(Tone::Faint, sure);
     }
     let Some(found) = &view.diagnosis else { return };
     let Some(first) = found.findings.first() else { return };
     let sentence = verdict::sentences(found).into_iter().next();
-    let line = match view.is_ours() {
+    let line = match view.is_generator_limited() {
         // That torment fell behind stands for it.
         true if first.cause == Cause::Generator => said.get_mut(1),
         true => None,
@@ -242,27 +253,31 @@ fn hedge(view: &RunView, said: &mut [Text]) {
         let word = first.confidence.word();
         // That it froze is sure.
         let sure = match first.cause {
-            Cause::Freeze if freezes::beside(view).is_some() => freezes::no_limit(view),
+            Cause::Freeze if freezes::unknown_cause_line(view).is_some() => {
+                freezes::limit_unaffected_words(view)
+            }
             Cause::Freeze => format!(" ({word} confidence that this sets the limit)"),
             _ => format!(" ({word} confidence)"),
         };
-        let reckoned = verdict::reckoned(view, found).filter(|_| !view.is_ours());
-        let line_with = reckoned.into_iter().fold(std::mem::take(line), |line, reckoned| line.then(reckoned));
-        *line = line_with.and(Tone::Faint, sure);
+        let reckoned = verdict::arithmetic_words(view, found).filter(|_| !view.is_generator_limited());
+        let line_with =
+            reckoned.into_iter().fold(std::mem::take(line), |line, reckoned| line.with_plain(reckoned));
+        *line = line_with.with_span(Tone::Faint, sure);
     }
 }
 
 /// Every reason for doubt, with the section it is about.
-pub(super) fn doubts(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<Doubt> {
-    let about = |doubt: &record::Doubt| section(doubt, view.kind()).filter(|id| there(id)).map(str::to_owned);
-    let mut doubts: Vec<Doubt> = caveats::worded(view)
+pub(super) fn page_caveats(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<PageCaveat> {
+    let about =
+        |doubt: &record::CaveatKind| section(doubt, view.kind()).filter(|id| there(id)).map(str::to_owned);
+    let mut doubts: Vec<PageCaveat> = caveats::in_words(view)
         .into_iter()
-        .map(|(caveat, text)| Doubt { text: text.trim().to_owned(), section: about(&caveat.doubt) })
+        .map(|(caveat, text)| PageCaveat { text: text.trim().to_owned(), section: about(&caveat.doubt) })
         .collect();
     let mut add = |text: String, section: &str| {
         if !doubts.iter().any(|known| known.text == text) {
             let section = there(section).then(|| section.to_owned());
-            doubts.push(Doubt { text, section });
+            doubts.push(PageCaveat { text, section });
         }
     };
     if let Some(standing) = &view.standing {
@@ -276,31 +291,31 @@ pub(super) fn doubts(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<Doubt>
         add(caveat.to_string(), "figures");
     }
     let figures: Vec<&record::Figure> = view.measured.iter().collect();
-    sheet::caveats(&figures).into_iter().for_each(|text| add(text, "figures"));
+    figure_tables::caveats(&figures).into_iter().for_each(|text| add(text, "figures"));
     if let Some(text) = caveats::skipped(view) {
-        doubts.push(Doubt { text, section: None });
+        doubts.push(PageCaveat { text, section: None });
     }
     doubts
 }
 
 /// Placebos that are found to be different from what they are the same as.
-fn placebo(standing: &Standing) -> impl Iterator<Item = String> {
+fn placebo(standing: &ExperimentState) -> impl Iterator<Item = String> {
     let placebos = standing.judged.iter().filter(|judged| judged.hypothesis.is_none());
     placebos.filter_map(|judged| {
-        let (text, tone) = experiment::says(judged);
+        let (text, tone) = experiment::placebo_answer(judged);
         (tone == Tone::Bad).then(|| format!("{}: {text}", quoted(&judged.name)))
     })
 }
 
 /// What a caveat is about, as far as its code tells.
-fn section(doubt: &record::Doubt, kind: Kind) -> Option<&'static str> {
-    use record::Doubt::*;
+fn section(doubt: &record::CaveatKind, kind: ReportKind) -> Option<&'static str> {
+    use record::CaveatKind::*;
     match doubt {
         GeneratorLate | GeneratorBusy => Some("load"),
         NotAnswered | TooShort | LooksDisagree => Some("evidence"),
         PlaceboDiffers | Drift | UnequalNoise | NoNoise | FewFreedom | BeforeFirstLook | ArmDropped
         | AtLeast => Some("experiment"),
-        Disturbed if matches!(kind, Kind::Sheet | Kind::WorkingSet) => Some("figures"),
+        Disturbed if matches!(kind, ReportKind::Sheet | ReportKind::WorkingSet) => Some("figures"),
         _ => None,
     }
 }
@@ -308,7 +323,7 @@ fn section(doubt: &record::Doubt, kind: Kind) -> Option<&'static str> {
 /// The trials of a search, or the starts of an experiment; the last so many.
 pub(super) fn phases(run: &RunView, most: usize) -> Vec<Phase> {
     // Of a single load there is nothing to tell apart.
-    if run.kind() == Kind::Load {
+    if run.kind() == ReportKind::Load {
         return Vec::new();
     }
     let early = run.trials.len().saturating_sub(most);
@@ -320,7 +335,7 @@ pub(super) fn phases(run: &RunView, most: usize) -> Vec<Phase> {
         let tone = TrialState::Unjudged.tone();
         phases.push(Phase { from: stretch.from, to: stretch.to(), label, tone });
     }
-    if let Some(names) = Names::of(run) {
+    if let Some(names) = DesignLookup::of(run) {
         let since = run.started.as_ref().map_or(0, |started| started.at_unix_ms);
         phases.extend(run.visits.iter().map(|visit| {
             let from = visit.at_unix_ms.saturating_sub(since) as f64 / 1000.0;
@@ -336,7 +351,7 @@ pub(super) fn phases(run: &RunView, most: usize) -> Vec<Phase> {
 
 fn phase(run: &RunView, trial: &Trial) -> Option<Phase> {
     let stretch = run.stretches.get(&trial.number)?;
-    let state = TrialState::of(trial);
+    let state = TrialState::from_trial(trial);
     let word = match state {
         TrialState::Unjudged => trial.purpose.name(),
         state => state.name(),

@@ -6,10 +6,10 @@ mod latest;
 #[cfg(test)]
 mod tests;
 
-pub(super) use latest::Sight;
+pub(super) use latest::LatestRow;
 
-use super::thin::{joined, moments};
-use crate::document::{Column, Timeline};
+use super::downsample::{join_rows, moments};
+use crate::document::{Timeline, TimelineColumn};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Rows kept at most: an hour of load by the second, and four times as many as a wide screen has columns of points.
@@ -63,7 +63,7 @@ impl Row {
 
 /// All rows of a run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rows {
+pub(super) struct TimelineRows {
     at: Vec<f64>,
     columns: Vec<StoredColumn>,
     places: BTreeMap<String, usize>,
@@ -76,7 +76,7 @@ pub(super) struct Rows {
     generation: u32,
 }
 
-impl Rows {
+impl TimelineRows {
     /// A column's place; it is made where there is none. `whole` is a column that was made before.
     pub fn column(&mut self, id: &str, adds: bool, whole: Option<usize>) -> usize {
         if let Some(place) = self.places.get(id) {
@@ -94,7 +94,7 @@ impl Rows {
     }
 
     /// Columns there are.
-    pub fn known(&self) -> usize {
+    pub fn column_count(&self) -> usize {
         self.columns.len()
     }
 
@@ -119,19 +119,19 @@ impl Rows {
     }
 
     /// Whether there is such a column.
-    pub fn has(&self, id: &str) -> bool {
+    pub fn has_column(&self, id: &str) -> bool {
         self.places.contains_key(id)
     }
 
     /// Whether a column has a value anywhere.
-    pub fn is_used(&self, id: &str) -> bool {
+    pub fn has_values(&self, id: &str) -> bool {
         let Some(place) = self.places.get(id) else { return false };
         let mut open = self.open.iter().flat_map(|row| &row.cells);
         self.columns[*place].used || open.any(|(column, _)| column == place)
     }
 
     /// Whether it has one that is not zero.
-    pub fn is_moved(&self, id: &str) -> bool {
+    pub fn has_nonzero(&self, id: &str) -> bool {
         let Some(place) = self.places.get(id) else { return false };
         let mut open = self.open.iter().flat_map(|row| &row.cells);
         self.columns[*place].moved || open.any(|(column, value)| column == place && *value != 0.0)
@@ -162,7 +162,7 @@ impl Rows {
 
     /// What was seen from outside: it belongs to the second that covers its middle. `expected`: that second is not over
     /// yet, and its row will come.
-    pub fn see(&mut self, from: f64, to: f64, cells: Cells, expected: bool) {
+    pub fn push_observed(&mut self, from: f64, to: f64, cells: Cells, expected: bool) {
         let middle = (from + to) / 2.0;
         let covers = |row: &&mut Row| row.from <= middle && middle < row.to;
         if let Some(row) = self.open.iter_mut().rev().find(covers) {
@@ -263,7 +263,7 @@ impl Rows {
             if moments.len() == 1 {
                 column.values.extend(of_column);
             } else {
-                let (first, second) = joined(of_column.map(measured), column.adds);
+                let (first, second) = join_rows(of_column.map(measured), column.adds);
                 column.values.extend([first, second].map(stored));
             }
         }
@@ -291,7 +291,7 @@ impl Rows {
                     match &old[range.clone()] {
                         [one] => column.values.push(*one),
                         some => {
-                            let (first, second) = joined(some.iter().copied().map(measured), column.adds);
+                            let (first, second) = join_rows(some.iter().copied().map(measured), column.adds);
                             column.values.extend([first, second].map(stored));
                         }
                     }
@@ -310,9 +310,9 @@ impl Rows {
 
     /// These columns of the settled rows from one on. The values of those that are a sum are the sums of their parts;
     /// a column that is not there is left out.
-    pub fn timeline(&self, first: usize, wanted: &[Wanted]) -> Timeline {
+    pub fn timeline(&self, first: usize, wanted: &[PageColumn]) -> Timeline {
         let first = first.min(self.at.len());
-        let column = |wanted: &Wanted| {
+        let column = |wanted: &PageColumn| {
             let parts: Vec<&StoredColumn> =
                 wanted.of.iter().filter_map(|id| Some(&self.columns[*self.places.get(id)?])).collect();
             let whole = parts.first()?;
@@ -322,7 +322,7 @@ impl Rows {
                 any.then(|| values.sum::<f64>())
             };
             let values = (first..self.at.len()).map(value).collect();
-            Some(Column { id: wanted.id.clone(), values, adds: whole.adds })
+            Some(TimelineColumn { id: wanted.id.clone(), values, adds: whole.adds })
         };
         Timeline { at: self.at[first..].to_vec(), columns: wanted.iter().filter_map(column).collect() }
     }
@@ -330,7 +330,7 @@ impl Rows {
 
 /// A column of the page: one that is kept, or the sum of several.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct PageColumn {
     pub id: String,
     pub of: Vec<String>,
 }

@@ -13,13 +13,13 @@ mod search;
 mod tasks;
 mod threads;
 
-use super::pages::Pages;
+use super::builder::PageBuilder;
 use crate::document::Section;
 
 pub(super) use load::picture;
 
 /// Those that have anything to say or to show.
-pub(super) fn all(pages: &Pages) -> Vec<Section> {
+pub(super) fn all(pages: &PageBuilder) -> Vec<Section> {
     let all = [
         evidence::section(&pages.run),
         profile::section(pages),
@@ -37,5 +37,5 @@ pub(super) fn all(pages: &Pages) -> Vec<Section> {
         tasks::section(pages),
         run::section(&pages.run),
     ];
-    all.into_iter().filter_map(Section::kept).collect()
+    all.into_iter().filter_map(Section::non_empty).collect()
 }

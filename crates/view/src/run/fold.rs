@@ -1,8 +1,8 @@
 //! What each event adds to what is known of a run: the one fold that knows every event. Whatever else is folded, here and on other
 //! floors, says in its first lines what it needs that does not stand in a [`RunView`].
 
-use super::{Current, PlaceSeen, RunView, Stretch};
-use crate::{Second, Trial};
+use super::{CurrentLoad, RunView, TimeSpan, WatchedPlace};
+use crate::{LoadSecond, Trial};
 use record::{Event, Slice, Verdict};
 use units::Nanos;
 
@@ -18,8 +18,8 @@ impl RunView {
             Event::TrialStarted { trial, purpose, rate, duration, at_unix_ms } => {
                 let since = self.started.as_ref().map_or(*at_unix_ms, |started| started.at_unix_ms);
                 let from = at_unix_ms.saturating_sub(since) as f64 / 1000.0;
-                self.stretches.insert(*trial, Stretch { from, passed: Nanos::ZERO });
-                self.current = Some(Current {
+                self.stretches.insert(*trial, TimeSpan { from, passed: Nanos::ZERO });
+                self.current = Some(CurrentLoad {
                     number: *trial,
                     words: self.words(),
                     purpose: *purpose,
@@ -37,7 +37,7 @@ impl RunView {
                 if self.seconds.len() == SECONDS_KEPT {
                     self.seconds.pop_front();
                 }
-                self.seconds.push_back(Second::of(*trial, slice));
+                self.seconds.push_back(LoadSecond::of(*trial, slice));
             }
             Event::TrialDone { trial, result, judgement } => {
                 if let Some(stretch) = self.stretches.get_mut(trial) {
@@ -76,7 +76,7 @@ impl RunView {
             Event::Ramped(ramped) => self.ramp.push(*ramped),
             Event::Profiled { profile } => self.profiles.push((**profile).clone()),
             Event::Diagnosed { diagnosis } => self.diagnosis = Some((**diagnosis).clone()),
-            Event::Doubt { caveat } => self.caveats.push(caveat.clone()),
+            Event::Caveat { caveat } => self.caveats.push(caveat.clone()),
             Event::RunEnded(end) => {
                 match &end.verdict {
                     Some(Verdict::Limits { limits, .. }) => self.limits.clone_from(limits),
@@ -88,17 +88,17 @@ impl RunView {
         }
     }
 
-    fn seen_at(&mut self, place: &str) -> &mut PlaceSeen {
+    fn seen_at(&mut self, place: &str) -> &mut WatchedPlace {
         let known = self.places.iter().position(|known| known.name == place);
         let index = known.unwrap_or_else(|| {
-            self.places.push(PlaceSeen { name: place.to_owned(), ..PlaceSeen::default() });
+            self.places.push(WatchedPlace { name: place.to_owned(), ..WatchedPlace::default() });
             self.places.len() - 1
         });
         &mut self.places[index]
     }
 
     /// All of some events.
-    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut view = Self::default();
         events.into_iter().for_each(|event| view.fold(event));
         view

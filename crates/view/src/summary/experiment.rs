@@ -1,23 +1,25 @@
 use super::unfinished;
-use crate::document::indented;
-use crate::experiment::{Names, certainty, counted, designed, number_of, sentences, tables, void};
-use crate::words::whole_seconds;
+use crate::document::indent_all;
+use crate::experiment::{
+    DesignLookup, answer_counts, certainty, design_line, number_of, sentences, tables, void_starts,
+};
+use crate::wording::whole_seconds;
 use crate::{RunView, Text, Tone, fleet};
-use record::{Answer, ExperimentEnd, RunId, Spent, Standing, Visit};
+use record::{ArmStart, ExperimentEnd, ExperimentState, HypothesisAnswer, RunId, StartTimes};
 use units::Nanos;
 
 /// What takes less of a start is left out.
 const SHOWN: Nanos = Nanos::from_millis(50);
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
-    let Some(names) = Names::of(view) else { return indented(first(view)) };
-    let nothing = Standing::default();
+    let Some(names) = DesignLookup::of(view) else { return indent_all(headline_lines(view)) };
+    let nothing = ExperimentState::default();
     let standing = view.standing.as_ref().unwrap_or(&nothing);
     let head = unfinished(view).into_iter().chain(headline(view, &names, standing));
-    let mut lines = indented(head.chain([Text::empty()]));
+    let mut lines = indent_all(head.chain([Text::empty()]));
     lines.extend(sentences(&names, standing));
     if names.visits.is_empty() {
-        lines.extend(indented(resume(view, standing)));
+        lines.extend(indent_all(resume(view, standing)));
         return lines;
     }
     lines.extend(tables(&names));
@@ -26,7 +28,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.extend(sure);
         lines.push(Text::empty());
     }
-    let mut rest = void(&names);
+    let mut rest = void_starts(&names);
     rest.push(spent(&names, standing));
     rest.extend(a_start(&names));
     rest.extend(fleet::lines(view, "fleet: "));
@@ -35,33 +37,33 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         rest.extend(view.started.as_ref().map(|started| logs(&started.id)));
     }
     rest.extend(resume(view, standing));
-    lines.extend(indented(rest));
+    lines.extend(indent_all(rest));
     lines
 }
 
 /// What became of the questions and why it is over, or how it stands.
-pub(super) fn first(view: &RunView) -> Vec<Text> {
-    let Some(names) = Names::of(view) else {
-        let none = view.end.as_ref().map(|_| Text::of(Tone::Bad, "no verdict"));
+pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
+    let Some(names) = DesignLookup::of(view) else {
+        let none = view.end.as_ref().map(|_| Text::new(Tone::Bad, "no verdict"));
         return unfinished(view).into_iter().chain(none).collect();
     };
-    let nothing = Standing::default();
+    let nothing = ExperimentState::default();
     let standing = view.standing.as_ref().unwrap_or(&nothing);
     headline(view, &names, standing).into_iter().chain(unfinished(view)).collect()
 }
 
 /// What became of the questions, and why it is over.
-fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text> {
+fn headline(view: &RunView, names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
     let asked = standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
     let mut lines = Vec::new();
     if asked.clone().next().is_some() {
-        lines.push(Text::of(Tone::Strong, counted(asked.clone())).then(format!(
+        lines.push(Text::new(Tone::Strong, answer_counts(asked.clone())).with_plain(format!(
             " · {} of at most {}",
             standing.blocks,
             number_of(names.design.most as usize, "block")
         )));
     } else if view.end.is_none() {
-        lines.push(Text::plain(designed(names.design).to_string()));
+        lines.push(Text::plain(design_line(names.design).to_string()));
     }
     let over = match standing.over {
         Some(ExperimentEnd::BudgetSpent) => Some((
@@ -69,7 +71,9 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text>
             "time ran out",
             ": the next block would not have fit; more blocks need a larger budget",
         )),
-        Some(ExperimentEnd::BlocksMade) if asked.clone().any(|judged| judged.answer == Answer::Undecided) => {
+        Some(ExperimentEnd::BlocksMade)
+            if asked.clone().any(|judged| judged.answer == HypothesisAnswer::Undecided) =>
+        {
             Some((Tone::Warn, "all planned blocks are done", ": more blocks would narrow the intervals"))
         }
         Some(ExperimentEnd::NothingToCompare) => Some((
@@ -82,12 +86,12 @@ fn headline(view: &RunView, names: &Names<'_>, standing: &Standing) -> Vec<Text>
         }
         Some(ExperimentEnd::Decided | ExperimentEnd::BlocksMade) | None => None,
     };
-    lines.extend(over.map(|(tone, words, rest)| Text::of(tone, words).then(rest)));
+    lines.extend(over.map(|(tone, words, rest)| Text::new(tone, words).with_plain(rest)));
     lines
 }
 
 /// How many starts in what time, and in what order.
-fn spent(names: &Names<'_>, standing: &Standing) -> Text {
+fn spent(names: &DesignLookup<'_>, standing: &ExperimentState) -> Text {
     let time = names.visits.iter().fold(Nanos::ZERO, |sum, visit| sum + visit.took);
     let time = whole_seconds(time);
     let pilot = names.visits.iter().filter(|visit| visit.block == 0).count();
@@ -108,19 +112,19 @@ fn spent(names: &Names<'_>, standing: &Standing) -> Text {
 }
 
 /// Where the time of a start goes, on average; nothing of runs that did not keep it.
-fn a_start(names: &Names<'_>) -> Option<Text> {
-    let visits: Vec<&Visit> = names.visits.iter().filter(|visit| visit.void.is_none()).collect();
+fn a_start(names: &DesignLookup<'_>) -> Option<Text> {
+    let visits: Vec<&ArmStart> = names.visits.iter().filter(|visit| visit.void.is_none()).collect();
     let count = u64::try_from(visits.len()).ok().filter(|count| *count > 0)?;
-    let (mut sum, mut took, mut ready) = (Spent::default(), Nanos::ZERO, Nanos::ZERO);
+    let (mut sum, mut took, mut ready) = (StartTimes::default(), Nanos::ZERO, Nanos::ZERO);
     for visit in &visits {
         sum.add(&visit.spent);
         took += visit.took;
         ready += visit.started_in;
     }
-    if sum == Spent::default() {
+    if sum == StartTimes::default() {
         return None;
     }
-    let Spent { needs, reset, warm, load, again, drain, rest, stop } = sum;
+    let StartTimes { needs, reset, warm, load, again, drain, rest, stop } = sum;
     let parts = [
         (needs, "dependencies"),
         (ready, "startup"),
@@ -140,13 +144,13 @@ fn a_start(names: &Names<'_>) -> Option<Text> {
 }
 
 /// Every measurement is a run of its own. Of each arm the middle one is named.
-fn kept(names: &Names<'_>) -> Vec<Text> {
+fn kept(names: &DesignLookup<'_>) -> Vec<Text> {
     let count: usize = names.visits.iter().map(|visit| visit.taken.len()).sum();
     if count == 0 {
         return Vec::new();
     }
     let middle = |arm: usize| -> Option<(&str, &RunId)> {
-        let visits: Vec<&Visit> = names.counting(arm).collect();
+        let visits: Vec<&ArmStart> = names.valid_starts(arm).collect();
         let taken = &visits.get(visits.len() / 2)?.taken;
         Some((names.arm(arm), &taken.first()?.run))
     };
@@ -156,9 +160,9 @@ fn kept(names: &Names<'_>) -> Vec<Text> {
     );
     let mut lines = vec![Text::labelled("kept", head)];
     let each = (0..names.design.arms.len()).filter_map(middle);
-    lines.extend(
-        each.map(|(arm, run)| Text::at(3).then(run.to_string()).and(Tone::Faint, format!("  {arm}"))),
-    );
+    lines.extend(each.map(|(arm, run)| {
+        Text::empty_at_depth(3).with_plain(run.to_string()).with_span(Tone::Faint, format!("  {arm}"))
+    }));
     lines
 }
 
@@ -167,12 +171,12 @@ fn logs(id: &RunId) -> Text {
 }
 
 /// How it goes on, if it was not brought to its end.
-fn resume(view: &RunView, standing: &Standing) -> Option<Text> {
+fn resume(view: &RunView, standing: &ExperimentState) -> Option<Text> {
     let id = &view.started.as_ref()?.id;
     let cut = view.end.is_none() && !view.running || standing.over == Some(ExperimentEnd::Interrupted);
     cut.then(|| {
-        Text::of(Tone::Faint, "resume: ")
-            .and(Tone::Strong, format!("torment try --resume {id}"))
-            .then("; what is already measured is not measured again")
+        Text::new(Tone::Faint, "resume: ")
+            .with_span(Tone::Strong, format!("torment try --resume {id}"))
+            .with_plain("; what is already measured is not measured again")
     })
 }

@@ -1,10 +1,10 @@
 //! How a limit is told: who reads the number alone must not take it for more than it is.
 
 use super::LITTLE;
-use crate::strays::{BRIEF, Stood, good_at, measured_well};
-use crate::words::{number, whole_seconds};
-use crate::{RunView, Text, Tone, Trial, Words, freezes};
-use record::{Ended, Limit};
+use crate::contrary_trials::{BRIEF, SupportingTrials, good_at, good_trials};
+use crate::wording::{format_rate, whole_seconds};
+use crate::{ArrivalKind, RunView, Text, Tone, Trial, freezes};
+use record::{Limit, SearchEnd};
 use units::{Nanos, grouped};
 
 /// Two rates whose quotient is below this are alike to a reader.
@@ -13,47 +13,49 @@ const ALIKE: f64 = 1.01;
 const WIDE: f64 = 0.1;
 
 /// What holds, from a search that ended so.
-pub(super) fn told(view: &RunView, limit: &Limit, held: f64, ended: &Ended, tone: Tone) -> Text {
+pub(super) fn limit_line(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd, tone: Tone) -> Text {
     let verb = holds(ended, limit.held, limit.lower, limit.upper);
-    let longer = freezes::in_the_long_run(view);
+    let longer = freezes::sustained_rate(view);
     let of = match longer {
-        _ if moves(&view.limits).is_some() => " in nine of ten trials".to_owned(),
+        _ if median_limit(&view.limits).is_some() => " in nine of ten trials".to_owned(),
         Some(_) => in_trials(view),
         None => String::new(),
     };
     let unit = &limit.unit;
-    let open = open(ended, Some(held), view.fails_anyway(), Some(view.is_ours()));
+    let open = open_limit_words(ended, Some(held), view.failed_rate(), Some(view.is_generator_limited()));
     let behind = |mark: &str| open.as_ref().map(|open| format!("{mark} {open}")).unwrap_or_default();
     let line = match weight(view, limit) {
-        Weight::Little(due) => {
+        EvidenceWeight::Little(due) => {
             let only =
-                format!(": only {} at {} {unit}{}", view.words().count(due), number(held), behind(";"));
-            return Text::of(Tone::Warn, "too little to say").then(only);
+                format!(": only {} at {} {unit}{}", view.words().count(due), format_rate(held), behind(";"));
+            return Text::new(Tone::Warn, "too little to say").with_plain(only);
         }
-        Weight::Weak(longest) => {
-            let only = format!("{verb} {} {unit}{of}, for {longest} only{}", number(held), behind(";"));
-            Text::of(Tone::Warn, only)
+        EvidenceWeight::Weak(longest) => {
+            let only = format!("{verb} {} {unit}{of}, for {longest} only{}", format_rate(held), behind(";"));
+            Text::new(Tone::Warn, only)
         }
-        Weight::Full => Text::of(tone, format!("{verb} {} {unit}{of}{}", number(held), behind(":"))),
+        EvidenceWeight::Full => {
+            Text::new(tone, format!("{verb} {} {unit}{of}{}", format_rate(held), behind(":")))
+        }
     };
-    let line = line.then(evidence(view, limit, held, ended));
+    let line = line.with_plain(evidence(view, limit, held, ended));
     match longer {
-        Some(rate) => line.and(tone, format!("; about {} for longer", number(rate.0))),
+        Some(rate) => line.with_span(tone, format!("; about {} for longer", format_rate(rate.0))),
         None => line,
     }
 }
 
 /// How a limit is told: who reads the number alone must not take it for more than it is.
 pub(crate) fn holds(
-    ended: &Ended,
+    ended: &SearchEnd,
     held: Option<f64>,
     lower: Option<f64>,
     upper: Option<f64>,
 ) -> &'static str {
     match (ended, lower, upper) {
         (ended, ..) if ended.is_at_least() => "at least",
-        (Ended::NonStationary, ..) => "holds about",
-        (Ended::Converged, ..) | (_, None, _) | (_, _, None) => "holds",
+        (SearchEnd::NonStationary, ..) => "holds about",
+        (SearchEnd::Converged, ..) | (_, None, _) | (_, _, None) => "holds",
         (_, Some(lower), Some(upper)) => match held {
             _ if upper - lower <= WIDE * upper => "holds",
             Some(held) if held > lower * ALIKE => "holds about",
@@ -64,54 +66,54 @@ pub(crate) fn holds(
 
 /// What the eye is to make of what a search came to: on its page, in its picture and in the list of runs. `freezes`: the target froze now and
 /// then.
-pub(crate) fn tone(ended: &Ended, freezes: bool) -> Tone {
+pub(crate) fn tone(ended: &SearchEnd, freezes: bool) -> Tone {
     match ended {
-        Ended::Converged if freezes => Tone::Warn,
-        Ended::Converged => Tone::Good,
+        SearchEnd::Converged if freezes => Tone::Warn,
+        SearchEnd::Converged => Tone::Good,
         // As far as it was asked to look all is well.
-        Ended::MaxReached => Tone::Strong,
-        Ended::BelowMin | Ended::TargetFails => Tone::Bad,
-        Ended::BudgetSpent
-        | Ended::Noisy
-        | Ended::GeneratorLimit
-        | Ended::NonStationary
-        | Ended::NotRecovered
-        | Ended::Interrupted
-        | Ended::FleetFailed => Tone::Warn,
+        SearchEnd::MaxReached => Tone::Strong,
+        SearchEnd::BelowMin | SearchEnd::TargetFails => Tone::Bad,
+        SearchEnd::BudgetSpent
+        | SearchEnd::Noisy
+        | SearchEnd::GeneratorLimit
+        | SearchEnd::NonStationary
+        | SearchEnd::NotRecovered
+        | SearchEnd::Interrupted
+        | SearchEnd::FleetFailed => Tone::Warn,
     }
 }
 
 /// Between what and what a limit lies; none if it was not found, or not both are known.
-pub(crate) fn between(ended: Option<&Ended>, lower: Option<f64>, upper: Option<f64>) -> Option<String> {
-    let found = !ended.is_some_and(Ended::is_at_least);
+pub(crate) fn between(ended: Option<&SearchEnd>, lower: Option<f64>, upper: Option<f64>) -> Option<String> {
+    let found = !ended.is_some_and(SearchEnd::is_at_least);
     let (lower, upper) = lower.zip(upper).filter(|_| found)?;
-    Some(format!("between {} and {}", number(lower), number(upper)))
+    Some(format!("between {} and {}", format_rate(lower), format_rate(upper)))
 }
 
 /// What is to be said of a limit that was not found, behind the number: read alone it would be taken for one of the target. `ours`: torment
 /// fell behind by itself, and not only where the target stood still; none where that is not known.
-pub(crate) fn open(
-    ended: &Ended,
+pub(crate) fn open_limit_words(
+    ended: &SearchEnd,
     held: Option<f64>,
     upper: Option<f64>,
     ours: Option<bool>,
 ) -> Option<String> {
-    let fails = upper.map(|upper| format!("fails at {}", number(upper)));
+    let fails = upper.map(|upper| format!("fails at {}", format_rate(upper)));
     Some(match (ended, fails) {
-        (Ended::MaxReached, _) => match held {
+        (SearchEnd::MaxReached, _) => match held {
             Some(max) => format!("no limit found up to --max {max}"),
             None => "no limit found up to --max".to_owned(),
         },
-        (Ended::GeneratorLimit, Some(fails)) => match ours {
+        (SearchEnd::GeneratorLimit, Some(fails)) => match ours {
             Some(false) => format!("{fails}, in between {HELD_UP}"),
             _ => format!("{fails}, torment fell behind in between"),
         },
-        (Ended::GeneratorLimit, None) => match ours {
+        (SearchEnd::GeneratorLimit, None) => match ours {
             Some(true) => "torment was the limit, and the target's is not known".to_owned(),
             Some(false) => format!("above that {HELD_UP}"),
             None => "above that torment fell behind".to_owned(),
         },
-        (Ended::FleetFailed, _) => "workers were lost before a limit was found".to_owned(),
+        (SearchEnd::FleetFailed, _) => "workers were lost before a limit was found".to_owned(),
         _ => return None,
     })
 }
@@ -120,7 +122,7 @@ pub(crate) fn open(
 const HELD_UP: &str = "torment fell behind whenever the target froze";
 
 /// How much stands behind what holds.
-enum Weight {
+enum EvidenceWeight {
     /// So few requests that nothing is to be said.
     Little(u64),
     /// A single short trial, which is so long.
@@ -128,45 +130,45 @@ enum Weight {
     Full,
 }
 
-fn weight(view: &RunView, limit: &Limit) -> Weight {
+fn weight(view: &RunView, limit: &Limit) -> EvidenceWeight {
     let (trials, (due, _)) = at_bound(view, limit);
     let short = || {
         let good =
-            limit.lower.into_iter().flat_map(|lower| measured_well(view).filter(move |t| t.is_at(lower)));
+            limit.lower.into_iter().flat_map(|lower| good_trials(view).filter(move |t| t.is_at(lower)));
         good.map(|trial| trial.loaded).max().filter(|longest| *longest < BRIEF)
     };
     match trials {
-        0 => Weight::Full,
-        _ if due < LITTLE => Weight::Little(due),
+        0 => EvidenceWeight::Full,
+        _ if due < LITTLE => EvidenceWeight::Little(due),
         1 if limit.held.is_none() => {
-            short().map_or(Weight::Full, |longest| Weight::Weak(whole_seconds(longest)))
+            short().map_or(EvidenceWeight::Full, |longest| EvidenceWeight::Weak(whole_seconds(longest)))
         }
-        _ => Weight::Full,
+        _ => EvidenceWeight::Full,
     }
 }
 
 /// ` in trials of 10 s`, of what holds no longer than that.
 fn in_trials(view: &RunView) -> String {
-    let longest = measured_well(view).map(|trial| trial.loaded).max();
+    let longest = good_trials(view).map(|trial| trial.loaded).max();
     longest.map(|longest| format!(" in trials of {}", whole_seconds(longest))).unwrap_or_default()
 }
 
 /// Between what and what, from how many trials: ` (between …; 3 trials of 10 s, …)`.
-fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &Ended) -> String {
+fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd) -> String {
     let fails =
-        limit.upper.filter(|_| limit.lower.is_none()).map(|upper| format!("fails at {}", number(upper)));
+        limit.upper.filter(|_| limit.lower.is_none()).map(|upper| format!("fails at {}", format_rate(upper)));
     // Of a limit that was estimated it is the 95 % interval.
     let sure = if limit.held.is_some() { "95 % sure: " } else { "" };
     let between =
         between(Some(ended), limit.lower, limit.upper).map(|between| format!("{sure}{between}")).or(fails);
     let length =
         limit.lower.and_then(|lower| length_at(view, lower)).map(|t| format!(" of {t}")).unwrap_or_default();
-    let stood = Stood::of(view, limit);
+    let stood = SupportingTrials::from_limit(view, limit);
     let trials = match stood {
         // What nine in ten hold one may fail: that none of the others' requests was bad would not be seen in the picture.
         Some(stood) if stood.bad > 0 => {
             let (at, all) = (stood.at(held), stood.good + stood.bad);
-            let hold = if moves(&view.limits).is_some() { "" } else { "nine in ten trials hold it: " };
+            let hold = if median_limit(&view.limits).is_some() { "" } else { "nine in ten trials hold it: " };
             Some(format!("{hold}{} of {all}{length} {at} did", stood.good))
         }
         Some(stood) => Some(counted(
@@ -196,7 +198,7 @@ pub(super) fn at_bound(view: &RunView, limit: &Limit) -> (u64, (u64, u64)) {
 }
 
 /// Good trials in words, with how many requests were due in them and how many of those were bad.
-fn counted(words: Words, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
+fn counted(words: ArrivalKind, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
     let s = if trials == 1 { "" } else { "s" };
     let (good, bad) = match lost {
         0 => ("", "none bad".to_owned()),
@@ -206,7 +208,7 @@ fn counted(words: Words, trials: u64, length: &str, at: &str, (due, lost): (u64,
 }
 
 /// What half of the trials hold, if that is another rate than what nine of ten hold.
-pub(super) fn moves(limits: &[Limit]) -> Option<&Limit> {
+pub(super) fn median_limit(limits: &[Limit]) -> Option<&Limit> {
     let (most, half) = (limits.first()?.held?, limits.get(1)?.held?);
     (half > most * ALIKE).then(|| &limits[1])
 }
@@ -215,7 +217,7 @@ pub(super) fn moves(limits: &[Limit]) -> Option<&Limit> {
 fn length_at(view: &RunView, rate: f64) -> Option<Nanos> {
     let seconds = |t: &Trial| t.loaded.as_secs_f64().round() as u64;
     let estimated = view.limits.first().is_some_and(|limit| limit.held.is_some());
-    let good = measured_well(view);
+    let good = good_trials(view);
     if estimated {
         return good.map(seconds).max().map(Nanos::from_secs);
     }

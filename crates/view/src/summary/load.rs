@@ -1,8 +1,8 @@
-use super::{LITTLE, how_sure, unfinished};
-use crate::document::{Section, Table, indented};
-use crate::reason::why_bad_there;
-use crate::words::number;
-use crate::{Figures, RunView, Text, Times, Tone, Trial, Words, fleet, freezes, verdict};
+use super::{LITTLE, loss_bound_words, unfinished};
+use crate::document::{Section, TextTable, indent_all};
+use crate::trial_state::why_bad_without_rate;
+use crate::wording::format_rate;
+use crate::{ArrivalKind, LoadFigures, RunView, Text, TimeSummary, Tone, Trial, fleet, freezes, verdict};
 use record::{Failure, Outcome, Verdict};
 use stats::Quantiles;
 use units::{Bytes, Nanos, Rate, Share, grouped};
@@ -10,11 +10,11 @@ use units::{Bytes, Nanos, Rate, Share, grouped};
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let load = view.load();
     let mut said = headline(view, load.as_ref());
-    let Some(load) = load else { return indented(said) };
+    let Some(load) = load else { return indent_all(said) };
     said.push(Text::empty());
     said.extend(verdict::lines(view));
     let figures = figures(view, &load);
-    let mut lines = indented(said.into_iter().chain(figures.texts));
+    let mut lines = indent_all(said.into_iter().chain(figures.texts));
     for table in &figures.tables {
         lines.push(Text::empty());
         lines.extend(table.lines());
@@ -23,8 +23,8 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let (bad, due) = (load.figures.outcomes.bad(), load.figures.due);
     let void = load.judgement.as_ref().is_some_and(|j| !j.invalid.is_empty());
     if due > 0 && bad < due && !void {
-        let sure = format!("{}.", how_sure(view.words(), bad, due));
-        lines.extend(indented([Text::labelled("how sure", sure)]));
+        let sure = format!("{}.", loss_bound_words(view.words(), bad, due));
+        lines.extend(indent_all([Text::labelled("how sure", sure)]));
     }
     lines
 }
@@ -44,29 +44,31 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         return unfinished(view).into_iter().chain(freezes::line(view)).collect();
     };
     let Some(Verdict::Goal { met, goal, outcomes, loss }) = &end.verdict else {
-        return vec![Text::of(Tone::Bad, "no verdict")];
+        return vec![Text::new(Tone::Bad, "no verdict")];
     };
     let mut line = match met {
-        Some(true) => match freezes::but(view) {
-            Some(but) => Text::of(Tone::Warn, "goal met").then(format!(": {goal}")).and(Tone::Warn, but),
-            None => Text::of(Tone::Good, "goal met").then(format!(": {goal}")),
+        Some(true) => match freezes::headline_suffix(view) {
+            Some(but) => {
+                Text::new(Tone::Warn, "goal met").with_plain(format!(": {goal}")).with_span(Tone::Warn, but)
+            }
+            None => Text::new(Tone::Good, "goal met").with_plain(format!(": {goal}")),
         },
-        Some(false) => Text::of(Tone::Bad, "goal not met").then(format!(": {goal}")),
-        None => {
-            Text::of(Tone::Warn, "not trustworthy").then(format!(": it is unknown whether {goal} is met"))
-        }
+        Some(false) => Text::new(Tone::Bad, "goal not met").with_plain(format!(": {goal}")),
+        None => Text::new(Tone::Warn, "not trustworthy")
+            .with_plain(format!(": it is unknown whether {goal} is met")),
     };
     if let Some(load) = load {
         let at = load.rate.map(|rate| format!("{rate} for ")).unwrap_or_default();
-        line = line.and(Tone::Faint, format!("   ({at}{}{})", whole(load.loaded), shortened(load)));
+        line = line.with_span(Tone::Faint, format!("   ({at}{}{})", whole(load.loaded), shortened(load)));
     }
     let due = outcomes.total();
     if due < LITTLE && *met == Some(true) {
-        line = line.and(Tone::Warn, format!("; only {}: too little to rely on", view.words().count(due)));
+        line =
+            line.with_span(Tone::Warn, format!("; only {}: too little to rely on", view.words().count(due)));
     }
     let mut lines = vec![line];
     if *loss > 0.0 || outcomes.bad() > 0 {
-        let why = load.and_then(why_bad_there);
+        let why = load.and_then(why_bad_without_rate);
         let (bad, all) = (outcomes.bad(), view.words().count(due));
         let counted = match why {
             // Lost is what a queue that grows would come to.
@@ -76,7 +78,9 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
             Some(why) => format!("{} of {all} bad; {why}", grouped(bad)),
             None => format!("{} of {all} bad", grouped(bad)),
         };
-        lines.push(Text::of(Tone::Strong, format!("lost {}", Share(*loss))).then(format!(": {counted}")));
+        lines.push(
+            Text::new(Tone::Strong, format!("lost {}", Share(*loss))).with_plain(format!(": {counted}")),
+        );
     }
     lines.extend(freezes::line(view));
     lines
@@ -99,9 +103,9 @@ fn whole(time: Nanos) -> Nanos {
 
 /// What became of the arrivals: every outcome that happened, then the reasons of the failed ones, and how many were sent
 /// twice.
-fn counts(words: Words, figures: &Figures) -> Vec<Text> {
-    let mut line = Text::of(Tone::Faint, format!("{:<9}  ", words.arrivals()))
-        .then(format!("{} due", grouped(figures.due)));
+fn counts(words: ArrivalKind, figures: &LoadFigures) -> Vec<Text> {
+    let mut line = Text::new(Tone::Faint, format!("{:<9}  ", words.arrivals()))
+        .with_plain(format!("{} due", grouped(figures.due)));
     let mut ended = 0;
     for outcome in Outcome::ALL {
         let count = figures.outcomes.get(outcome);
@@ -112,12 +116,12 @@ fn counts(words: Words, figures: &Figures) -> Vec<Text> {
                 Outcome::Unsent => Tone::Warn,
                 _ => Tone::Bad,
             };
-            line = line.then(" · ").and(tone, format!("{} {}", grouped(count), outcome.name()));
+            line = line.with_plain(" · ").with_span(tone, format!("{} {}", grouped(count), outcome.name()));
         }
     }
     let open = figures.due.saturating_sub(ended);
     if open > 0 {
-        line = line.then(format!(" · {} still open", grouped(open)));
+        line = line.with_plain(format!(" · {} still open", grouped(open)));
     }
     let mut failures: Vec<(&Failure, &u64)> = figures.failures.iter().collect();
     failures.sort_by(|a, b| b.1.cmp(a.1));
@@ -143,7 +147,7 @@ fn rates(load: &Trial) -> Text {
     let figures = &load.figures;
     let per_second = |count| Rate::of(count, load.loaded);
     let received = Bytes(Rate::of(figures.received_bytes, load.loaded).0 as u64);
-    Text::of(Tone::Faint, "rate       ").then(format!(
+    Text::new(Tone::Faint, "rate       ").with_plain(format!(
         "offered {} · achieved {} · answered {} · {received}/s received",
         per_second(figures.due),
         per_second(figures.sent),
@@ -153,30 +157,33 @@ fn rates(load: &Trial) -> Text {
 
 fn outstanding(load: &Trial) -> Option<Text> {
     let o = load.figures.outstanding?;
-    let line = Text::of(Tone::Faint, "waiting    ").then(format!(
+    let line = Text::new(Tone::Faint, "waiting    ").with_plain(format!(
         "{} on average, {} at most · {} at the start, {} at the end",
-        number(o.mean),
-        number(o.max),
-        number(o.first),
-        number(o.last)
+        format_rate(o.mean),
+        format_rate(o.max),
+        format_rate(o.first),
+        format_rate(o.last)
     ));
     Some(match load.judgement.as_ref().and_then(|j| j.growth_per_second) {
-        Some(growth) => line.then(" · ").and(Tone::Bad, format!("grows by {} a second", number(growth))),
+        Some(growth) => {
+            line.with_plain(" · ").with_span(Tone::Bad, format!("grows by {} a second", format_rate(growth)))
+        }
         None => line,
     })
 }
 
 /// Quantiles of response, service and lateness.
-fn times(figures: &Figures) -> Table {
-    let mut table = Table::new(&["", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"]);
-    let mut row = |name: &str, times: Option<Times>| {
+fn times(figures: &LoadFigures) -> TextTable {
+    let mut table = TextTable::new(&["", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"]);
+    let mut row = |name: &str, times: Option<TimeSummary>| {
         // Nothing is late in a closed loop.
-        let Some(Times { quantiles: q, mean, .. }) = times.filter(|t| t.quantiles.max > Nanos(1)) else {
+        let Some(TimeSummary { quantiles: q, mean, .. }) = times.filter(|t| t.quantiles.max > Nanos(1))
+        else {
             return;
         };
         let tone = if name == "response time" { Tone::Plain } else { Tone::Faint };
         let cells = [q.p50, q.p90, q.p95, q.p99, q.p99_9, q.max, mean].map(|time| (time.to_string(), tone));
-        table.row(std::iter::once((name.to_owned(), tone)).chain(cells));
+        table.push_row(std::iter::once((name.to_owned(), tone)).chain(cells));
     };
     let names = ["response time", "service time", "lateness", "torment's own"];
     names.into_iter().zip(figures.times()).for_each(|(name, times)| row(name, times));
@@ -184,9 +191,9 @@ fn times(figures: &Figures) -> Table {
 }
 
 /// A row for each step, if there are several.
-fn parts(view: &RunView, load: &Trial) -> Table {
-    let mut table = Table::new(&["", "sent", "ok", "bad", "p50", "p95", "p99", "max"]);
-    for (name, part) in view.parts(load) {
+fn parts(view: &RunView, load: &Trial) -> TextTable {
+    let mut table = TextTable::new(&["", "sent", "ok", "bad", "p50", "p95", "p99", "max"]);
+    for (name, part) in view.steps(load) {
         let bad = if part.bad > 0 { Tone::Bad } else { Tone::Faint };
         let counts = [(part.sent, Tone::Plain), (part.ok, Tone::Plain), (part.bad, bad)];
         let times = part.response.map(|times| times.quantiles);
@@ -195,7 +202,7 @@ fn parts(view: &RunView, load: &Trial) -> Table {
         };
         let times = [time(|q| q.p50), time(|q| q.p95), time(|q| q.p99), time(|q| q.max)];
         let counts = counts.map(|(count, tone)| (grouped(count), tone));
-        table.row([(name.to_owned(), Tone::Plain)].into_iter().chain(counts).chain(times));
+        table.push_row([(name.to_owned(), Tone::Plain)].into_iter().chain(counts).chain(times));
     }
     table
 }

@@ -1,13 +1,13 @@
 //! `torment profile`: what ran most, then the tables.
 
 use super::unfinished;
-use crate::document::indented;
+use crate::document::indent_all;
 use crate::{RunView, Text, Tone, looks, profile};
 use record::Verdict;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
-    let first = indented(first(view));
-    let waiting = indented(looks::looks(view));
+    let first = indent_all(headline_lines(view));
+    let waiting = indent_all(looks::looks(view));
     let apart = (!waiting.is_empty()).then(Text::empty);
     first
         .into_iter()
@@ -18,11 +18,11 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 }
 
 /// The function that ran most often, or how it stands.
-pub(super) fn first(view: &RunView) -> Vec<Text> {
+pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     let most = match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Profiled { most: Some((name, share)), .. }) => {
             let text = format!("{:.0} % of its processor time", share * 100.0);
-            Some(Text::of(Tone::Strong, text).then(" is in ").and(Tone::Strong, name))
+            Some(Text::new(Tone::Strong, text).with_plain(" is in ").with_span(Tone::Strong, name))
         }
         _ => None,
     };
@@ -33,20 +33,20 @@ pub(super) fn first(view: &RunView) -> Vec<Text> {
 mod tests {
     use super::*;
     use record::Event;
-    use record::watch::{Asker, Look, ThreadsAt};
+    use record::watch::{ApplicationFrame, CloserLook, StackGroup};
 
     #[test]
     fn what_waits_stands_below_what_ran() {
-        let at = ThreadsAt {
+        let at = StackGroup {
             group: "worker-N".to_owned(),
             state: "futex".to_owned(),
             frame: "pool::take".to_owned(),
-            asked_by: Some(Asker { method: "shop::find".to_owned(), place: None }),
+            asked_by: Some(ApplicationFrame { method: "shop::find".to_owned(), place: None }),
             threads: 38,
         };
-        let look = Look::Stacks { pid: 0, took_ns: 12_000_000, at: vec![at] };
+        let look = CloserLook::Stacks { pid: 0, took_ns: 12_000_000, at: vec![at] };
         let place = String::new();
-        let view = RunView::of(&[
+        let view = RunView::from_events(&[
             Event::Profiled { profile: Box::default() },
             Event::Looked { trial: 0, place, look },
         ]);

@@ -2,16 +2,16 @@
 
 mod headline;
 
-pub(crate) use headline::{ours_way_on, raise, raised_brings};
+pub(crate) use headline::{generator_next_steps, raise_advice, raise_gain};
 
-use super::limit::{at_bound, moves};
-use super::{how_sure, unfinished};
-use crate::document::{Table, indented};
-use crate::strays::{Stood, failed_below, fell_behind_at};
-use crate::words::{number, whole_seconds};
-use crate::{RunView, Text, Tone, Trial, TrialState, Words, fleet, freezes, hiccups, verdict, why_bad};
+use super::limit::{at_bound, median_limit};
+use super::{loss_bound_words, unfinished};
+use crate::contrary_trials::{SupportingTrials, bad_below_limit, fell_behind_at};
+use crate::document::{TextTable, indent_all};
+use crate::wording::{format_rate, whole_seconds};
+use crate::{ArrivalKind, RunView, Text, Tone, Trial, TrialState, fleet, freezes, hiccups, verdict, why_bad};
 use headline::{headline, known};
-use record::{Background, CurvePoint, Ended, Limit, Verdict, WarmedUp};
+use record::{BackgroundLoss, CurvePoint, Limit, SearchEnd, Verdict, WarmUpResult};
 use units::{Nanos, Share, grouped};
 
 /// A warm-up that made a target so much quicker is worth a line.
@@ -25,8 +25,8 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         let mut head = headline(view, strict, ended).into_iter();
         lines.extend(background.as_ref().map(|lost| lost_anyway(view.words(), lost)));
         lines.extend(head.next());
-        lines.extend(above(view));
-        lines.extend(below(view));
+        lines.extend(why_no_more_line(view));
+        lines.extend(failures_below_line(view));
         lines.extend(sinks(strict, *overloaded));
         lines.extend(second(view.words().arrivals(), &view.limits));
         lines.extend(warm(view.words(), *warmed_up));
@@ -34,52 +34,53 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.extend(freezes::line(view));
         lines.push(Text::empty());
         lines.extend(verdict::lines(view));
-        lines = indented(lines);
+        lines = indent_all(lines);
         lines.extend(curve_lines(view, curve));
-        lines.extend(indented(told(view)));
+        lines.extend(indent_all(certainty_lines(view)));
         lines
     } else {
-        lines.extend(unfinished(view).or_else(|| Some(Text::of(Tone::Bad, "no verdict"))));
+        lines.extend(unfinished(view).or_else(|| Some(Text::new(Tone::Bad, "no verdict"))));
         lines.extend(known(view.words().raised(), strict, Tone::Strong));
-        lines.extend(ours_so_far(view));
-        lines.extend(above(view));
+        lines.extend(generator_limited_line(view));
+        lines.extend(why_no_more_line(view));
         lines.extend(freezes::line(view));
         lines.extend(verdict_apart(view));
-        lines.extend(told(view));
-        indented(lines)
+        lines.extend(certainty_lines(view));
+        indent_all(lines)
     }
 }
 
 /// What holds or is known so far, then why no more and what else is to be known.
-pub(super) fn first(view: &RunView) -> Vec<Text> {
+pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     let strict = view.limits.first();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     match verdict {
         Some(Verdict::Limits { ended, background, warmed_up, overloaded, .. }) => {
             let lost = background.as_ref().map(|lost| lost_anyway(view.words(), lost));
             let head = lost.into_iter().chain(headline(view, strict, ended));
-            let above = above(view);
+            let above = why_no_more_line(view);
             let half = second(view.words().arrivals(), &view.limits);
             let rest = warm(view.words(), *warmed_up).into_iter().chain(freezes::line(view));
             head.chain(above)
-                .chain(below(view))
+                .chain(failures_below_line(view))
                 .chain(sinks(strict, *overloaded))
                 .chain(half)
                 .chain(rest)
                 .collect()
         }
-        _ if view.end.is_some() => vec![Text::of(Tone::Bad, "no verdict")],
+        _ if view.end.is_some() => vec![Text::new(Tone::Bad, "no verdict")],
         _ => {
-            let known =
-                known(view.words().raised(), strict, Tone::Strong).into_iter().chain(ours_so_far(view));
-            let above = unfinished(view).into_iter().chain(above(view));
+            let known = known(view.words().raised(), strict, Tone::Strong)
+                .into_iter()
+                .chain(generator_limited_line(view));
+            let above = unfinished(view).into_iter().chain(why_no_more_line(view));
             known.chain(above).chain(freezes::line(view)).collect()
         }
     }
 }
 
 /// How sure a search is, and what it took.
-pub(crate) fn told(view: &RunView) -> Vec<Text> {
+pub(crate) fn certainty_lines(view: &RunView) -> Vec<Text> {
     let strict = view.limits.first();
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Limits { detection_limit, trials, loaded, .. }) => {
@@ -90,15 +91,15 @@ pub(crate) fn told(view: &RunView) -> Vec<Text> {
                 .collect()
         }
         _ => {
-            let spent = spent(view.trials.len() as u64, view.loaded());
+            let spent = spent(view.trials.len() as u64, view.time_under_load());
             resent(view).into_iter().chain(spent).chain(fleet::lines(view, "fleet: ")).collect()
         }
     }
 }
 
 /// That torment is the limit itself, where a search has no end yet.
-pub(super) fn ours_so_far(view: &RunView) -> Option<Text> {
-    view.making.as_ref().map(|making| super::making::so_far(Text::empty(), view, making))
+pub(super) fn generator_limited_line(view: &RunView) -> Option<Text> {
+    view.making.as_ref().map(|making| super::generator_limit::so_far(Text::empty(), view, making))
 }
 
 /// The verdict, if there is one, with an empty line before it.
@@ -111,7 +112,7 @@ fn verdict_apart(view: &RunView) -> Vec<Text> {
 }
 
 /// What is lost at any rate.
-fn lost_anyway(words: Words, lost: &Background) -> Text {
+fn lost_anyway(words: ArrivalKind, lost: &BackgroundLoss) -> Text {
     let each = (lost.due as f64 / lost.bad.max(1) as f64).round() as u64;
     let how = lost.failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default();
     let (one, unit) = (words.count(each), words.unit());
@@ -119,42 +120,42 @@ fn lost_anyway(words: Words, lost: &Background) -> Text {
     let rest = if lost.seen {
         format!(
             " at any rate, even at {} {unit}: no rate meets the goal. The limit is for the others",
-            number(lost.at)
+            format_rate(lost.at)
         )
     } else {
         format!(
             ", too rarely to tell whether it does so at {} {unit}, too. The limit given is for the others",
-            number(lost.at)
+            format_rate(lost.at)
         )
     };
-    Text::of(Tone::Bad, text).then(rest)
+    Text::new(Tone::Bad, text).with_plain(rest)
 }
 
 /// Why no more.
-pub(crate) fn above(view: &RunView) -> Option<Text> {
-    let words = if view.search_ended() == Some(&Ended::BelowMin) { "there" } else { "above that" };
-    Some(Text::plain(format!("{words} ")).and(Tone::Strong, why_no_more(view)?))
+pub(crate) fn why_no_more_line(view: &RunView) -> Option<Text> {
+    let words = if view.search_ended() == Some(&SearchEnd::BelowMin) { "there" } else { "above that" };
+    Some(Text::plain(format!("{words} ")).with_span(Tone::Strong, why_no_more(view)?))
 }
 
 /// As a clause: what the last bad trial at the upper bound did wrong, or at the next rate above; or that it is bad where the target froze.
 pub(crate) fn why_no_more(view: &RunView) -> Option<String> {
-    if view.search_ended() == Some(&Ended::TargetFails) {
+    if view.search_ended() == Some(&SearchEnd::TargetFails) {
         return None;
     }
     let strict = view.limits.first()?;
     let upper = strict.held.or(strict.upper)?;
-    if let Some(froze) = freezes::decide(view) {
+    if let Some(froze) = freezes::why_trials_bad(view) {
         return Some(froze);
     }
-    let bad = view.trials.iter().rev().filter(|t| TrialState::of(t) == TrialState::Bad);
+    let bad = view.trials.iter().rev().filter(|t| TrialState::from_trial(t) == TrialState::Bad);
     let bad = bad.filter(|t| t.is_at(upper) || t.rate.is_some_and(|r| r.0 > upper));
     let rate = |t: &&Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
     why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)
 }
 
 /// What went wrong at what is said to hold or below, where no limit was found: who sees it in the picture is to know whether it was the target.
-pub(crate) fn below(view: &RunView) -> Option<Text> {
-    let failed = failed_below(view);
+pub(crate) fn failures_below_line(view: &RunView) -> Option<Text> {
+    let failed = bad_below_limit(view);
     let loss = |trial: &&&Trial| trial.judgement.as_ref().map_or(0.0, |judged| judged.loss);
     let worst = failed.iter().max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
     let limit = view.limits.first()?;
@@ -166,8 +167,8 @@ pub(crate) fn below(view: &RunView) -> Option<Text> {
     } else {
         "trials at that rate or above were good"
     };
-    let below = format!("{times} {at}below {}", number(held));
-    Some(Text::of(Tone::Warn, below).then(format!(" {}; {whose}", why_bad(worst)?)))
+    let below = format!("{times} {at}below {}", format_rate(held));
+    Some(Text::new(Tone::Warn, below).with_plain(format!(" {}; {whose}", why_bad(worst)?)))
 }
 
 /// What a target does once a queue has formed, if that is less than it holds.
@@ -175,14 +176,19 @@ fn sinks(strict: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
     let (limit, did) = strict.zip(overloaded)?;
     // Earlier versions also told it where it was no less.
     let share = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005).map(percent)?;
-    let sinks =
-        format!("once a queue has formed it does only about {} {}, {share} less", number(did), limit.unit);
-    Some(Text::of(Tone::Warn, sinks).then(": an overload does not end until the load falls below that"))
+    let sinks = format!(
+        "once a queue has formed it does only about {} {}, {share} less",
+        format_rate(did),
+        limit.unit
+    );
+    Some(
+        Text::new(Tone::Warn, sinks).with_plain(": an overload does not end until the load falls below that"),
+    )
 }
 
 /// How the target was warmed up, if that made a difference.
-fn warm(words: Words, warmed_up: Option<WarmedUp>) -> Option<Text> {
-    let WarmedUp { loaded, answered, times } = warmed_up.filter(|warm| warm.times >= QUICKER)?;
+fn warm(words: ArrivalKind, warmed_up: Option<WarmUpResult>) -> Option<Text> {
+    let WarmUpResult { loaded, answered, times } = warmed_up.filter(|warm| warm.times >= QUICKER)?;
     let times = if times < 10.0 { format!("{times:.1}") } else { format!("{times:.0}") };
     Some(Text::plain(format!(
         "{times} times quicker after a warm-up of {loaded} and {}",
@@ -194,13 +200,14 @@ fn warm(words: Words, warmed_up: Option<WarmedUp>) -> Option<Text> {
 fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
     let (strict, typical) = (limits.first()?, limits.get(1)?);
     if strict.held.is_some() {
-        let half = moves(limits)?;
+        let half = median_limit(limits)?;
         let between = half.lower.zip(half.upper);
-        let between =
-            between.map(|(l, u)| format!(" (between {} and {})", number(l), number(u))).unwrap_or_default();
+        let between = between
+            .map(|(l, u)| format!(" (between {} and {})", format_rate(l), format_rate(u)))
+            .unwrap_or_default();
         return Some(Text::plain(format!(
             "half of the trials hold {} {}{between}",
-            number(half.held?),
+            format_rate(half.held?),
             half.unit
         )));
     }
@@ -208,8 +215,10 @@ fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
     if strict.lower.is_some_and(|s| lower <= s * 1.005) {
         return None;
     }
-    let upper =
-        typical.upper.map(|u| format!(" (between {} and {})", number(lower), number(u))).unwrap_or_default();
+    let upper = typical
+        .upper
+        .map(|u| format!(" (between {} and {})", format_rate(lower), format_rate(u)))
+        .unwrap_or_default();
     let gap = match strict.lower {
         Some(s) => {
             format!(
@@ -219,7 +228,7 @@ fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
         }
         None => format!("; but single trials lose {arrivals} at every rate tried"),
     };
-    Some(Text::plain(format!("the typical trial holds {} {}{upper}{gap}", number(lower), typical.unit)))
+    Some(Text::plain(format!("the typical trial holds {} {}{upper}{gap}", format_rate(lower), typical.unit)))
 }
 
 /// A share in whole percent, for speech.
@@ -232,14 +241,14 @@ fn curve_lines(view: &RunView, curve: &[CurvePoint]) -> Vec<Text> {
         return Vec::new();
     }
     let mut lines = curve_table(curve).lines();
-    lines.extend(indented(hiccups::line(view)));
+    lines.extend(indent_all(hiccups::line(view)));
     lines.push(Text::empty());
     lines
 }
 
 /// Response time at fixed shares of the capacity.
-pub(crate) fn curve_table(curve: &[CurvePoint]) -> Table {
-    let mut table = Table::new(&["response time", "p50", "p99", "max", "waiting"]);
+pub(crate) fn curve_table(curve: &[CurvePoint]) -> TextTable {
+    let mut table = TextTable::new(&["response time", "p50", "p99", "max", "waiting"]);
     for point in curve {
         let share = format!("{:>3} %  {:>9}", (point.share * 100.0).round(), point.rate.to_string());
         let plain = [
@@ -249,7 +258,7 @@ pub(crate) fn curve_table(curve: &[CurvePoint]) -> Table {
             point.response_max.to_string(),
             format!("{:.1}", point.outstanding),
         ];
-        table.row(plain.map(|text| (text, Tone::Plain)));
+        table.push_row(plain.map(|text| (text, Tone::Plain)));
     }
     table
 }
@@ -258,11 +267,11 @@ fn doubt(view: &RunView, strict: Option<&Limit>, detection_limit: f64) -> Option
     let limit = strict?;
     limit.lower?;
     let mut text = Vec::new();
-    let stood = Stood::of(view, limit);
+    let stood = SupportingTrials::from_limit(view, limit);
     let (due, bad) = stood.map_or_else(|| at_bound(view, limit).1, |stood| (stood.due, stood.lost));
     if due > 0 {
         let of = if stood.is_some_and(|stood| stood.bad > 0) { "in the good trials " } else { "" };
-        text.push(format!("{of}{}", how_sure(view.words(), bad, due)));
+        text.push(format!("{of}{}", loss_bound_words(view.words(), bad, due)));
     }
     if detection_limit > 0.0 {
         text.push(format!("an overload below {} of the rate would not be seen", Share(detection_limit)));

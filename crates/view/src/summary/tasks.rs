@@ -1,17 +1,17 @@
 //! `torment find threads`: how many there were, what gave, and every limit beside it.
 
 use super::unfinished;
-use crate::document::{Table, indented};
-use crate::sheet::wrapped;
+use crate::document::{TextTable, indent_all};
+use crate::figure_tables::wrap;
 use crate::{RunView, Text, Tone};
-use record::{Gave, Room, RoomUnit, Verdict};
+use record::{RampEnd, SystemLimit, SystemLimitUnit, Verdict};
 use units::{Bytes, grouped};
 
 /// Moments of a ramp that are shown.
 const MOMENTS: usize = 8;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
-    let mut lines = indented(unfinished(view));
+    let mut lines = indent_all(unfinished(view));
     if let Some(Verdict::Tasks { reached, forecast, gave }) =
         view.end.as_ref().and_then(|end| end.verdict.as_ref())
     {
@@ -19,48 +19,48 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.push(Text::empty());
     }
     if !view.ramp.is_empty() {
-        lines.extend(moments(view).lines());
+        lines.extend(ramp_table(view).lines());
         lines.push(Text::empty());
     }
-    lines.extend(limits(&view.rooms));
+    lines.extend(thread_limit_lines(&view.rooms));
     lines.push(Text::empty());
     lines
 }
 
 /// How many there were and what gave, or how it stands.
-pub(super) fn first(view: &RunView) -> Vec<Text> {
+pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     let Some(Verdict::Tasks { reached, gave, .. }) = verdict else {
         return unfinished(view).into_iter().collect();
     };
     let (head, why) = told(*reached, gave);
-    let why = why.into_iter().map(|(label, text, tone)| Text::labelled(label, "").and(tone, text));
+    let why = why.into_iter().map(|(label, text, tone)| Text::labelled(label, "").with_span(tone, text));
     std::iter::once(head).chain(why).collect()
 }
 
 /// How many there were, then what shows why there were no more, each under a word.
-fn told(reached: u64, gave: &Gave) -> (Text, Vec<(&'static str, String, Tone)>) {
-    let head = |text: &str| Text::of(Tone::Strong, format!("{} threads", grouped(reached))).then(text);
+fn told(reached: u64, gave: &RampEnd) -> (Text, Vec<(&'static str, String, Tone)>) {
+    let head = |text: &str| Text::new(Tone::Strong, format!("{} threads", grouped(reached))).with_plain(text);
     match gave {
-        Gave::Limit { room, call, because, close } => {
+        RampEnd::Limit { room, call, because, close } => {
             let near = format!("{} would have given within 5 % of it: raise both", close.join(", "));
             let near = (!close.is_empty()).then_some(("close by", near, Tone::Warn));
             let why = [("because", format!("{call}; {because}"), Tone::Plain)];
-            let head = head(", then ").and(Tone::Strong, &room.name).then(" gave");
+            let head = head(", then ").with_span(Tone::Strong, &room.name).with_plain(" gave");
             (head, why.into_iter().chain(near).collect())
         }
-        Gave::Killed { because, .. } => {
+        RampEnd::Killed { because, .. } => {
             let why = vec![("because", because.clone(), Tone::Plain)];
             (head(", then the kernel killed the process: out of memory"), why)
         }
-        Gave::Reserve { room } => {
+        RampEnd::Reserve { room } => {
             let next = room.iter().map(|room| ("next", allows(room), Tone::Plain));
             let text = ", and no limit gave: the rest is left to others (--until-failure continues)";
             (head(text), next.collect())
         }
-        Gave::Asked => (head(", as many as were asked for; no limit gave"), Vec::new()),
-        Gave::Interrupted => (head(" when it was interrupted"), Vec::new()),
-        Gave::Unknown { call } => {
+        RampEnd::Asked => (head(", as many as were asked for; no limit gave"), Vec::new()),
+        RampEnd::Interrupted => (head(" when it was interrupted"), Vec::new()),
+        RampEnd::Unknown { call } => {
             let text = "no readable limit explains it: one outside this container may have given, or a \
                         security module; the kernel's log (dmesg) may say more";
             (head(&format!(", then {call}")), vec![("why", text.to_owned(), Tone::Warn)])
@@ -68,14 +68,14 @@ fn told(reached: u64, gave: &Gave) -> (Text, Vec<(&'static str, String, Tone)>) 
     }
 }
 
-fn verdict(reached: u64, forecast: Option<u64>, gave: &Gave) -> Vec<Text> {
+fn verdict(reached: u64, forecast: Option<u64>, gave: &RampEnd) -> Vec<Text> {
     let (head, why) = told(reached, gave);
-    let mut lines = indented([head]);
-    lines.extend(why.iter().flat_map(|(label, text, tone)| wrapped(&format!("  {label:<9}"), text, *tone)));
+    let mut lines = indent_all([head]);
+    lines.extend(why.iter().flat_map(|(label, text, tone)| wrap(&format!("  {label:<9}"), text, *tone)));
     let room = match gave {
-        Gave::Limit { room, .. } => Some(room),
-        Gave::Killed { room, .. } | Gave::Reserve { room } => room.as_ref(),
-        Gave::Asked | Gave::Interrupted | Gave::Unknown { .. } => None,
+        RampEnd::Limit { room, .. } => Some(room),
+        RampEnd::Killed { room, .. } | RampEnd::Reserve { room } => room.as_ref(),
+        RampEnd::Asked | RampEnd::Interrupted | RampEnd::Unknown { .. } => None,
     };
     lines.extend(room.iter().flat_map(|room| raise(room)));
     if let Some(forecast) = forecast {
@@ -84,18 +84,19 @@ fn verdict(reached: u64, forecast: Option<u64>, gave: &Gave) -> Vec<Text> {
         } else {
             format!(": {:.1} % of it", reached as f64 / forecast as f64 * 100.0)
         };
-        lines.push(Text::plain("  ").and(Tone::Faint, format!("forecast {}{share}", grouped(forecast))));
+        lines
+            .push(Text::plain("  ").with_span(Tone::Faint, format!("forecast {}{share}", grouped(forecast))));
     }
     lines
 }
 
-fn raise(room: &Room) -> Vec<Text> {
-    let mut lines = wrapped("  now      ", &room.now, Tone::Plain);
-    lines.extend(wrapped("  for good ", &room.for_good, Tone::Plain));
+fn raise(room: &SystemLimit) -> Vec<Text> {
+    let mut lines = wrap("  now      ", &room.now, Tone::Plain);
+    lines.extend(wrap("  for good ", &room.for_good, Tone::Plain));
     lines
 }
 
-fn allows(room: &Room) -> String {
+fn allows(room: &SystemLimit) -> String {
     match room.threads {
         Some(threads) => format!("{} allows {} more threads", room.name, grouped(threads)),
         None => format!("{} allows any number", room.name),
@@ -103,14 +104,14 @@ fn allows(room: &Room) -> String {
 }
 
 /// Threads and free memory as they went up, and down again.
-pub(crate) fn moments(view: &RunView) -> Table {
-    let mut table = Table::new(&["after", "threads", "free memory"]);
+pub(crate) fn ramp_table(view: &RunView) -> TextTable {
+    let mut table = TextTable::new(&["after", "threads", "free memory"]);
     let step = view.ramp.len().div_ceil(MOMENTS).max(1);
     let last = view.ramp.len().saturating_sub(1);
     let most = view.ramp.iter().enumerate().max_by_key(|(_, moment)| moment.tasks).map_or(0, |(at, _)| at);
     let shown = view.ramp.iter().enumerate().filter(|(at, _)| at % step == 0 || *at == last || *at == most);
     for (_, moment) in shown {
-        table.row([
+        table.push_row([
             (format!("{:.1} s", moment.after.as_secs_f64()), Tone::Faint),
             (grouped(moment.tasks), Tone::Plain),
             (moment.free.to_string(), Tone::Plain),
@@ -123,22 +124,22 @@ pub(crate) fn moments(view: &RunView) -> Table {
 const NEAR: u64 = 2;
 
 /// The limits as a table, then how to raise those that bind first.
-pub fn limits(all: &[Room]) -> Vec<Text> {
-    let mut lines = rooms(all).lines();
+pub fn thread_limit_lines(all: &[SystemLimit]) -> Vec<Text> {
+    let mut lines = limit_table(all).lines();
     for room in all {
         if let Some(note) = &room.note {
-            lines.extend(wrapped("  · ", &format!("{}: {note}", room.name), Tone::Faint));
+            lines.extend(wrap("  · ", &format!("{}: {note}", room.name), Tone::Faint));
         }
     }
     for (room, _) in near(all) {
-        lines.extend([Text::empty(), Text::plain("  to raise ").and(Tone::Strong, &room.name)]);
+        lines.extend([Text::empty(), Text::plain("  to raise ").with_span(Tone::Strong, &room.name)]);
         lines.extend(raise(room));
     }
     lines
 }
 
 /// Those that bind first, each with how many more threads it allows.
-pub(crate) fn near(all: &[Room]) -> impl Iterator<Item = (&Room, u64)> {
+pub(crate) fn near(all: &[SystemLimit]) -> impl Iterator<Item = (&SystemLimit, u64)> {
     let first = all.iter().find_map(|room| room.threads);
     all.iter().filter_map(move |room| {
         let threads = room.threads?;
@@ -147,15 +148,15 @@ pub(crate) fn near(all: &[Room]) -> impl Iterator<Item = (&Room, u64)> {
 }
 
 /// The limits, the one that binds first leading.
-pub(crate) fn rooms(rooms: &[Room]) -> Table {
-    let mut table = Table::with_text_last(&["limit", "allows", "in use", "threads more", "set in"]);
-    let amount = |room: &Room, amount: u64| match room.unit {
-        RoomUnit::Bytes => Bytes(amount).to_string(),
+pub(crate) fn limit_table(rooms: &[SystemLimit]) -> TextTable {
+    let mut table = TextTable::with_text_last(&["limit", "allows", "in use", "threads more", "set in"]);
+    let amount = |room: &SystemLimit, amount: u64| match room.unit {
+        SystemLimitUnit::Bytes => Bytes(amount).to_string(),
         _ => grouped(amount),
     };
     for (at, room) in rooms.iter().enumerate() {
         let tone = if at == 0 && room.threads.is_some() { Tone::Strong } else { Tone::Plain };
-        table.row([
+        table.push_row([
             (room.name.clone(), tone),
             (room.limit.map_or("any".to_owned(), |limit| amount(room, limit)), Tone::Plain),
             (room.used.map_or("?".to_owned(), |used| amount(room, used)), Tone::Plain),

@@ -1,18 +1,18 @@
 //! `torment find working-set`: where the cliff is, and the hyperbola that explains it.
 
-use super::sheet::machine;
+use super::probe::machine;
 use super::unfinished;
-use crate::document::indented;
-use crate::sheet::tables;
+use crate::document::indent_all;
+use crate::figure_tables::tables;
 use crate::{RunView, Text, Tone};
 use record::{CacheModel, Verdict};
 use units::Bytes;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
-    let mut lines = indented(unfinished(view));
+    let mut lines = indent_all(unfinished(view));
     let verdict = verdict(view);
     if !verdict.is_empty() {
-        lines.extend(indented(verdict));
+        lines.extend(indent_all(verdict));
         lines.push(Text::empty());
     }
     lines.extend(machine(view));
@@ -22,7 +22,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 }
 
 /// Where the cliff is, or how it stands.
-pub(super) fn first(view: &RunView) -> Vec<Text> {
+pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     unfinished(view).into_iter().chain(verdict(view)).collect()
 }
 
@@ -31,9 +31,9 @@ fn verdict(view: &RunView) -> Vec<Text> {
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     if let Some(Verdict::WorkingSet { model, half_predicted, half_measured }) = verdict {
         lines.push(match half_measured {
-            Some(half) => Text::of(Tone::Strong, half_as_fast(*half)),
+            Some(half) => Text::new(Tone::Strong, half_as_fast(*half)),
             None => {
-                Text::of(Tone::Warn, "no size was found at which the rate is half of that from the cache")
+                Text::new(Tone::Warn, "no size was found at which the rate is half of that from the cache")
             }
         });
         if let Some(CacheModel { hit, miss, cache }) = model {
@@ -42,7 +42,7 @@ fn verdict(view: &RunView) -> Vec<Text> {
             )));
         }
         if let Some(predicted) = half_predicted {
-            lines.push(Text::of(Tone::Faint, format!("predicted from these three: half at {predicted}")));
+            lines.push(Text::new(Tone::Faint, format!("predicted from these three: half at {predicted}")));
         }
     }
     lines

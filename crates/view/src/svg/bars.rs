@@ -1,13 +1,13 @@
 //! Bars one below the other: what they are of above them, what tells them apart to the left, their values to the right, and thin below
 //! each what it should come to, part by part.
 
-use super::area::{Area, BOTTOM, Frame};
 use super::cut;
+use super::plot_area::{BOTTOM, PlotArea, Rect};
 use super::rows::{MARGIN, text};
 use crate::Tone;
-use crate::document::{Chart, Point, Row};
+use crate::document::{Chart, ChartPoint, ChartRow};
 use crate::scale::Scale;
-use crate::words::xml;
+use crate::wording::escape_xml;
 use std::fmt::Write;
 
 /// Above the first bar: the heading.
@@ -30,18 +30,18 @@ const LINE: f64 = 12.0;
 const LEAST: f64 = 1.0;
 
 /// A row with all that stands in it.
-struct Placed<'a> {
-    row: &'a Row,
+struct PlacedRow<'a> {
+    row: &'a ChartRow,
     /// Another one than that of the row above.
     is_named: bool,
     /// None where its value has no place on the axis.
-    value: Option<&'a Point>,
-    parts: Vec<&'a Point>,
+    value: Option<&'a ChartPoint>,
+    parts: Vec<&'a ChartPoint>,
     /// Below the first row's upper edge.
     top: f64,
 }
 
-impl Placed<'_> {
+impl PlacedRow<'_> {
     fn height(&self) -> f64 {
         let name = if self.is_named { NAME } else { 0.0 };
         let thin = if self.parts.is_empty() { 0.0 } else { THIN };
@@ -55,15 +55,15 @@ impl Placed<'_> {
     }
 }
 
-fn placed(chart: &Chart) -> Vec<Placed<'_>> {
+fn placed(chart: &Chart) -> Vec<PlacedRow<'_>> {
     let of = |series: usize, place: usize| {
         let points = chart.series.get(series).into_iter().flat_map(|series| &series.points);
         points.filter(move |point| point.row() == place)
     };
-    let mut all: Vec<Placed<'_>> = Vec::new();
+    let mut all: Vec<PlacedRow<'_>> = Vec::new();
     for (place, row) in chart.rows.iter().enumerate() {
         let above = all.last();
-        let placed = Placed {
+        let placed = PlacedRow {
             row,
             is_named: above.is_none_or(|above| above.row.name != row.name),
             value: of(0, place).next(),
@@ -80,19 +80,19 @@ pub(super) fn height(chart: &Chart) -> f64 {
     HEAD + placed(chart).last().map_or(0.0, |last| last.top + last.height())
 }
 
-pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
+pub(super) fn panel(out: &mut String, chart: &Chart, frame: Rect) {
     let rows = placed(chart);
-    let frame = Frame {
+    let frame = Rect {
         left: frame.left + LABELS,
         right: frame.right - VALUES,
         top: frame.top + HEAD,
         bottom: frame.bottom - BOTTOM,
     };
     text(out, "strong", (frame.left - LABELS + MARGIN, frame.top - HEAD + 14.0), &chart.title);
-    let area = Area { chart, x: reach(chart, &rows), y: Scale::downwards(1.0), frame };
+    let area = PlotArea { chart, x: reach(chart, &rows), y: Scale::downwards(1.0), frame };
     area.axes(out);
     rows.iter().for_each(|row| area.bar(out, row));
-    let is_doubtful = |row: &Placed<'_>| row.value.is_some_and(|value| value.tone == Tone::Warn);
+    let is_doubtful = |row: &PlacedRow<'_>| row.value.is_some_and(|value| value.tone == Tone::Warn);
     let key = [
         (
             rows.iter().any(|row| !row.parts.is_empty()),
@@ -105,18 +105,18 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
 }
 
 /// From zero, or on a logarithmic axis from half of the least, so that there is something to see of that.
-fn reach(chart: &Chart, rows: &[Placed<'_>]) -> Scale {
+fn reach(chart: &Chart, rows: &[PlacedRow<'_>]) -> Scale {
     let values = rows.iter().filter_map(|row| row.value);
     let ends = values.clone().flat_map(|point| [Some(point.x), point.low, point.high]).flatten();
     let least = values.map(|point| point.x).fold(f64::INFINITY, f64::min);
     let base = if chart.x.log { least / 2.0 } else { 0.0 };
-    Scale::of(&chart.x, ends.chain(rows.iter().filter_map(Placed::sum)).chain([base]))
+    Scale::of(&chart.x, ends.chain(rows.iter().filter_map(PlacedRow::sum)).chain([base]))
 }
 
-impl Area<'_> {
-    fn bar(&self, out: &mut String, placed: &Placed<'_>) {
-        let Frame { left, right, top, .. } = self.frame;
-        let Row { name, note, word } = placed.row;
+impl PlotArea<'_> {
+    fn bar(&self, out: &mut String, placed: &PlacedRow<'_>) {
+        let Rect { left, right, top, .. } = self.frame;
+        let ChartRow { name, note, word } = placed.row;
         let mut y = top + placed.top;
         if placed.is_named {
             text(out, "strong", (left - LABELS + MARGIN, y + NAME - 6.0), &cut(name, LETTERS.0));
@@ -124,7 +124,7 @@ impl Area<'_> {
         }
         let label = placed.value.map_or("", |point| point.label.as_str());
         if !label.is_empty() {
-            let (x, y, label) = (left - 8.0, y + LINE, xml(&cut(label, LETTERS.1)));
+            let (x, y, label) = (left - 8.0, y + LINE, escape_xml(&cut(label, LETTERS.1)));
             let _ = writeln!(
                 out,
                 "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{label}</text>"
@@ -162,7 +162,7 @@ impl Area<'_> {
         text(out, "tick", (left, y + LINE - 1.0), &cut(note, LETTERS.2));
     }
 
-    fn whisker(&self, out: &mut String, point: &Point, y: f64) {
+    fn whisker(&self, out: &mut String, point: &ChartPoint, y: f64) {
         let (Some(low), Some(high)) = (point.low, point.high) else { return };
         let (low, high, above, below) = (self.at_x(low), self.at_x(high), y - 4.0, y + 4.0);
         let _ = writeln!(
@@ -180,7 +180,7 @@ fn filled<'a>(said: &[&'a str]) -> Vec<&'a str> {
 
 /// What says all of this where one points at it.
 fn titled(out: &mut String, said: &[&str], draw: impl FnOnce(&mut String)) {
-    let _ = writeln!(out, "<g><title>{}</title>", xml(&filled(said).join(", ")));
+    let _ = writeln!(out, "<g><title>{}</title>", escape_xml(&filled(said).join(", ")));
     draw(out);
     let _ = writeln!(out, "</g>");
 }

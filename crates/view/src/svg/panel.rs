@@ -1,14 +1,14 @@
 //! One chart within a frame: of points, of rows, or of bars.
 
-use super::area::{Area, BOTTOM, CROSS, Frame, OUTLINES, class};
 use super::bars;
-use super::course;
-use super::names::wide;
+use super::labels::text_width;
+use super::plot_area::{BOTTOM, CROSS, OUTLINES, PlotArea, Rect, class};
 use super::rows::{HEAD, LANE, NAMES, WORDS, height as height_of_rows};
+use super::time_chart;
 use crate::Tone;
-use crate::document::{Band, Chart, Form, Point, Series, Unit};
+use crate::document::{AxisUnit, Band, Chart, ChartForm, ChartPoint, ChartSeries};
 use crate::scale::Scale;
-use crate::words::xml;
+use crate::wording::escape_xml;
 use std::fmt::Write;
 
 /// Around the axes: room for the names of values, and for the heading.
@@ -21,11 +21,11 @@ const BEYOND: f64 = 0.12;
 const KEY: (f64, f64) = (24.0, 60.0);
 /// How high a panel of rows or bars must be.
 pub(super) fn height(chart: &Chart) -> f64 {
-    BOTTOM + if chart.form == Form::Bars { bars::height(chart) } else { height_of_rows(chart) }
+    BOTTOM + if chart.form == ChartForm::Bars { bars::height(chart) } else { height_of_rows(chart) }
 }
 
-pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
-    if chart.form == Form::Bars {
+pub(super) fn panel(out: &mut String, chart: &Chart, frame: Rect) {
+    if chart.form == ChartForm::Bars {
         return bars::panel(out, chart, frame);
     }
     let points = || chart.series.iter().flat_map(|series| &series.points);
@@ -44,17 +44,17 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
         (x, Scale::downwards(chart.rows.len() as f64 + LANE), NAMES, WORDS)
     } else {
         // What runs along the time is seen for what it is beside nothing.
-        let nothing = (course::is_one(chart) && !chart.y.log).then_some(0.0);
+        let nothing = (time_chart::is_over_time(chart) && !chart.y.log).then_some(0.0);
         let heights = points().map(|point| point.y).chain(ends).chain(across).chain(nothing);
         (Scale::of(&chart.x, places.chain(beyond)), Scale::of(&chart.y, heights), LEFT, RIGHT)
     };
-    let frame = Frame {
+    let frame = Rect {
         left: frame.left + left,
         right: frame.right - right,
         top: frame.top + if has_rows { HEAD } else { TOP },
         bottom: frame.bottom - BOTTOM,
     };
-    let area = Area { chart, x, y, frame };
+    let area = PlotArea { chart, x, y, frame };
     area.bands(out);
     area.axes(out);
     area.bounds(out);
@@ -79,9 +79,9 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Frame) {
     area.names(out);
 }
 
-impl Area<'_> {
+impl PlotArea<'_> {
     fn bands(&self, out: &mut String) {
-        let Frame { top, bottom, .. } = self.frame;
+        let Rect { top, bottom, .. } = self.frame;
         for band in &self.chart.bands {
             let (from, to) = self.across(band);
             let class = shade(band.tone);
@@ -95,13 +95,13 @@ impl Area<'_> {
 
     /// What a shade means into which no name is written, below the axis if there is room beside its name.
     fn key(&self, out: &mut String) {
-        let Frame { left, right, bottom, .. } = self.frame;
+        let Rect { left, right, bottom, .. } = self.frame;
         let unnamed = |band: &&Band| band.name.is_empty() && !band.means.is_empty();
         let Some(band) = self.chart.bands.iter().find(unnamed) else { return };
-        let room = (right - left) / 2.0 - wide(&self.chart.x.name) - KEY.0;
-        if wide(&band.means) < room {
+        let room = (right - left) / 2.0 - text_width(&self.chart.x.name) - KEY.0;
+        if text_width(&band.means) < room {
             let (class, y, x) = (shade(band.tone), bottom + 22.0, left + 24.0);
-            let (base, means) = (bottom + 32.0, xml(&band.means));
+            let (base, means) = (bottom + 32.0, escape_xml(&band.means));
             let _ = writeln!(
                 out,
                 "<rect class=\"{class}\" x=\"{left}\" y=\"{y}\" width=\"18\" height=\"11\"/>\
@@ -112,25 +112,25 @@ impl Area<'_> {
 
     /// What runs upwards; of several series what their marks look like.
     fn heading(&self, out: &mut String) {
-        let Frame { left, right, top, .. } = self.frame;
+        let Rect { left, right, top, .. } = self.frame;
         let y = top - 8.0;
         let title = match self.chart.y.unit {
-            _ if !course::is_one(self.chart) => self.chart.y.name.clone(),
-            Unit::PerSecond => format!("{}, a second", self.chart.title),
+            _ if !time_chart::is_over_time(self.chart) => self.chart.y.name.clone(),
+            AxisUnit::PerSecond => format!("{}, a second", self.chart.title),
             _ => self.chart.title.clone(),
         };
-        let _ = writeln!(out, "<text class=\"faint\" x=\"{left}\" y=\"{y}\">{}</text>", xml(&title));
+        let _ = writeln!(out, "<text class=\"faint\" x=\"{left}\" y=\"{y}\">{}</text>", escape_xml(&title));
         if self.chart.series.len() < 2 {
             return;
         }
-        let room = |series: &Series| (wide(&series.name) + KEY.0).max(KEY.1);
+        let room = |series: &ChartSeries| (text_width(&series.name) + KEY.0).max(KEY.1);
         let mut points = self.chart.series.iter().flat_map(|series| &series.points);
         let is_judged = points.any(|point| matches!(point.tone, Tone::Good | Tone::Bad | Tone::Warn));
         let judged = if is_judged { self.judged() } else { String::new() };
-        let mut x = right - self.chart.series.iter().map(room).sum::<f64>() - wide(&judged);
+        let mut x = right - self.chart.series.iter().map(room).sum::<f64>() - text_width(&judged);
         for (nth, series) in self.chart.series.iter().enumerate() {
             let (class, mark) = match series.is_line() {
-                true => (course::class(self.chart, series), "M-6 0H6"),
+                true => (time_chart::class(self.chart, series), "M-6 0H6"),
                 // Hollow would be taken for one of the meanings.
                 false => ("start", OUTLINES[nth % OUTLINES.len()]),
             };
@@ -140,7 +140,7 @@ impl Area<'_> {
                  <text class=\"faint\" x=\"{:.1}\" y=\"{y}\">{}</text>",
                 y - 4.0,
                 x + 9.0,
-                xml(&series.name)
+                escape_xml(&series.name)
             );
             x += room(series);
         }
@@ -158,11 +158,11 @@ impl Area<'_> {
         let is_hollow = points.any(|point| point.tone == Tone::Warn);
         let hollow = if self.chart.hollow.is_empty() { "doubtful" } else { &self.chart.hollow };
         let hollow = if is_hollow { format!(", hollow: {hollow}") } else { String::new() };
-        format!("full: good, crossed: bad{}", xml(&hollow))
+        format!("full: good, crossed: bad{}", escape_xml(&hollow))
     }
 
     /// A line from point to point; where one has no height, it is broken.
-    fn line(&self, out: &mut String, series: &Series) {
+    fn line(&self, out: &mut String, series: &ChartSeries) {
         let (mut path, mut to) = (String::new(), 'M');
         for point in &series.points {
             if point.y.is_finite() {
@@ -172,12 +172,12 @@ impl Area<'_> {
                 to = 'M';
             }
         }
-        let class = course::class(self.chart, series);
+        let class = time_chart::class(self.chart, series);
         let _ = writeln!(out, "<path class=\"{class}\" d=\"{path}\"/>");
     }
 
     fn bounds(&self, out: &mut String) {
-        let Frame { left, right, top, bottom } = self.frame;
+        let Rect { left, right, top, bottom } = self.frame;
         for bound in &self.chart.bounds {
             let path = match bound.along_x {
                 true => format!("M{:.1} {top}V{bottom}", self.at_x(bound.at)),
@@ -187,12 +187,12 @@ impl Area<'_> {
         }
     }
 
-    fn mark(&self, out: &mut String, nth: usize, series: &str, point: &Point) {
+    fn mark(&self, out: &mut String, nth: usize, series: &str, point: &ChartPoint) {
         let (x, y) = (self.at_x(point.x), self.at_y(point.y));
         let class = class(point.tone);
         let said =
             format!("{}, {series} {} at {}", point.label, self.y.words(point.y), self.x.words(point.x));
-        let _ = writeln!(out, "<g><title>{}</title>", xml(&said));
+        let _ = writeln!(out, "<g><title>{}</title>", escape_xml(&said));
         if let (Some(low), Some(high)) = (point.low, point.high) {
             let (low, high) = (self.at_y(low), self.at_y(high));
             let _ = writeln!(out, "<path class=\"{class} interval\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>");

@@ -1,10 +1,10 @@
 //! What stands one below the other: names to the left, what became of each to the right.
 
-use super::area::{Area, CROSS, Frame, OUTLINES, class, said};
 use super::cut;
+use super::plot_area::{CROSS, OUTLINES, PlotArea, Rect, class, text_class};
 use crate::Tone;
-use crate::document::{Chart, Point};
-use crate::words::xml;
+use crate::document::{Chart, ChartPoint};
+use crate::wording::escape_xml;
 use std::fmt::Write;
 
 /// How high a row is; and, in rows, what is left free below the last, where bands have their names.
@@ -27,7 +27,8 @@ const SMALL: &str = "M3 0A3 3 0 1 1-3 0A3 3 0 1 1 3 0Z";
 /// Nothing where there is nothing to say.
 pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &str) {
     if !words.is_empty() {
-        let _ = writeln!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(words));
+        let _ =
+            writeln!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape_xml(words));
     }
 }
 
@@ -49,10 +50,10 @@ pub(super) fn height(chart: &Chart) -> f64 {
     HEAD + ROW * (chart.rows.len() as f64 + LANE)
 }
 
-impl Area<'_> {
+impl PlotArea<'_> {
     /// The heading, the texts of each row, and what its small marks are.
     pub fn rows(&self, out: &mut String) {
-        let Frame { left, right, top, bottom } = self.frame;
+        let Rect { left, right, top, bottom } = self.frame;
         let (names, words) = (left - NAMES + MARGIN, right + 12.0);
         text(out, "strong", (names, top - HEAD + 14.0), &self.chart.title);
         for (place, row) in self.chart.rows.iter().enumerate() {
@@ -63,7 +64,7 @@ impl Area<'_> {
             }
             text(out, "strong", (names, y + LINES.0), &cut(&row.name, LETTERS.0));
             text(out, "tick", (names, y + LINES.1), &fitting(&row.note, LETTERS.1));
-            let word = format!("strong {}", said(row.word.tone));
+            let word = format!("strong {}", text_class(row.word.tone));
             text(out, word.trim_end(), (words, y + LINES.0), &row.word.text);
             let values = self.chart.series.first().into_iter().flat_map(|series| &series.points);
             for point in values.filter(|point| point.row() == place) {
@@ -77,7 +78,7 @@ impl Area<'_> {
         }
     }
 
-    pub fn value(&self, point: &Point) -> String {
+    pub fn value(&self, point: &ChartPoint) -> String {
         let value = self.x.words(point.x);
         match (point.low, point.high) {
             (Some(low), Some(high)) => {
@@ -88,14 +89,14 @@ impl Area<'_> {
     }
 
     /// A value with its interval, in the shape of its tone; small what it comes from, hollow what does not count.
-    pub fn in_row(&self, out: &mut String, is_value: bool, point: &Point) {
+    pub fn in_row(&self, out: &mut String, is_value: bool, point: &ChartPoint) {
         let Some(row) = self.chart.rows.get(point.row()) else { return };
         let (x, y) = (self.at_x(point.x), self.at_y(point.y));
         let word = if is_value { row.word.text.as_str() } else { "" };
         let value = self.value(point);
         let all = [row.name.as_str(), point.label.as_str(), value.as_str(), word];
         let all: Vec<&str> = all.into_iter().filter(|words| !words.is_empty()).collect();
-        let _ = writeln!(out, "<g><title>{}</title>", xml(&all.join(", ")));
+        let _ = writeln!(out, "<g><title>{}</title>", escape_xml(&all.join(", ")));
         let toned = class(point.tone);
         if let (Some(low), Some(high)) = (point.low, point.high) {
             let (low, high, above, below) = (self.at_x(low), self.at_x(high), y - 5.0, y + 5.0);

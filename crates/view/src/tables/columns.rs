@@ -1,15 +1,15 @@
-use super::At;
-use crate::Times;
+use super::RowOrigin;
+use crate::TimeSummary;
 use std::borrow::Cow;
 use units::Moment;
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct ExportColumn {
     /// Its name, with the unit in it.
     pub name: String,
     /// What its cells are.
-    pub kind: Kind,
+    pub kind: ColumnType,
     /// What it says, as a part of a sentence.
     pub about: String,
 }
@@ -17,7 +17,7 @@ pub struct Column {
 units::named! {
     /// What the cells of a column are, if they are anything.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Kind {
+    pub enum ColumnType {
         /// A moment.
         Time = "timestamp",
         /// A whole number from 0.
@@ -33,7 +33,7 @@ units::named! {
 
 /// A value in a row; of its column's [`Kind`], or nothing.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+pub enum CellValue {
     /// Not measured, or not known.
     Nothing,
     /// A moment.
@@ -48,46 +48,47 @@ pub enum Cell {
     Text(Cow<'static, str>),
 }
 
-type Value<R> = Box<dyn Fn(&R) -> Cell>;
+type CellReader<R> = Box<dyn Fn(&R) -> CellValue>;
 
 /// The columns of a table, each with how it is had from what a row is of.
-pub(super) struct Columns<R>(Vec<(Column, Value<R>)>);
+pub(super) struct Columns<R>(Vec<(ExportColumn, CellReader<R>)>);
 
 impl<R: 'static> Columns<R> {
     pub fn new() -> Self {
         Self(Vec::new())
     }
 
-    pub fn names(&self) -> Vec<Column> {
+    pub fn names(&self) -> Vec<ExportColumn> {
         self.0.iter().map(|(column, _)| column.clone()).collect()
     }
 
-    pub fn row(&self, of: &R) -> Vec<Cell> {
+    pub fn row(&self, of: &R) -> Vec<CellValue> {
         self.0.iter().map(|(_, value)| value(of)).collect()
     }
 
-    pub fn with(mut self, name: &str, kind: Kind, about: &str, value: Value<R>) -> Self {
-        self.0.push((Column { name: name.to_owned(), kind, about: about.to_owned() }, value));
+    pub fn with(mut self, name: &str, kind: ColumnType, about: &str, value: CellReader<R>) -> Self {
+        self.0.push((ExportColumn { name: name.to_owned(), kind, about: about.to_owned() }, value));
         self
     }
 
     pub fn moment(self, name: &str, about: &str, value: impl Fn(&R) -> Moment + 'static) -> Self {
-        self.with(name, Kind::Time, about, Box::new(move |of| Cell::Time(value(of))))
+        self.with(name, ColumnType::Time, about, Box::new(move |of| CellValue::Time(value(of))))
     }
 
     pub fn whole(self, name: &str, about: &str, value: impl Fn(&R) -> Option<u64> + 'static) -> Self {
-        let value = move |of: &R| value(of).map_or(Cell::Nothing, Cell::Whole);
-        self.with(name, Kind::Whole, about, Box::new(value))
+        let value = move |of: &R| value(of).map_or(CellValue::Nothing, CellValue::Whole);
+        self.with(name, ColumnType::Whole, about, Box::new(value))
     }
 
     pub fn number(self, name: &str, about: &str, value: impl Fn(&R) -> Option<f64> + 'static) -> Self {
-        let value = move |of: &R| value(of).filter(|n| n.is_finite()).map_or(Cell::Nothing, Cell::Number);
-        self.with(name, Kind::Number, about, Box::new(value))
+        let value =
+            move |of: &R| value(of).filter(|n| n.is_finite()).map_or(CellValue::Nothing, CellValue::Number);
+        self.with(name, ColumnType::Number, about, Box::new(value))
     }
 
     pub fn flag(self, name: &str, about: &str, value: impl Fn(&R) -> Option<bool> + 'static) -> Self {
-        let value = move |of: &R| value(of).map_or(Cell::Nothing, Cell::Flag);
-        self.with(name, Kind::Flag, about, Box::new(value))
+        let value = move |of: &R| value(of).map_or(CellValue::Nothing, CellValue::Flag);
+        self.with(name, ColumnType::Flag, about, Box::new(value))
     }
 
     pub fn text<T: Into<Cow<'static, str>>>(
@@ -96,12 +97,12 @@ impl<R: 'static> Columns<R> {
         about: &str,
         value: impl Fn(&R) -> Option<T> + 'static,
     ) -> Self {
-        let value = move |of: &R| value(of).map_or(Cell::Nothing, |text| Cell::Text(text.into()));
-        self.with(name, Kind::Text, about, Box::new(value))
+        let value = move |of: &R| value(of).map_or(CellValue::Nothing, |text| CellValue::Text(text.into()));
+        self.with(name, ColumnType::Text, about, Box::new(value))
     }
 
     /// When it was, and of which trial.
-    pub fn at(self, at: fn(&R) -> &At) -> Self {
+    pub fn at(self, at: fn(&R) -> &RowOrigin) -> Self {
         self.text("run", "id of the run", move |of| Some(at(of).run.clone()))
             .moment("time", "when it began", move |of| at(of).time)
             .number("run_seconds", "the same, since the run began", move |of| Some(at(of).since))
@@ -115,10 +116,10 @@ impl<R: 'static> Columns<R> {
         self,
         name: &str,
         about: &str,
-        times: impl Fn(&R) -> Option<Times> + Copy + 'static,
+        times: impl Fn(&R) -> Option<TimeSummary> + Copy + 'static,
     ) -> Self {
         /// Part of a name, what it means, and where it is.
-        type Quantile = (&'static str, &'static str, fn(&Times) -> units::Nanos);
+        type Quantile = (&'static str, &'static str, fn(&TimeSummary) -> units::Nanos);
         let get: [Quantile; 7] = [
             ("p50", "half of it is at or below", |t| t.quantiles.p50),
             ("p90", "90 % of it is at or below", |t| t.quantiles.p90),

@@ -1,5 +1,5 @@
 use super::columns::Columns;
-use record::{Figure, Single, Unit};
+use record::{Figure, FigureUnit, OperationTimes};
 use units::Nanos;
 
 /// Of each the run, and the figure itself.
@@ -21,7 +21,7 @@ pub(super) fn columns() -> Columns<(String, Figure)> {
         })
         .whole("operations", "operations in all blocks", |(_, f)| Some(f.operations));
     /// Its name, and where it is.
-    type Time = (&'static str, fn(&Single) -> Nanos);
+    type Time = (&'static str, fn(&OperationTimes) -> Nanos);
     let times: [Time; 5] =
         [("min", |s| s.min), ("p50", |s| s.p50), ("p90", |s| s.p90), ("p99", |s| s.p99), ("max", |s| s.max)];
     let columns = times.into_iter().fold(columns, |columns, (name, get)| {
@@ -45,10 +45,10 @@ pub(super) fn columns() -> Columns<(String, Figure)> {
 }
 
 /// Times are seconds in all tables.
-fn unit(unit: Unit) -> &'static str {
-    if unit == Unit::Nanos { "seconds" } else { unit.name() }
+fn unit(unit: FigureUnit) -> &'static str {
+    if unit == FigureUnit::Nanos { "seconds" } else { unit.name() }
 }
 
 fn scaled(figure: &Figure, value: f64) -> f64 {
-    if figure.unit == Unit::Nanos { value / 1e9 } else { value }
+    if figure.unit == FigureUnit::Nanos { value / 1e9 } else { value }
 }

@@ -1,4 +1,4 @@
-use super::At;
+use super::RowOrigin;
 use super::columns::Columns;
 use record::Slice;
 use record::catalogue::{LOAD, LoadReader};
@@ -6,7 +6,7 @@ use units::Nanos;
 
 /// Times that are counted as one.
 pub(super) struct Bucket {
-    at: At,
+    at: RowOrigin,
     of: &'static str,
     from: Nanos,
     to: Nanos,
@@ -23,7 +23,7 @@ pub(super) fn columns() -> Columns<Bucket> {
 }
 
 /// All that a trial's times came to.
-pub(super) fn of(at: &At, total: &Slice) -> Vec<Bucket> {
+pub(super) fn of(at: &RowOrigin, total: &Slice) -> Vec<Bucket> {
     let times = LOAD.iter().filter_map(|row| match row.read {
         LoadReader::Times(get) => Some((row.measure.name, get(total))),
         _ => None,

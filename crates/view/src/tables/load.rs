@@ -1,30 +1,30 @@
 //! The seconds of a load, and the trials they make up.
 
-use super::At;
-use super::columns::{Cell, Columns, Kind};
+use super::RowOrigin;
+use super::columns::{CellValue, ColumnType, Columns};
 use crate::caveats::of_trial;
-use crate::reason::{TrialState, why_bad};
-use crate::{Figures, LoadValue, Trial};
+use crate::trial_state::{TrialState, why_bad};
+use crate::{LoadFigures, LoadValue, Trial};
 use record::catalogue::{LOAD, LoadReader, LoadRow, Measure, Quantity};
 use record::{Limit, Purpose, Recovery, Slice};
 use std::fmt::Display;
 use units::{Nanos, Rate};
 
 /// A second of a load.
-pub(super) struct SliceOf {
-    at: At,
+pub(super) struct SliceRow {
+    at: RowOrigin,
     purpose: Option<Purpose>,
     index: u32,
     elapsed: Nanos,
     silent: Nanos,
-    figures: Figures,
+    figures: LoadFigures,
 }
 
-impl SliceOf {
-    pub fn new(at: At, purpose: Option<Purpose>, slice: &Slice) -> Self {
+impl SliceRow {
+    pub fn new(at: RowOrigin, purpose: Option<Purpose>, slice: &Slice) -> Self {
         let Slice { index, elapsed, .. } = *slice;
         let silent = slice.silences.iter().fold(Nanos::ZERO, |sum, each| sum + each.length());
-        Self { at, purpose, index, elapsed, silent, figures: Figures::of(slice) }
+        Self { at, purpose, index, elapsed, silent, figures: LoadFigures::from_slice(slice) }
     }
 
     fn rate(&self, count: u64) -> Option<f64> {
@@ -33,27 +33,27 @@ impl SliceOf {
 }
 
 /// A trial.
-pub(super) struct TrialOf {
-    at: At,
+pub(super) struct TrialRow {
+    at: RowOrigin,
     trial: Trial,
-    bounds: Bounds,
+    bounds: BoundsRow,
 }
 
-impl TrialOf {
-    pub fn new(at: At, trial: Trial, bounds: Bounds) -> Self {
+impl TrialRow {
+    pub fn new(at: RowOrigin, trial: Trial, bounds: BoundsRow) -> Self {
         Self { at, trial, bounds }
     }
 }
 
 /// What a search had shown after a trial.
 #[derive(Default)]
-pub(super) struct Bounds {
+pub(super) struct BoundsRow {
     unit: Option<String>,
     /// Of the first goal and of the second: what is held, and between which bounds.
     goals: [[Option<f64>; 3]; 2],
 }
 
-impl Bounds {
+impl BoundsRow {
     pub fn of(limits: &[Limit]) -> Self {
         let goal = |place: usize| {
             limits.get(place).map_or([None; 3], |limit| [limit.held, limit.lower, limit.upper])
@@ -62,9 +62,9 @@ impl Bounds {
     }
 }
 
-pub(super) fn slices() -> Columns<SliceOf> {
+pub(super) fn slices() -> Columns<SliceRow> {
     let columns = Columns::new()
-        .at(|s: &SliceOf| &s.at)
+        .at(|s: &SliceRow| &s.at)
         .text("purpose", "why the trial is made", |s| s.purpose.map(Purpose::name))
         .whole("second", "which second of the trial, from 0; the drain's follow the load's", |s| {
             Some(u64::from(s.index))
@@ -82,16 +82,16 @@ pub(super) fn slices() -> Columns<SliceOf> {
     )
 }
 
-pub(super) fn trials() -> Columns<TrialOf> {
+pub(super) fn trials() -> Columns<TrialRow> {
     let columns = Columns::new()
-        .at(|t: &TrialOf| &t.at)
+        .at(|t: &TrialRow| &t.at)
         .text("purpose", "why it was made", |t| Some(t.trial.purpose.name()))
         .text("class", "`good`, `bad` or `void`; nothing if it is never judged, or was cut short", |t| {
-            let state = TrialState::of(&t.trial);
+            let state = TrialState::from_trial(&t.trial);
             (state != TrialState::Unjudged).then(|| state.name())
         })
         .text("why", "what is wrong in a bad one, in words", |t| {
-            (TrialState::of(&t.trial) == TrialState::Bad).then(|| why_bad(&t.trial)).flatten()
+            (TrialState::from_trial(&t.trial) == TrialState::Bad).then(|| why_bad(&t.trial)).flatten()
         })
         .number("offered_per_second", "the rate as planned; of a closed loop the rate reached", |t| {
             t.trial.rate.map(|rate| rate.0)
@@ -149,7 +149,7 @@ const PLACES: &str = "due sent ok late failed timeout refused unsent unfinished 
 /// Those rows of the catalogue that are told of a second, or of a trial.
 fn counted<R: 'static>(
     columns: Columns<R>,
-    of: fn(&R) -> &Figures,
+    of: fn(&R) -> &LoadFigures,
     is_told: fn(&LoadRow) -> bool,
 ) -> Columns<R> {
     let mut rows: Vec<(usize, &LoadRow)> = LOAD.iter().enumerate().filter(|(_, row)| is_told(row)).collect();
@@ -164,24 +164,24 @@ fn counted<R: 'static>(
                     _ => None,
                 });
             }
-            LoadReader::Each(_) => ("", Kind::Text),
-            LoadReader::Tenths(_) => ("_mean", Kind::Number),
-            _ if quantity == Quantity::Ns => ("", Kind::Number),
-            _ => ("", Kind::Whole),
+            LoadReader::Each(_) => ("", ColumnType::Text),
+            LoadReader::Tenths(_) => ("_mean", ColumnType::Number),
+            _ if quantity == Quantity::Ns => ("", ColumnType::Number),
+            _ => ("", ColumnType::Whole),
         };
         let value = move |r: &R| cell(quantity, &of(r).values[nth]);
         columns.with(&format!("{}{end}", row.column()), kind, help, Box::new(value))
     })
 }
 
-fn cell(quantity: Quantity, value: &LoadValue) -> Cell {
+fn cell(quantity: Quantity, value: &LoadValue) -> CellValue {
     match value {
-        LoadValue::Number(counted) if quantity == Quantity::Ns => Cell::Number(quantity.of(*counted)),
-        LoadValue::Number(counted) => Cell::Whole(*counted as u64),
-        LoadValue::Tenths(Some(outstanding)) => Cell::Number(outstanding.mean),
+        LoadValue::Number(counted) if quantity == Quantity::Ns => CellValue::Number(quantity.of(*counted)),
+        LoadValue::Number(counted) => CellValue::Whole(*counted as u64),
+        LoadValue::Tenths(Some(outstanding)) => CellValue::Number(outstanding.mean),
         LoadValue::Each(each) => joined(each.iter().map(|(name, count)| format!("{name}={count}")))
-            .map_or(Cell::Nothing, |text| Cell::Text(text.into())),
-        _ => Cell::Nothing,
+            .map_or(CellValue::Nothing, |text| CellValue::Text(text.into())),
+        _ => CellValue::Nothing,
     }
 }
 

@@ -1,15 +1,15 @@
 //! What was seen in a window, a row for each measure of the catalogue.
 
-use super::At;
+use super::RowOrigin;
 use super::columns::Columns;
 use crate::watched::session_words;
-use record::catalogue::{Measure, Of};
-use record::watch::{Watched, Window};
+use record::catalogue::{Measure, ValueLabels};
+use record::watch::{WatchCoverage, Window};
 use std::rc::Rc;
 
 /// One measure of a window.
-pub(super) struct Sample {
-    at: Rc<(At, f64, Option<String>)>,
+pub(super) struct SampleRow {
+    at: Rc<(RowOrigin, f64, Option<String>)>,
     subject: Option<String>,
     pid: Option<u32>,
     item: Option<String>,
@@ -19,9 +19,9 @@ pub(super) struct Sample {
     value: f64,
 }
 
-pub(super) fn columns() -> Columns<Sample> {
+pub(super) fn columns() -> Columns<SampleRow> {
     Columns::new()
-        .at(|s: &Sample| &s.at.0)
+        .at(|s: &SampleRow| &s.at.0)
         .number("window_seconds", "how long the window is in which it was seen, about a second", |s| {
             Some(s.at.1)
         })
@@ -41,7 +41,12 @@ pub(super) fn columns() -> Columns<Sample> {
 }
 
 /// All that a window holds.
-pub(super) fn of(at: &At, place: &str, watched: Option<&Watched>, window: &Window) -> Vec<Sample> {
+pub(super) fn of(
+    at: &RowOrigin,
+    place: &str,
+    watched: Option<&WatchCoverage>,
+    window: &Window,
+) -> Vec<SampleRow> {
     let place = (!place.is_empty()).then(|| place.to_owned());
     let at = Rc::new((at.clone(), window.length().as_secs_f64(), place));
     let mut samples = Vec::new();
@@ -49,7 +54,7 @@ pub(super) fn of(at: &At, place: &str, watched: Option<&Watched>, window: &Windo
         let subject = of.subject.and_then(|place| watched?.subjects.get(place));
         // The one label that is no state is that of an item.
         let item = of.names.first().filter(|(label, _)| *label != "state").map(|(_, name)| name.to_string());
-        samples.push(Sample {
+        samples.push(SampleRow {
             at: Rc::clone(&at),
             subject: subject.map(|subject| subject.name.clone()),
             pid: of.pid.or(subject.map(|subject| subject.pid)),
@@ -63,7 +68,7 @@ pub(super) fn of(at: &At, place: &str, watched: Option<&Watched>, window: &Windo
     samples
 }
 
-fn state(of: &Of<'_>) -> Option<String> {
+fn state(of: &ValueLabels<'_>) -> Option<String> {
     let state = of.name("state")?;
     Some(match (of.name("wait_type"), of.name("wait_event")) {
         (Some(kind), Some(event)) => session_words(state, kind, event),

@@ -1,11 +1,11 @@
-use super::words_of;
-use record::watch::{SubjectWindow, Wait, Watched, Window};
+use super::sessions_words;
+use record::watch::{ThreadWait, TreeWindow, WatchCoverage, Window};
 use std::collections::BTreeMap;
 use units::Nanos;
 
 /// What a window comes to, in a few figures.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Figure {
+pub struct WindowFigures {
     /// Processors that the service used.
     pub cpus: f64,
     /// Processors that it may use; 0 if not known.
@@ -20,37 +20,37 @@ pub struct Figure {
 }
 
 /// The figures of a window; none if no process is watched.
-pub fn figure(window: &Window, watched: &Watched) -> Option<Figure> {
-    let service = window.subjects.first().filter(|_| watched.anyone())?;
+pub fn window_figures(window: &Window, watched: &WatchCoverage) -> Option<WindowFigures> {
+    let service = window.subjects.first().filter(|_| watched.has_processes())?;
     let length = window.length();
     let ready: u64 = service.groups.iter().map(|group| group.run_delay_ns).sum();
     let sessions = window.postgres.iter().flat_map(|postgres| &postgres.sessions);
     let sessions = sessions.filter(|s| s.state != "idle" && s.count >= 0.05);
-    Some(Figure {
+    Some(WindowFigures {
         cpus: cpu_of(service, length),
         allowed: watched.subjects.first().map_or(0.0, |subject| subject.cpus),
-        ready: (!service.groups.is_empty()).then(|| per(ready, length)),
+        ready: (!service.groups.is_empty()).then(|| average_over(ready, length)),
         waits: waits(service),
-        sessions: sessions.map(|s| (words_of(s), s.count)).collect(),
+        sessions: sessions.map(|s| (sessions_words(s), s.count)).collect(),
     })
 }
 
 /// Processors used: by the threads where they were seen, else by the processes' own account.
-pub(crate) fn cpu_of(subject: &SubjectWindow, length: Nanos) -> f64 {
+pub(crate) fn cpu_of(subject: &TreeWindow, length: Nanos) -> f64 {
     let threads: u64 = subject.groups.iter().map(|group| group.on_cpu_ns).sum();
-    per(threads.max(subject.cpu_ns), length)
+    average_over(threads.max(subject.cpu_ns), length)
 }
 
 /// A sum of nanoseconds as an average number.
-pub(crate) fn per(ns: u64, length: Nanos) -> f64 {
+pub(crate) fn average_over(ns: u64, length: Nanos) -> f64 {
     ns as f64 / (length.0 as f64).max(1.0)
 }
 
 /// How many threads of a process tree wait for what, in words, the most first; without what hardly any thread does.
-fn waits(subject: &SubjectWindow) -> Vec<(String, f64)> {
-    let mut waits: BTreeMap<&Wait, f64> = BTreeMap::new();
+fn waits(subject: &TreeWindow) -> Vec<(String, f64)> {
+    let mut waits: BTreeMap<&ThreadWait, f64> = BTreeMap::new();
     for state in subject.groups.iter().flat_map(|group| &group.states) {
-        if state.wait != Wait::Running {
+        if state.wait != ThreadWait::Running {
             *waits.entry(&state.wait).or_default() += state.threads;
         }
     }

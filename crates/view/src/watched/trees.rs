@@ -1,7 +1,7 @@
 //! Which process tree is which, while services end and come again.
 
-use crate::words::on;
-use record::watch::{Role, Subject, Watched};
+use crate::wording::place_suffix;
+use record::watch::{TreeRole, WatchCoverage, WatchedProcesses};
 use std::collections::BTreeMap;
 
 /// Process trees told apart at one place.
@@ -9,16 +9,16 @@ const MOST: usize = 6;
 
 /// The process trees of a run, in the order in which they were first watched.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Trees {
-    known: Vec<Tree>,
+pub(crate) struct TreeRegistry {
+    known: Vec<TreeIdentity>,
     /// Which of them the watch on a machine means by the numbers of its subjects; none of one too many.
     meant: BTreeMap<String, Vec<Option<usize>>>,
 }
 
 /// The same name in the same role is the same tree, even after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Tree {
-    pub role: Role,
+pub(crate) struct TreeIdentity {
+    pub role: TreeRole,
     pub name: String,
     /// The machine on which it is; empty: where torment is.
     pub machine: String,
@@ -26,11 +26,11 @@ pub(crate) struct Tree {
     nth: usize,
 }
 
-impl Tree {
+impl TreeIdentity {
     /// Its name for people.
     pub fn title(&self) -> String {
         let name = if self.name.is_empty() { "process" } else { &self.name };
-        let on = on(&self.machine);
+        let on = place_suffix(&self.machine);
         match self.nth {
             0 => format!("{name}{on}"),
             nth => format!("{name} ({}){on}", nth + 1),
@@ -38,19 +38,19 @@ impl Tree {
     }
 }
 
-impl Trees {
+impl TreeRegistry {
     /// Who is watched on a machine from now on.
-    pub fn watch(&mut self, machine: &str, watched: &Watched) {
+    pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
         let subjects = &watched.subjects;
         let meant = (0..subjects.len()).map(|index| self.tree(machine, subjects, index)).collect();
         self.meant.insert(machine.to_owned(), meant);
     }
 
-    fn tree(&mut self, machine: &str, subjects: &[Subject], index: usize) -> Option<usize> {
-        let Subject { role, name, .. } = &subjects[index];
-        let same = |other: &&Subject| (&other.role, &other.name) == (role, name);
+    fn tree(&mut self, machine: &str, subjects: &[WatchedProcesses], index: usize) -> Option<usize> {
+        let WatchedProcesses { role, name, .. } = &subjects[index];
+        let same = |other: &&WatchedProcesses| (&other.role, &other.name) == (role, name);
         let nth = subjects[..index].iter().filter(same).count();
-        let tree = Tree { role: *role, name: name.clone(), machine: machine.to_owned(), nth };
+        let tree = TreeIdentity { role: *role, name: name.clone(), machine: machine.to_owned(), nth };
         let known = self.known.iter().position(|known| *known == tree);
         let there = self.known.iter().filter(|known| known.machine == machine).count();
         known.or_else(|| {
@@ -67,7 +67,7 @@ impl Trees {
     }
 
     /// Every one there ever was, by its number.
-    pub fn known(&self) -> &[Tree] {
+    pub fn known(&self) -> &[TreeIdentity] {
         &self.known
     }
 }
@@ -79,23 +79,24 @@ mod tests {
     #[test]
     fn a_tree_stays_itself_through_a_restart() {
         let watched = |names: &[&str]| {
-            let subject = |name: &&str| Subject { name: (*name).to_owned(), ..Subject::default() };
-            Watched { subjects: names.iter().map(subject).collect(), ..Watched::default() }
+            let subject =
+                |name: &&str| WatchedProcesses { name: (*name).to_owned(), ..WatchedProcesses::default() };
+            WatchCoverage { subjects: names.iter().map(subject).collect(), ..WatchCoverage::default() }
         };
-        let mut trees = Trees::default();
-        trees.watch("", &watched(&["java", "nginx", "java"]));
-        trees.watch("", &watched(&["nginx", "", "java"]));
+        let mut trees = TreeRegistry::default();
+        trees.set_watched("", &watched(&["java", "nginx", "java"]));
+        trees.set_watched("", &watched(&["nginx", "", "java"]));
         assert_eq!(
             (0..4).map(|index| trees.at("", index)).collect::<Vec<_>>(),
             [Some(1), Some(3), Some(0), None]
         );
-        let titles: Vec<String> = trees.known().iter().map(Tree::title).collect();
+        let titles: Vec<String> = trees.known().iter().map(TreeIdentity::title).collect();
         assert_eq!(titles, ["java", "nginx", "java (2)", "process"]);
-        trees.watch("", &watched(&["a", "b", "c", "java"]));
+        trees.set_watched("", &watched(&["a", "b", "c", "java"]));
         assert_eq!(trees.at("", 2), None, "one too many");
         assert_eq!(trees.at("", 3), Some(0));
         // Of the same name on another machine is another.
-        trees.watch("web", &watched(&["java"]));
+        trees.set_watched("web", &watched(&["java"]));
         let web = trees.at("web", 0).expect("there is room");
         assert_eq!(trees.known()[web].title(), "java on web");
         assert_eq!((trees.at("", 3), trees.at("web", 1)), (Some(0), None));

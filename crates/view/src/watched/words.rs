@@ -1,5 +1,5 @@
-use crate::words::number;
-use record::watch::{Sessions, Subject};
+use crate::wording::format_rate;
+use record::watch::{SessionCount, WatchedProcesses};
 use units::Share;
 
 /// What sessions of a database do; an empty text stands for nothing that they wait for.
@@ -14,13 +14,13 @@ pub fn session_words(state: &str, wait_type: &str, wait_event: &str) -> String {
 }
 
 /// The same of one row of them.
-pub(crate) fn words_of(sessions: &Sessions) -> String {
+pub(crate) fn sessions_words(sessions: &SessionCount) -> String {
     let word = |word: &Option<String>| word.clone().unwrap_or_default();
     session_words(&sessions.state, &word(&sessions.wait_type), &word(&sessions.wait_event))
 }
 
 /// Name and number of a process tree: `java 4711`.
-pub(crate) fn subject_name(subject: &Subject) -> String {
+pub(crate) fn subject_name(subject: &WatchedProcesses) -> String {
     match subject.name.as_str() {
         "" => format!("process {}", subject.pid),
         name => format!("{name} {}", subject.pid),
@@ -36,7 +36,7 @@ pub(crate) fn average(count: f64) -> String {
 pub(crate) fn amount(value: f64, unit: &str) -> String {
     match unit {
         "share" => Share((value * 1000.0).round() / 1000.0).to_string(),
-        "" => number(value),
-        unit => format!("{} {unit}", number(value)),
+        "" => format_rate(value),
+        unit => format!("{} {unit}", format_rate(value)),
     }
 }

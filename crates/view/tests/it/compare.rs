@@ -1,17 +1,18 @@
 //! Comparisons of runs made by hand, word for word. `TORMENT_BLESS=1` writes the golden files anew.
 
 #[allow(dead_code, unused_imports, reason = "the makers of runs serve other tests too")]
-use crate::hand;
-use crate::hand::{Run, check, curve, pair};
-use record::watch::{Level, Subject, SubjectWindow, Watched, Window};
+use crate::synthetic;
+use crate::synthetic::{RunBuilder, check, curve, pair};
+use record::watch::{AccessLevel, TreeWindow, WatchCoverage, WatchedProcesses, Window};
 use record::{
-    Diagnosis, Doubt, Ended, Event, Judgement, Outcome, Purpose, Recovery, Slice, TrialResult, Verdict,
+    CaveatKind, Diagnosis, Event, Judgement, Outcome, Purpose, Recovery, SearchEnd, Slice, TrialResult,
+    Verdict,
 };
-use torment_view::{RunComparison, RunView, Spread, Standing, charts, compare_runs};
+use torment_view::{LoadSamples, RunComparison, RunView, Significance, compare_runs, sparklines};
 use units::{Nanos, Rate};
 
 /// What a load is to be like.
-struct Wanted {
+struct LoadSpec {
     id: &'static str,
     name: Option<&'static str>,
     seconds: u32,
@@ -25,7 +26,7 @@ struct Wanted {
     met: Option<bool>,
 }
 
-const USUAL: Wanted = Wanted {
+const USUAL: LoadSpec = LoadSpec {
     id: "20261120-161502-aaa",
     name: Some("before"),
     seconds: 30,
@@ -36,7 +37,7 @@ const USUAL: Wanted = Wanted {
     met: Some(true),
 };
 
-fn slice(wanted: &Wanted, index: u32) -> Slice {
+fn slice(wanted: &LoadSpec, index: u32) -> Slice {
     let mut slice =
         Slice { index, due: wanted.rate, sent: wanted.rate, elapsed: record::SLICE, ..Slice::default() };
     slice.outcomes.add(Outcome::Failed, wanted.failed);
@@ -52,13 +53,13 @@ fn slice(wanted: &Wanted, index: u32) -> Slice {
     slice
 }
 
-fn window(wanted: &Wanted, index: u32) -> Window {
-    let service = SubjectWindow {
+fn window(wanted: &LoadSpec, index: u32) -> Window {
+    let service = TreeWindow {
         processes: 1,
         threads: 8,
         cpu_ns: (1e9 * wanted.cpus * (1.0 + f64::from(index * 5 % 11) / 100.0)) as u64,
         rss_bytes: (200 << 20) + (u64::from(index) << 20),
-        ..SubjectWindow::default()
+        ..TreeWindow::default()
     };
     Window {
         from: Nanos::from_secs(index.into()),
@@ -68,19 +69,24 @@ fn window(wanted: &Wanted, index: u32) -> Window {
     }
 }
 
-fn named(mut first: Event, wanted: &Wanted) -> Event {
+fn named(mut first: Event, wanted: &LoadSpec) -> Event {
     let Event::RunStarted(started) = &mut first else { panic!("a run begins with its start") };
     started.id.0 = wanted.id.to_owned();
     started.label.name = wanted.name.map(str::to_owned);
     first
 }
 
-fn events(wanted: &Wanted) -> Vec<Event> {
-    let mut events = vec![named(Run::start("run").events.remove(0), wanted)];
-    let watched = Watched {
-        level: Level::SameUser,
-        subjects: vec![Subject { pid: 7, name: "java".to_owned(), cpus: 2.0, ..Subject::default() }],
-        ..Watched::default()
+fn events(wanted: &LoadSpec) -> Vec<Event> {
+    let mut events = vec![named(RunBuilder::start("run").events.remove(0), wanted)];
+    let watched = WatchCoverage {
+        level: AccessLevel::SameUser,
+        subjects: vec![WatchedProcesses {
+            pid: 7,
+            name: "java".to_owned(),
+            cpus: 2.0,
+            ..WatchedProcesses::default()
+        }],
+        ..WatchCoverage::default()
     };
     events.push(Event::WatchStarted { place: String::new(), watched: Box::new(watched) });
     let planned = Nanos::from_secs(wanted.seconds.into());
@@ -120,7 +126,7 @@ fn events(wanted: &Wanted) -> Vec<Event> {
         Judgement { loss, good: wanted.failed == 0, growth_per_second: None, invalid: Vec::new() };
     events.push(Event::TrialDone { trial: 1, result: Box::new(result), judgement });
     let verdict = Verdict::Goal { met: wanted.met, goal: "zero-drop".to_owned(), outcomes, loss };
-    events.push(Event::RunEnded(Box::new(record::End {
+    events.push(Event::RunEnded(Box::new(record::RunEnd {
         at_unix_ms: 1_795_191_400_000,
         verdict: Some(verdict),
         exit_code: 0,
@@ -130,10 +136,10 @@ fn events(wanted: &Wanted) -> Vec<Event> {
 }
 
 fn compared(runs: &[Vec<Event>]) -> Result<RunComparison, String> {
-    let views: Vec<RunView> = runs.iter().map(RunView::of).collect();
-    let spreads: Vec<Spread> =
-        views.iter().zip(runs).map(|(view, events)| Spread::of(view, events)).collect();
-    let all: Vec<(&RunView, &Spread)> = views.iter().zip(&spreads).collect();
+    let views: Vec<RunView> = runs.iter().map(RunView::from_events).collect();
+    let spreads: Vec<LoadSamples> =
+        views.iter().zip(runs).map(|(view, events)| LoadSamples::from_events(view, events)).collect();
+    let all: Vec<(&RunView, &LoadSamples)> = views.iter().zip(&spreads).collect();
     compare_runs(&all, 0.05)
 }
 
@@ -141,14 +147,14 @@ fn text(compared: &RunComparison) -> String {
     compared.lines().iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn slower() -> Wanted {
-    Wanted { id: "20261121-090000-bbb", name: Some("after <b>&\"'|*"), slow: 1.8, cpus: 0.8, ..USUAL }
+fn slower() -> LoadSpec {
+    LoadSpec { id: "20261121-090000-bbb", name: Some("after <b>&\"'|*"), slow: 1.8, cpus: 0.8, ..USUAL }
 }
 
 #[test]
 fn a_slower_run_is_said_to_be_slower_in_every_form() {
     let found = compared(&[events(&USUAL), events(&slower())]).expect("they can be compared");
-    assert_eq!((found.standing(), found.verdicts[0].standing), (Standing::Worse, Standing::Worse));
+    assert_eq!((found.overall(), found.verdicts[0].standing), (Significance::Worse, Significance::Worse));
     assert!(
         found.verdicts[0].words.contains("is slower: p50 1.05 ms against 582 µs (+80 %; 95 % interval +7"),
         "{}",
@@ -160,7 +166,7 @@ fn a_slower_run_is_said_to_be_slower_in_every_form() {
     check("compare-slower.md", &found.markdown());
     check("compare-slower.xml", &found.junit());
     let back = compared(&[events(&slower()), events(&USUAL)]).expect("they can be compared");
-    assert_eq!(back.standing(), Standing::Better);
+    assert_eq!(back.overall(), Significance::Better);
     assert!(
         back.verdicts[0].words.contains("is faster: p50 582 µs against 1.05 ms (−44 %; 95 % interval −4"),
         "{}",
@@ -207,9 +213,9 @@ fn every_interval_holds_what_it_is_of() {
 
 #[test]
 fn what_is_the_same_is_said_to_be() {
-    let again = Wanted { id: "20261121-090000-bbb", name: Some("before"), ..USUAL };
+    let again = LoadSpec { id: "20261121-090000-bbb", name: Some("before"), ..USUAL };
     let found = compared(&[events(&USUAL), events(&again)]).expect("they can be compared");
-    assert_eq!(found.standing(), Standing::Same, "{}", text(&found));
+    assert_eq!(found.overall(), Significance::Same, "{}", text(&found));
     assert!(
         found.verdicts[0].words.ends_with("no difference beyond the noise of 5 %"),
         "{}",
@@ -217,13 +223,13 @@ fn what_is_the_same_is_said_to_be() {
     );
     // Two of one name are told apart by their ids.
     assert_eq!(found.runs[0].title, USUAL.id);
-    assert!(found.doubts.iter().all(|doubt| doubt.doubt == Doubt::SingleRuns), "{:?}", found.doubts);
+    assert!(found.doubts.iter().all(|doubt| doubt.doubt == CaveatKind::SingleRuns), "{:?}", found.doubts);
 }
 
 #[test]
 fn what_fails_more_often_is_worse_and_a_goal_missed_too() {
     let failing =
-        Wanted { id: "20261121-090000-bbb", name: Some("after"), failed: 20, met: Some(false), ..USUAL };
+        LoadSpec { id: "20261121-090000-bbb", name: Some("after"), failed: 20, met: Some(false), ..USUAL };
     let found = compared(&[events(&USUAL), events(&failing)]).expect("they can be compared");
     let standing = |id: &str| {
         let measure = found.measures.iter().find(|measure| measure.id == id).expect("it was measured");
@@ -231,7 +237,7 @@ fn what_fails_more_often_is_worse_and_a_goal_missed_too() {
     };
     assert_eq!(
         (standing("goal"), standing("lost"), standing("goodput")),
-        (Standing::Worse, Standing::Worse, Standing::Same)
+        (Significance::Worse, Significance::Worse, Significance::Same)
     );
     assert!(
         found.verdicts[0]
@@ -244,13 +250,13 @@ fn what_fails_more_often_is_worse_and_a_goal_missed_too() {
 
 #[test]
 fn a_short_run_decides_nothing() {
-    let short = Wanted { id: "20261121-090000-bbb", name: Some("after"), seconds: 3, slow: 1.8, ..USUAL };
+    let short = LoadSpec { id: "20261121-090000-bbb", name: Some("after"), seconds: 3, slow: 1.8, ..USUAL };
     let found = compared(&[events(&USUAL), events(&short)]).expect("they can be compared");
-    assert_eq!(found.standing(), Standing::Undecided, "{}", text(&found));
+    assert_eq!(found.overall(), Significance::Undecided, "{}", text(&found));
     check("compare-short.txt", &text(&found));
-    let none = Wanted { id: "20261121-090000-ccc", name: None, seconds: 0, ..USUAL };
+    let none = LoadSpec { id: "20261121-090000-ccc", name: None, seconds: 0, ..USUAL };
     let found = compared(&[events(&USUAL), events(&none)]).expect("they can be compared");
-    assert_eq!(found.standing(), Standing::Undecided, "{}", text(&found));
+    assert_eq!(found.overall(), Significance::Undecided, "{}", text(&found));
     assert!(text(&found).contains("not measured"), "{}", text(&found));
 }
 
@@ -259,29 +265,30 @@ fn a_run_that_is_not_trustworthy_decides_nothing() {
     let mut void = events(&slower());
     for event in &mut void {
         if let Event::TrialDone { judgement, .. } = event {
-            judgement
-                .invalid
-                .push(record::Caveat::new(Doubt::GeneratorLate, "the generator was late by 4 ms at p99"));
+            judgement.invalid.push(record::Caveat::new(
+                CaveatKind::GeneratorLate,
+                "the generator was late by 4 ms at p99",
+            ));
         }
     }
     let found = compared(&[events(&USUAL), void]).expect("they can be compared");
-    assert_eq!(found.standing(), Standing::Undecided, "{}", text(&found));
+    assert_eq!(found.overall(), Significance::Undecided, "{}", text(&found));
     assert!(found.verdicts[0].words.contains("not trustworthy"), "{}", found.verdicts[0].words);
 }
 
 fn search(id: &str, name: &str, lower: f64, upper: Option<f64>) -> Vec<Event> {
-    let run = Run::start("find")
-        .trial(hand::load(Purpose::Measure, lower, 10))
-        .trial(hand::load(Purpose::Curve, lower * 0.8, 5))
+    let run = RunBuilder::start("find")
+        .trial(synthetic::load(Purpose::Measure, lower, 10))
+        .trial(synthetic::load(Purpose::Curve, lower * 0.8, 5))
         .bounds(pair(Some(lower), upper));
     let diagnosis = Diagnosis {
         sentences: vec![format!("A pool of 10 gave first in {name}.")],
-        findings: hand::watched::diagnosis().findings,
+        findings: synthetic::watched::diagnosis().findings,
         ..Diagnosis::default()
     };
     let mut events =
-        run.diagnosed(diagnosis).found(Ended::Converged, pair(Some(lower), upper), curve(lower)).events;
-    let wanted = Wanted { id: "", name: None, ..USUAL };
+        run.diagnosed(diagnosis).found(SearchEnd::Converged, pair(Some(lower), upper), curve(lower)).events;
+    let wanted = LoadSpec { id: "", name: None, ..USUAL };
     events[0] = named(events[0].clone(), &wanted);
     let Event::RunStarted(started) = &mut events[0] else { panic!("a run begins with its start") };
     started.id.0 = id.to_owned();
@@ -298,12 +305,12 @@ fn searches_are_compared_by_their_bounds() {
         search("d", "open", 1984.0, None),
     ];
     let found = compared(&runs).expect("they can be compared");
-    let standings: Vec<Standing> = {
+    let standings: Vec<Significance> = {
         let capacity = found.measures.iter().find(|measure| measure.id == "capacity").expect("all have it");
         capacity.differences.iter().flatten().map(|difference| difference.standing).collect()
     };
-    assert_eq!(standings, [Standing::Worse, Standing::Same, Standing::Undecided]);
-    assert_eq!(found.standing(), Standing::Worse);
+    assert_eq!(standings, [Significance::Worse, Significance::Same, Significance::Undecided]);
+    assert_eq!(found.overall(), Significance::Worse);
     assert!(
         found.verdicts[0].words.contains("limit 990/s against 1,984/s (×0.5; 95 % interval ×0.49 to ×0.51)"),
         "{}",
@@ -352,7 +359,7 @@ fn what_cannot_be_compared_is_refused() {
     let find = search("a", "main", 1984.0, Some(2016.0));
     let refused = |runs: &[Vec<Event>]| compared(runs).expect_err("must be refused");
     assert!(refused(&[load.clone(), find]).contains("no figure in common"));
-    let tries = Run::start("try").events;
+    let tries = RunBuilder::start("try").events;
     assert!(refused(&[load.clone(), tries]).contains("is of `torment try`"));
     assert!(refused(&[]).contains("0 runs"));
     assert!(refused(&vec![load.clone(); 9]).contains("9 runs"));
@@ -366,13 +373,13 @@ fn what_cannot_be_compared_is_refused() {
 fn charts_of_a_load_and_of_a_search() {
     use torment_view::Glyphs;
     let drawn = |events: &[Event], glyphs| -> String {
-        charts(&RunView::of(events), glyphs).iter().map(|line| format!("{line}\n")).collect()
+        sparklines(&RunView::from_events(events), glyphs).iter().map(|line| format!("{line}\n")).collect()
     };
     let load = drawn(&events(&USUAL), Glyphs::Blocks);
     let find = drawn(&search("a", "main", 1984.0, Some(2016.0)), Glyphs::Blocks);
     check("charts.txt", &format!("{load}{find}{}", drawn(&events(&USUAL), Glyphs::Plain)));
     assert!(load.lines().count() <= 8 && find.lines().count() <= 8);
-    let short = Wanted { seconds: 4, ..USUAL };
+    let short = LoadSpec { seconds: 4, ..USUAL };
     assert_eq!(drawn(&events(&short), Glyphs::Blocks), "", "four seconds are no curve");
     assert!(drawn(&events(&USUAL), Glyphs::Plain).is_ascii());
 }
@@ -381,7 +388,7 @@ fn charts_of_a_load_and_of_a_search() {
 /// the 2,200/s that were answered in the end.
 #[test]
 fn a_load_whose_queue_grows_has_lost_what_its_verdict_says() {
-    let mut growing = events(&Wanted { name: Some("after"), ..slower() });
+    let mut growing = events(&LoadSpec { name: Some("after"), ..slower() });
     let done = growing.iter().position(|event| matches!(event, Event::TrialDone { .. })).expect("it is done");
     let mut drain = Slice { index: USUAL.seconds, elapsed: record::SLICE, ..Slice::default() };
     drain.outcomes.add(Outcome::Ok, 3000);
@@ -391,7 +398,7 @@ fn a_load_whose_queue_grows_has_lost_what_its_verdict_says() {
     let found = compared(&[events(&USUAL), growing]).expect("they can be compared");
     let measure = |id| found.measures.iter().find(|measure| measure.id == id).expect("both have it");
     let lost = measure("lost");
-    assert_eq!(lost.differences[1].expect("both have it").standing, Standing::Worse);
+    assert_eq!(lost.differences[1].expect("both have it").standing, Significance::Worse);
     assert_eq!(lost.figures[1].map(|figure| lost.words(figure.value)).as_deref(), Some("9 %"));
     let goodput = measure("goodput").figures[1].expect("it is measured").value;
     assert!((goodput - 500.0).abs() < 1.0, "{goodput}: of the load, not of what came after it");
@@ -400,29 +407,29 @@ fn a_load_whose_queue_grows_has_lost_what_its_verdict_says() {
 /// Who raises the rate knows that the rate is another, and that more is answered then is no merit of the second.
 #[test]
 fn what_was_changed_on_purpose_is_no_doubt_and_more_asked_no_merit() {
-    let with = |wanted: &Wanted, rate: u32| {
+    let with = |wanted: &LoadSpec, rate: u32| {
         let mut events = events(wanted);
         let Event::RunStarted(started) = &mut events[0] else { panic!("a run begins with its start") };
         started.plan = format!("[target]\nurl = \"demo\"\n[load]\nrate = {rate}\n");
         events
     };
-    let more = Wanted { id: "20261121-090000-bbb", name: Some("after"), rate: 800, ..USUAL };
+    let more = LoadSpec { id: "20261121-090000-bbb", name: Some("after"), rate: 800, ..USUAL };
     let found = compared(&[with(&USUAL, 500), with(&more, 800)]).expect("they can be compared");
-    assert_eq!(found.changed().count(), 0, "the verdict begins with it: {:?}", found.doubts);
-    assert!(found.doubted().all(|doubt| doubt.doubt == Doubt::SingleRuns), "{:?}", found.doubts);
+    assert_eq!(found.changes().count(), 0, "the verdict begins with it: {:?}", found.doubts);
+    assert!(found.caveats().all(|doubt| doubt.doubt == CaveatKind::SingleRuns), "{:?}", found.doubts);
     assert!(
-        found.doubts.iter().any(|doubt| doubt.doubt == Doubt::OtherLoad),
+        found.doubts.iter().any(|doubt| doubt.doubt == CaveatKind::OtherLoad),
         "for programs: {:?}",
         found.doubts
     );
-    assert_eq!(found.standing(), Standing::Undecided, "{}", text(&found));
+    assert_eq!(found.overall(), Significance::Undecided, "{}", text(&found));
     let words = &found.verdicts[0].words;
     let load = "“after” ran at another load (rate 500 → 800), so neither can be called better: p99 ";
     assert!(words.starts_with(load), "{words}");
     assert!(text(&found).contains("next: repeat one of them at the load of the other"), "{}", text(&found));
     let judged = found.measures.iter().filter_map(|measure| measure.differences[1]);
     assert!(
-        judged.clone().count() > 5 && judged.clone().all(|d| d.standing == Standing::Unknown),
+        judged.clone().count() > 5 && judged.clone().all(|d| d.standing == Significance::Unknown),
         "{:?}",
         found.measures
     );

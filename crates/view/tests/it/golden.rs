@@ -1,31 +1,33 @@
 //! What a run's reader sees, word for word. `TORMENT_BLESS=1 cargo test -p torment-view` writes the
 //! golden files anew; read the difference before you keep it.
 
-use crate::hand;
-use crate::hand::{Load, Run, check, curve, limit, load, pair};
-use record::watch::{Missing, Watched};
+use crate::synthetic;
+use crate::synthetic::{LoadBuilder, RunBuilder, check, curve, limit, load, pair};
+use record::watch::{MissingMeasure, WatchCoverage};
 use record::{
-    Answer, ArmAnswer, Cause, CostRange, Diagnosis, Ended, Event, Failure, Making, NoFinding, Outcome,
-    Purpose, Recovery, Verdict,
+    ArmAnswer, Cause, CostRange, Diagnosis, Event, Failure, GeneratorCapacity, HypothesisAnswer, NoFinding,
+    Outcome, Purpose, Recovery, SearchEnd, Verdict,
 };
-use store::{Answers, Before, Carried, RunSummary, State, StoodStill};
+use store::{AnswerCounts, FreezeSummary, LoadOutcome, PreviousLimit, RunState, RunSummary};
 use torment_view::{
-    RunView, Text, Tone, changed, explain, list_json, list_lines, outcome, run_json, summary, who_waits,
+    RunView, Text, Tone, explain, list_json, list_lines, result_words, run_json, summary, verdict_change,
+    who_waits,
 };
 use units::{Nanos, Rate};
 
-fn check_summary(name: &str, run: &Run) {
-    let lines: Vec<String> = summary(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
+fn check_summary(name: &str, run: &RunBuilder) {
+    let lines: Vec<String> =
+        summary(&RunView::from_events(&run.events)).iter().map(ToString::to_string).collect();
     check(&format!("{name}.txt"), &(lines.join("\n") + "\n"));
 }
 
-fn good(rate: f64) -> Load {
+fn good(rate: f64) -> LoadBuilder {
     load(Purpose::Measure, rate, 10)
 }
 
 /// A search as far as three clean trials at 1,984/s and a bad one above.
-fn climbed() -> Run {
-    Run::start("find")
+fn climbed() -> RunBuilder {
+    RunBuilder::start("find")
         .trial(load(Purpose::Climb, 1000.0, 2))
         .bounds(pair(Some(1000.0), None))
         .trial(load(Purpose::WarmUp, 1000.0, 5))
@@ -39,11 +41,11 @@ fn climbed() -> Run {
 
 #[test]
 fn find_converged() {
-    let run = climbed().found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
+    let run = climbed().found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
     check_summary("find-converged", &run);
     let limits = pair(Some(1984.0), Some(2016.0));
     let run = climbed().trial(good(1984.0).resent(4)).trial(good(1984.0).resent(3));
-    check_summary("find-resent", &run.found(Ended::Converged, limits, Vec::new()));
+    check_summary("find-resent", &run.found(SearchEnd::Converged, limits, Vec::new()));
 }
 
 #[test]
@@ -51,7 +53,7 @@ fn find_of_a_target_that_sinks() {
     let did = |rate: f64| {
         let mut limits = pair(Some(1984.0), Some(2016.0));
         limits.iter_mut().for_each(|limit| limit.held = limit.lower);
-        let mut run = climbed().found(Ended::Converged, limits, Vec::new());
+        let mut run = climbed().found(SearchEnd::Converged, limits, Vec::new());
         if let Some(Event::RunEnded(end)) = run.events.last_mut()
             && let Some(Verdict::Limits { overloaded, .. }) = &mut end.verdict
         {
@@ -61,7 +63,7 @@ fn find_of_a_target_that_sinks() {
     };
     let run = did(1190.0);
     // "It does only about 23,000 requests/s, -6 % less" was said of one that held 21,720.
-    let more = summary(&RunView::of(&did(2100.0).events));
+    let more = summary(&RunView::from_events(&did(2100.0).events));
     assert!(more.iter().all(|line| !line.to_string().contains("once a queue has formed")), "{more:#?}");
     check_summary("find-sinks", &run);
 }
@@ -77,30 +79,30 @@ fn find_with_hiccups_and_caveats() {
                 .void("generator-late", "the generator was late by 4 ms at p99: give it an idle processor"),
         )
         .doubt("one-machine", "target and generator share 2 processors, so each slows the other")
-        .found(Ended::Converged, limits, curve(1500.0));
+        .found(SearchEnd::Converged, limits, curve(1500.0));
     check_summary("find-hiccups", &run);
 }
 
 #[test]
 fn find_ends_of_every_kind() {
-    let max = Run::start("find").trial(good(3000.0)).trial(good(3000.0)).trial(good(3000.0));
-    check_summary("find-max", &max.found(Ended::MaxReached, pair(Some(3000.0), None), curve(3000.0)));
+    let max = RunBuilder::start("find").trial(good(3000.0)).trial(good(3000.0)).trial(good(3000.0));
+    check_summary("find-max", &max.found(SearchEnd::MaxReached, pair(Some(3000.0), None), curve(3000.0)));
 
-    let below = Run::start("find").trial(load(Purpose::Climb, 10.0, 2).bad(Outcome::Late, 7));
-    check_summary("find-below-min", &below.found(Ended::BelowMin, pair(None, Some(10.0)), Vec::new()));
+    let below = RunBuilder::start("find").trial(load(Purpose::Climb, 10.0, 2).bad(Outcome::Late, 7));
+    check_summary("find-below-min", &below.found(SearchEnd::BelowMin, pair(None, Some(10.0)), Vec::new()));
 
-    let budget = climbed().found(Ended::BudgetSpent, pair(Some(1500.0), Some(2016.0)), Vec::new());
+    let budget = climbed().found(SearchEnd::BudgetSpent, pair(Some(1500.0), Some(2016.0)), Vec::new());
     check_summary("find-budget", &budget);
 
     let late = "the generator was late by 4 ms at p99, more than a tenth of the deadline";
     let generator = climbed().trial(good(4000.0).void("generator-late", late));
     check_summary(
         "find-generator",
-        &generator.found(Ended::GeneratorLimit, pair(Some(1984.0), None), Vec::new()),
+        &generator.found(SearchEnd::GeneratorLimit, pair(Some(1984.0), None), Vec::new()),
     );
 
     let us = |text: &str| text.parse().expect("a duration");
-    let making = Making {
+    let making = GeneratorCapacity {
         most: 94_310.0,
         user: us("2.1us"),
         kernel: us("6.3us"),
@@ -110,13 +112,13 @@ fn find_ends_of_every_kind() {
     };
     let ours = |making| {
         let run = climbed().trial(good(4000.0).void("generator-late", late));
-        run.made(Ended::GeneratorLimit, pair(Some(1984.0), None), Vec::new(), Some(making))
+        run.made(SearchEnd::GeneratorLimit, pair(Some(1984.0), None), Vec::new(), Some(making))
     };
     check_summary("find-generator-makes", &ours(making));
-    check_summary("find-generator-waits", &ours(Making { waited: 0.3, worked: 0.7, ..making }));
-    check_summary("find-generator-connects", &ours(Making { connects: 1.0, ..making }));
+    check_summary("find-generator-waits", &ours(GeneratorCapacity { waited: 0.3, worked: 0.7, ..making }));
+    check_summary("find-generator-connects", &ours(GeneratorCapacity { connects: 1.0, ..making }));
 
-    let drift = climbed().found(Ended::NonStationary, pair(Some(1500.0), None), Vec::new());
+    let drift = climbed().found(SearchEnd::NonStationary, pair(Some(1500.0), None), Vec::new());
     check_summary("find-non-stationary", &drift);
 
     let mut metastable = good(2200.0).bad(Outcome::Timeout, 9000);
@@ -124,43 +126,46 @@ fn find_ends_of_every_kind() {
     let metastable = climbed().trial(metastable);
     check_summary(
         "find-not-recovered",
-        &metastable.found(Ended::NotRecovered, pair(Some(1984.0), Some(2200.0)), Vec::new()),
+        &metastable.found(SearchEnd::NotRecovered, pair(Some(1984.0), Some(2200.0)), Vec::new()),
     );
 
-    let stopped = climbed().found(Ended::Interrupted, pair(Some(1984.0), Some(2016.0)), Vec::new());
+    let stopped = climbed().found(SearchEnd::Interrupted, pair(Some(1984.0), Some(2016.0)), Vec::new());
     check_summary("find-interrupted", &stopped);
 
-    let nothing = Run::start("find").found(Ended::Interrupted, pair(None, None), Vec::new());
+    let nothing = RunBuilder::start("find").found(SearchEnd::Interrupted, pair(None, None), Vec::new());
     check_summary("find-interrupted-early", &nothing);
 
-    let fails = Run::start("find").trial(load(Purpose::Climb, 50.0, 2).failed(Failure::Status(404), 100));
-    check_summary("find-target-fails", &fails.found(Ended::TargetFails, pair(None, None), Vec::new()));
+    let fails =
+        RunBuilder::start("find").trial(load(Purpose::Climb, 50.0, 2).failed(Failure::Status(404), 100));
+    check_summary("find-target-fails", &fails.found(SearchEnd::TargetFails, pair(None, None), Vec::new()));
 
-    let silent = Run::start("find").trial(load(Purpose::Climb, 50.0, 2).bad(Outcome::Timeout, 100));
-    check_summary("find-target-silent", &silent.found(Ended::TargetFails, pair(None, None), Vec::new()));
+    let silent = RunBuilder::start("find").trial(load(Purpose::Climb, 50.0, 2).bad(Outcome::Timeout, 100));
+    check_summary("find-target-silent", &silent.found(SearchEnd::TargetFails, pair(None, None), Vec::new()));
 }
 
 #[test]
 fn a_target_that_stood_still_is_told_of() {
     let beat = (1..6).fold(load(Purpose::Load, 1000.0, 60), |load, nth| load.still(10_000 * nth - 980, 980));
-    let run = Run::start("run").trial(beat).judged(Some(true));
+    let run = RunBuilder::start("run").trial(beat).judged(Some(true));
     check_summary("run-froze", &run);
     check(
         "run-froze.json",
-        &(serde_json::to_string_pretty(&run_json(&RunView::of(&run.events))["freezes"]).expect("serialises")
+        &(serde_json::to_string_pretty(&run_json(&RunView::from_events(&run.events))["freezes"])
+            .expect("serialises")
             + "\n"),
     );
-    let search =
-        Run::start("find").trial(good(2000.0).still(3_000, 200)).trial(good(2000.0).still(5_100, 1_700));
-    let search = search.found(Ended::MaxReached, pair(Some(2000.0), None), curve(2000.0));
+    let search = RunBuilder::start("find")
+        .trial(good(2000.0).still(3_000, 200))
+        .trial(good(2000.0).still(5_100, 1_700));
+    let search = search.found(SearchEnd::MaxReached, pair(Some(2000.0), None), curve(2000.0));
     check_summary("find-froze", &search);
 }
 
 #[test]
 fn a_limit_found_on_an_uneven_machine_says_so() {
-    let says = |run: Run| {
-        let run = run.found(Ended::Noisy, pair(Some(1984.0), Some(2016.0)), Vec::new());
-        let lines = summary(&RunView::of(&run.events));
+    let says = |run: RunBuilder| {
+        let run = run.found(SearchEnd::Noisy, pair(Some(1984.0), Some(2016.0)), Vec::new());
+        let lines = summary(&RunView::from_events(&run.events));
         let line = lines.iter().map(ToString::to_string).find(|line| line.contains("its capacity varies"));
         line.expect("a noisy search says why its limit is not sharp")
     };
@@ -175,8 +180,9 @@ fn a_limit_found_on_an_uneven_machine_says_so() {
 #[test]
 fn a_limit_that_does_not_last_says_so() {
     let run = climbed().doubt("slows-down", "the target did less from trial to trial");
-    let run = run.found(Ended::Noisy, pair(Some(1984.0), Some(2016.0)), Vec::new());
-    let text: String = summary(&RunView::of(&run.events)).iter().map(|line| format!("{line}\n")).collect();
+    let run = run.found(SearchEnd::Noisy, pair(Some(1984.0), Some(2016.0)), Vec::new());
+    let text: String =
+        summary(&RunView::from_events(&run.events)).iter().map(|line| format!("{line}\n")).collect();
     assert!(
         text.contains("it did less from trial to trial, so no limit lasts: this one is known to ±1 %"),
         "{text}"
@@ -186,7 +192,7 @@ fn a_limit_that_does_not_last_says_so() {
 #[test]
 fn find_sheds_load() {
     let run = climbed().trial(good(2100.0).grows(3.0).failed(Failure::Status(503), 900));
-    let run = run.found(Ended::Converged, pair(Some(1984.0), Some(2100.0)), Vec::new());
+    let run = run.found(SearchEnd::Converged, pair(Some(1984.0), Some(2100.0)), Vec::new());
     check_summary("find-sheds", &run);
 }
 
@@ -194,7 +200,7 @@ fn find_sheds_load() {
 fn find_cut_short_and_still_running() {
     let run = climbed().begin(&good(2000.0), 4);
     check_summary("find-cut-short", &run);
-    let mut view = RunView::of(&run.events);
+    let mut view = RunView::from_events(&run.events);
     view.running = true;
     view.skipped = 3;
     let text: Vec<String> = summary(&view).iter().map(|line| format!("{line}\n")).collect();
@@ -203,46 +209,50 @@ fn find_cut_short_and_still_running() {
 
 #[test]
 fn find_without_a_verdict() {
-    let run =
-        Run::start("find").end(None, 1, Some("127.0.0.1:8080: connection refused; start the target first"));
+    let run = RunBuilder::start("find").end(
+        None,
+        1,
+        Some("127.0.0.1:8080: connection refused; start the target first"),
+    );
     check_summary("find-error", &run);
 }
 
 #[test]
 fn run_of_every_kind() {
     let steady = || load(Purpose::Load, 1000.0, 30);
-    check_summary("run-met", &Run::start("run").trial(steady()).judged(Some(true)));
+    check_summary("run-met", &RunBuilder::start("run").trial(steady()).judged(Some(true)));
 
     let failing = steady()
         .bad(Outcome::Timeout, 300)
         .failed(Failure::Status(503), 40)
         .failed(Failure::Connect("connection refused".to_owned()), 12)
         .grows(8.0);
-    check_summary("run-not-met", &Run::start("run").trial(failing).judged(Some(false)));
+    check_summary("run-not-met", &RunBuilder::start("run").trial(failing).judged(Some(false)));
 
     let late = steady().bad(Outcome::Unsent, 90).void(
         "unsent",
         "90 requests could not be sent in time: the generator was behind; give it an idle processor",
     );
-    check_summary("run-void", &Run::start("run").trial(late).judged(None));
+    check_summary("run-void", &RunBuilder::start("run").trial(late).judged(None));
 
     let mut stopped = steady();
     stopped.loaded = Some(12);
-    check_summary("run-interrupted", &Run::start("run").trial(stopped).judged(Some(true)));
+    check_summary("run-interrupted", &RunBuilder::start("run").trial(stopped).judged(Some(true)));
 
     let closed = "POST is not resent".to_owned();
     let resent = steady().resent(12).failed(Failure::Dropped(closed), 3);
-    check_summary("run-resent", &Run::start("run").trial(resent).judged(Some(false)));
-    check_summary("run-cut-short", &Run::start("run").begin(&steady(), 7));
-    check_summary("run-cut-at-once", &Run::start("run"));
+    check_summary("run-resent", &RunBuilder::start("run").trial(resent).judged(Some(false)));
+    check_summary("run-cut-short", &RunBuilder::start("run").begin(&steady(), 7));
+    check_summary("run-cut-at-once", &RunBuilder::start("run"));
 }
 
 #[test]
 fn what_was_resent_is_said() {
-    let said = |run: &Run| text(&summary(&RunView::of(&run.events)));
+    let said = |run: &RunBuilder| text(&summary(&RunView::from_events(&run.events)));
     let steady = || load(Purpose::Load, 1000.0, 30);
     let dropped = Failure::Dropped("POST is not resent".to_owned());
-    let run = said(&Run::start("run").trial(steady().resent(12).failed(dropped, 3)).judged(Some(false)));
+    let run =
+        said(&RunBuilder::start("run").trial(steady().resent(12).failed(dropped, 3)).judged(Some(false)));
     for expected in [
         "12 resent: the server was closing their connection",
         "3 × the server closed a used connection; POST is not resent",
@@ -251,49 +261,50 @@ fn what_was_resent_is_said() {
         assert!(run.contains(expected), "{run}");
     }
     let search = climbed().trial(good(1984.0).resent(4)).trial(good(1984.0).resent(3));
-    let search = said(&search.found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new()));
+    let search = said(&search.found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new()));
     assert!(search.contains("resent: 7 of "), "{search}");
     assert!(search.contains(" requests hit a connection that the server was closing\n"), "{search}");
     // Hypercorn closed each connection after its answer: a third of all requests met that.
     let often = climbed().trial(good(1984.0).resent(90_000));
-    let often = said(&often.found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new()));
+    let often = said(&often.found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new()));
     assert!(often.contains("the server was closing: it often closes one right after an answer"), "{often}");
-    assert!(!said(&Run::start("run").trial(steady()).judged(Some(true))).contains("resent"));
+    assert!(!said(&RunBuilder::start("run").trial(steady()).judged(Some(true))).contains("resent"));
 }
 
 #[test]
 fn progress_of_a_search_and_of_a_load() {
-    let say = |run: &Run| text(&run.progress());
+    let say = |run: &RunBuilder| text(&run.progress());
     let search = climbed()
         .trial(good(2000.0).void("generator-late", "the generator was late by 4 ms at p99"))
         .trial(good(2050.0).failed(Failure::Status(503), 900))
         .doubt("one-machine", "target and generator share 2 processors")
-        .found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new());
+        .found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new());
     check("progress-find.txt", &say(&search));
-    let load = Run::start("run").trial(load(Purpose::Load, 1000.0, 12).bad(Outcome::Timeout, 120).grows(8.0));
+    let load =
+        RunBuilder::start("run").trial(load(Purpose::Load, 1000.0, 12).bad(Outcome::Timeout, 120).grows(8.0));
     check("progress-run.txt", &say(&load.judged(Some(false))));
 }
 
 #[test]
 fn json_of_a_search_and_of_a_load() {
-    let pretty = |run: &Run| {
-        serde_json::to_string_pretty(&run_json(&RunView::of(&run.events))).expect("is JSON") + "\n"
+    let pretty = |run: &RunBuilder| {
+        serde_json::to_string_pretty(&run_json(&RunView::from_events(&run.events))).expect("is JSON") + "\n"
     };
-    let search = Run::start("find")
+    let search = RunBuilder::start("find")
         .trial(good(1984.0))
         .trial(good(2016.0).grows(16.0).failed(Failure::Status(503), 40));
     let limits = pair(Some(1984.0), Some(2016.5));
-    check("find.json", &pretty(&search.found(Ended::Converged, limits, curve(1984.0)[..1].to_vec())));
-    let load = Run::start("run").trial(load(Purpose::Load, 100.0, 3).bad(Outcome::Timeout, 3));
+    check("find.json", &pretty(&search.found(SearchEnd::Converged, limits, curve(1984.0)[..1].to_vec())));
+    let load = RunBuilder::start("run").trial(load(Purpose::Load, 100.0, 3).bad(Outcome::Timeout, 3));
     check("run.json", &pretty(&load.judged(Some(false))));
-    check("run-cut-at-once.json", &pretty(&Run::start("run")));
+    check("run-cut-at-once.json", &pretty(&RunBuilder::start("run")));
 }
 
 #[test]
 fn list_of_every_kind() {
     let ended = RunSummary {
         id: record::RunId("20261120-161502-k3f".to_owned()),
-        state: State::Ended,
+        state: RunState::Ended,
         started_unix_ms: 1_795_191_302_000,
         ended_unix_ms: Some(1_795_191_400_000),
         command: "find".to_owned(),
@@ -360,12 +371,17 @@ fn list_of_every_kind() {
     let after = |held, lower, upper| RunSummary {
         held: Some(2000.0),
         alike: Some(3),
-        before: Some(Before { id: record::RunId("20261113-161502-p2d".to_owned()), held, lower, upper }),
+        before: Some(PreviousLimit {
+            id: record::RunId("20261113-161502-p2d".to_owned()),
+            held,
+            lower,
+            upper,
+        }),
         ..ended.clone()
     };
-    let still = |times, ms| StoodStill { times, longest: Nanos::from_millis(ms) };
+    let still = |times, ms| FreezeSummary { times, longest: Nanos::from_millis(ms) };
     let carried = |offered, answered, run| RunSummary {
-        carried: Some(Carried {
+        carried: Some(LoadOutcome {
             offered: Rate(offered),
             answered: Rate(answered),
             response_p99: Some(Nanos::from_micros(790)),
@@ -388,22 +404,22 @@ fn list_of_every_kind() {
         costs,
         ..load(None, None)
     };
-    let answers = Answers { better: 2, no_difference: 1, undecided: 1, ..Answers::default() };
+    let answers = AnswerCounts { better: 2, no_difference: 1, undecided: 1, ..AnswerCounts::default() };
     let arm = |arm: &str, answer, factor| ArmAnswer { arm: arm.to_owned(), answer, factor };
     let arms = vec![
-        arm("400 threads", Answer::Better, Some(1.38)),
-        arm("virtual threads", Answer::Better, Some(2.04)),
-        arm("pool of 50", Answer::NoDifference, Some(1.01)),
-        arm("no cache", Answer::Worse, Some(0.62)),
-        arm("two heaps", Answer::Undecided, None),
+        arm("400 threads", HypothesisAnswer::Better, Some(1.38)),
+        arm("virtual threads", HypothesisAnswer::Better, Some(2.04)),
+        arm("pool of 50", HypothesisAnswer::NoDifference, Some(1.01)),
+        arm("no cache", HypothesisAnswer::Worse, Some(0.62)),
+        arm("two heaps", HypothesisAnswer::Undecided, None),
     ];
     let runs = [
         ended.clone(),
         search("max_reached"),
         search("budget_spent"),
         RunSummary { lower: None, ..search("below_min") },
-        open(State::Running),
-        RunSummary { lower: None, upper: None, ..open(State::CutShort) },
+        open(RunState::Running),
+        RunSummary { lower: None, upper: None, ..open(RunState::CutShort) },
         load(Some(true), Some(0.0)),
         RunSummary { stood_still: Some(still(7, 904)), ..load(Some(true), Some(0.0)) },
         RunSummary { stood_still: Some(still(1, 450)), ..load(Some(false), Some(0.0117)) },
@@ -428,15 +444,18 @@ fn list_of_every_kind() {
             ..load(None, None)
         },
         experiment(answers, Some("blocks-made")),
-        experiment(Answers { worse: 1, ..answers }, Some("budget-spent")),
-        experiment(Answers { undecided: 2, not_measured: 1, ..Answers::default() }, Some("interrupted")),
-        RunSummary { state: State::CutShort, ..experiment(answers, None) },
+        experiment(AnswerCounts { worse: 1, ..answers }, Some("budget-spent")),
+        experiment(
+            AnswerCounts { undecided: 2, not_measured: 1, ..AnswerCounts::default() },
+            Some("interrupted"),
+        ),
+        RunSummary { state: RunState::CutShort, ..experiment(answers, None) },
         RunSummary { label: named("before <b>", &["pool=10", "nightly"]), ..ended.clone() },
         after(Some(2170.0), 2150.0, 2190.0),
         after(Some(1960.0), 1900.0, 2050.0),
         after(Some(1992.0), 1980.0, 2010.0),
         RunSummary { label: named("twice", &["nightly"]), ..after(None, 1000.0, 1020.0) },
-        RunSummary { arms, ..experiment(Answers { worse: 1, ..answers }, Some("blocks-made")) },
+        RunSummary { arms, ..experiment(AnswerCounts { worse: 1, ..answers }, Some("blocks-made")) },
     ];
     check("list.txt", &text(&list_lines(&runs, None)));
     let froze =
@@ -455,7 +474,7 @@ fn list_of_every_kind() {
     );
     let narrower = text(&list_lines(&runs, Some(noise - 40)));
     assert!(!narrower.contains("noise") && !narrower.contains(", sure"), "{narrower}");
-    let tones = ["converged", "max_reached", "noisy", "below_min"].map(|word| outcome(&search(word)).1);
+    let tones = ["converged", "max_reached", "noisy", "below_min"].map(|word| result_words(&search(word)).1);
     assert_eq!(tones, [Tone::Good, Tone::Strong, Tone::Warn, Tone::Bad]);
     check("list.csv", &torment_view::list_grid(&runs).csv());
     check("list.json", &(serde_json::to_string_pretty(&list_json(&runs[24..26])).expect("is JSON") + "\n"));
@@ -466,10 +485,10 @@ fn text(lines: &[torment_view::Text]) -> String {
 }
 
 /// A search whose target was watched and judged.
-fn judged(diagnosis: Diagnosis) -> Run {
-    let windows = |waiting| (0..3).map(move |index| hand::watched::window(index, waiting));
+fn judged(diagnosis: Diagnosis) -> RunBuilder {
+    let windows = |waiting| (0..3).map(move |index| synthetic::watched::window(index, waiting));
     climbed()
-        .watched(hand::watched::watched())
+        .watched(synthetic::watched::watched())
         .seen(5, windows(0.4))
         .seen(6, windows(188.8))
         .looked()
@@ -478,59 +497,62 @@ fn judged(diagnosis: Diagnosis) -> Run {
 
 #[test]
 fn find_with_a_verdict() {
-    let found = |run: Run| run.found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
-    let run = found(judged(hand::watched::diagnosis()));
+    let found =
+        |run: RunBuilder| run.found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
+    let run = found(judged(synthetic::watched::diagnosis()));
     check_summary("find-diagnosed", &run);
-    let view = RunView::of(&run.events);
+    let view = RunView::from_events(&run.events);
     check("explain.txt", &text(&explain(&view)));
     let json = run_json(&view);
     let parts = serde_json::json!({ "diagnosis": json["diagnosis"], "watched": json["watched"] });
     check("diagnosed.json", &format!("{parts:#}\n"));
 
     let well = Diagnosis { none: Some(NoFinding::NotSaturated), ..Diagnosis::default() };
-    let max = judged(well).found(Ended::MaxReached, pair(Some(3000.0), None), curve(3000.0));
+    let max = judged(well).found(SearchEnd::MaxReached, pair(Some(3000.0), None), curve(3000.0));
     check_summary("find-not-saturated", &max);
 
-    let mut tied = hand::watched::diagnosis();
+    let mut tied = synthetic::watched::diagnosis();
     tied.tie = true;
     tied.findings[1].follows_from = None;
     tied.arithmetic.as_mut().expect("it has one").measured = Rate(120.0);
     check_summary("find-tied", &found(judged(tied)));
 
-    let outside = Watched {
-        missing: vec![Missing::new(
+    let outside = WatchCoverage {
+        missing: vec![MissingMeasure::new(
             "the target's processes",
             "10.0.0.7 is not on this machine: run torment there",
         )],
-        ..Watched::default()
+        ..WatchCoverage::default()
     };
     let none = Diagnosis { none: Some(NoFinding::NotObservable), ..Diagnosis::default() };
     let run = found(climbed().watched(outside).diagnosed(none));
     check_summary("find-not-observable", &run);
-    check("explain-not-observable.txt", &text(&explain(&RunView::of(&run.events))));
-    check("explain-not-watched.txt", &text(&explain(&RunView::of(&found(climbed()).events))));
+    check("explain-not-observable.txt", &text(&explain(&RunView::from_events(&run.events))));
+    check("explain-not-watched.txt", &text(&explain(&RunView::from_events(&found(climbed()).events))));
 }
 
 #[test]
 fn run_with_a_verdict() {
-    let run = Run::start("run").watched(hand::watched::watched()).diagnosed(hand::watched::diagnosis());
+    let run = RunBuilder::start("run")
+        .watched(synthetic::watched::watched())
+        .diagnosed(synthetic::watched::diagnosis());
     let run = run.trial(load(Purpose::Load, 1000.0, 30).grows(8.0));
     check_summary("run-diagnosed", &run.judged(Some(false)));
 }
 
 #[test]
 fn who_waits_for_what() {
-    let windows: Vec<_> = (0..3).map(|index| hand::watched::window(index, 188.8)).collect();
-    let watched = hand::watched::watched();
+    let windows: Vec<_> = (0..3).map(|index| synthetic::watched::window(index, 188.8)).collect();
+    let watched = synthetic::watched::watched();
     check("who-waits.txt", &text(&who_waits(&windows, &watched)));
-    check("who-waits-nothing.txt", &text(&who_waits(&[], &Watched::default())));
+    check("who-waits-nothing.txt", &text(&who_waits(&[], &WatchCoverage::default())));
     assert!(who_waits(&[], &watched).len() > 2);
 }
 
 #[test]
 fn a_new_verdict_is_held_against_the_stored_one() {
-    let stored = hand::watched::diagnosis();
-    let said = |anew: &Diagnosis| changed(Some(&stored), anew).to_string();
+    let stored = synthetic::watched::diagnosis();
+    let said = |anew: &Diagnosis| verdict_change(Some(&stored), anew).to_string();
     assert_eq!(said(&stored), "  judged again: the same as stored");
     let mut anew = stored.clone();
     anew.sentences.clear();
@@ -539,5 +561,5 @@ fn a_new_verdict_is_held_against_the_stored_one() {
     assert_eq!(said(&anew), "  judged again: the same cause, medium confidence; it was high");
     anew.findings[0].cause = Cause::Lock;
     assert_eq!(said(&anew), "  judged again: now one lock; stored was a pool");
-    assert_eq!(changed(None, &anew).to_string(), "  judged again: the run had no verdict stored");
+    assert_eq!(verdict_change(None, &anew).to_string(), "  judged again: the run had no verdict stored");
 }

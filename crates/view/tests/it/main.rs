@@ -3,7 +3,7 @@
 mod compare;
 mod experiment;
 mod golden;
-mod hand;
-mod measures;
+mod metrics;
 mod page;
+mod synthetic;
 mod tables;

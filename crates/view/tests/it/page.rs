@@ -5,10 +5,10 @@
 mod experiment;
 mod first_screen;
 mod freezes;
-mod kit;
+mod incomplete_runs;
 mod load;
 mod machine;
 mod names;
 mod rows;
 mod search;
-mod whole;
+mod support;

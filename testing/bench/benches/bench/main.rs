@@ -2,21 +2,21 @@
 //!
 //! Says what is missing and how to get it, and measures the rest. With `--only` the page is left alone.
 
+mod report;
 mod servers;
-mod story;
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use servers::Servers;
+use report::{BenchReport, CaseSection};
+use servers::CaseServer;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs;
 use std::path::{Path, PathBuf};
-use story::{Story, Told};
-use torment_bench::cases::{CASES, Case, Contestant};
-use torment_bench::child::Bench;
-use torment_bench::peers::{BEFORE, Peer, TORMENT, Tool, torment};
-use torment_bench::rounds::{Measure, measure};
-use torment_bench::turn::Entry;
+use torment_bench::cases::{BenchCase, CASES, Contestant};
+use torment_bench::child::ProcessRunner;
+use torment_bench::generators::{BEFORE, GeneratorProgram, InstalledGenerator, TORMENT, torment};
+use torment_bench::load_run::InstalledContestant;
+use torment_bench::rounds::{RoundSettings, measure};
 use torment_bench::{machine, page, table};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -69,40 +69,40 @@ fn main() -> anyhow::Result<()> {
     let text = fs::read_to_string(&page).with_context(|| page.display().to_string())?;
     // Now, rather than when everything has been measured.
     page::with_section(&text, "").map_err(anyhow::Error::msg).with_context(|| page.display().to_string())?;
-    let ours = ours(args.torment)?;
-    let before = args.before.map(|path| built(&BEFORE, &path)).transpose()?;
+    let ours = built_torment(args.torment)?;
+    let before = args.before.map(|path| built_tool(&BEFORE, &path)).transpose()?;
     // 10,000 connections, and what a program opens beside; the children inherit it.
     sys::raise_nofile();
 
     let scratch = tempfile::tempdir().context("no temporary folder")?;
-    let bench = Bench::new(for_generator, scratch.path());
+    let bench = ProcessRunner::new(for_generator, scratch.path());
     for signal in [SIGINT, SIGTERM] {
         // Servers are ended when dropped, which a signal alone would not do.
         signal_hook::flag::register(signal, bench.stop.clone()).context("cannot wait for signals")?;
     }
-    let measured = Measure { rounds: args.rounds, seconds: args.seconds, seed: args.seed };
-    let mut story = Story::begin(measured, &ours);
+    let measured = RoundSettings { rounds: args.rounds, seconds: args.seconds, seed: args.seed };
+    let mut story = BenchReport::begin(measured, &ours);
     for case in CASES.iter().filter(|case| args.only.is_empty() || args.only.contains(&case.id)) {
         let entries = entries(case, &ours, before.as_ref(), &mut story);
         if !entries.iter().any(|entry| entry.contestant.is_ours()) {
             continue;
         }
-        let Some(servers) = Servers::start(case.service, for_server, &ours.path)? else {
-            story.misses(format!("“{}”: {}", case.title, servers::missing(case.service)));
+        let Some(servers) = CaseServer::start(case.service, for_server, &ours.path)? else {
+            story.add_missing(format!("“{}”: {}", case.title, servers::install_hint(case.service)));
             continue;
         };
-        let told = measure(case, &entries, &servers, &bench, measured, &mut say);
+        let told = measure(case, &entries, &servers, &bench, measured, &mut print_progress);
         if bench.stopped() {
             bail!("interrupted while measuring “{}”; {} is left as it is", case.title, page.display());
         }
         let table = table::markdown(case, &told);
         println!("\n{}. {}\n\n{table}\n", case.id, case.title);
         write(&root.join(format!("target/bench/{}.json", case.id)), &story.json(case, &told)?)?;
-        story.tell(Told { title: case.title, words: case.words, table, doubts: told.doubts });
+        story.add_section(CaseSection { title: case.title, words: case.words, table, doubts: told.doubts });
     }
-    let section = story.end();
+    let section = story.render();
     if !args.only.is_empty() || before.is_some() {
-        say(format!("measured in part: {} is left as it is", page.display()));
+        print_progress(format!("measured in part: {} is left as it is", page.display()));
         return Ok(());
     }
     // Read again: minutes have passed.
@@ -113,7 +113,7 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-fn say(words: String) {
+fn print_progress(words: String) {
     eprintln!("{words}");
 }
 
@@ -121,40 +121,45 @@ fn write(path: &Path, content: &str) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     fs::write(path, content).with_context(|| path.display().to_string())?;
-    say(format!("written: {}", path.display()));
+    print_progress(format!("written: {}", path.display()));
     Ok(())
 }
 
 /// Cargo puts this program into `deps`, beside which the binary lies.
-fn ours(given: Option<PathBuf>) -> anyhow::Result<Tool> {
+fn built_torment(given: Option<PathBuf>) -> anyhow::Result<InstalledGenerator> {
     let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("torment"));
     let path =
         given.or_else(beside).context("cannot find out where this program lies; say --torment PATH")?;
-    built(&TORMENT, &path)
+    built_tool(&TORMENT, &path)
 }
 
-fn built(peer: &'static Peer, path: &Path) -> anyhow::Result<Tool> {
+fn built_tool(peer: &'static GeneratorProgram, path: &Path) -> anyhow::Result<InstalledGenerator> {
     if !path.is_file() {
         bail!("{}: expected a built torment; run `make build`, or name another file", path.display());
     }
-    Ok(Tool::at(peer, fs::canonicalize(path).with_context(|| path.display().to_string())?))
+    Ok(InstalledGenerator::at(peer, fs::canonicalize(path).with_context(|| path.display().to_string())?))
 }
 
 /// Those that are here and can make the loads of the case; says which are not.
-fn entries(case: &Case, ours: &Tool, before: Option<&Tool>, story: &mut Story) -> Vec<Entry> {
+fn entries(
+    case: &BenchCase,
+    ours: &InstalledGenerator,
+    before: Option<&InstalledGenerator>,
+    story: &mut BenchReport,
+) -> Vec<InstalledContestant> {
     let mut entries = Vec::new();
-    let mut enter = |contestant: Contestant, tool: Result<Tool, String>| match tool {
+    let mut enter = |contestant: Contestant, tool: Result<InstalledGenerator, String>| match tool {
         Ok(tool) => {
-            story.uses(&tool);
-            entries.push(Entry { contestant, tool });
+            story.add_tool(&tool);
+            entries.push(InstalledContestant { contestant, tool });
         }
-        Err(why) => story.misses(why),
+        Err(why) => story.add_missing(why),
     };
     for &contestant in case.contestants {
         if !contestant.is_ours() {
             let peer = contestant.peer;
             let missing = || format!("{} is not installed (`{}`)", peer.name, peer.get);
-            enter(contestant, Tool::find(peer).ok_or_else(missing));
+            enter(contestant, InstalledGenerator::find(peer).ok_or_else(missing));
             continue;
         }
         for tool in [Some(ours), before].into_iter().flatten() {
@@ -166,9 +171,13 @@ fn entries(case: &Case, ours: &Tool, before: Option<&Tool>, story: &mut Story) -
 }
 
 /// A torment that can make the loads of the case.
-fn able(case: &Case, contestant: &Contestant, tool: &Tool) -> Result<Tool, String> {
-    let mut needs = case.shapes.iter().flat_map(|shape| torment::needs(*shape, contestant.extra));
-    match needs.find(|option| !tool.knows(option)) {
+fn able(
+    case: &BenchCase,
+    contestant: &Contestant,
+    tool: &InstalledGenerator,
+) -> Result<InstalledGenerator, String> {
+    let mut needs = case.shapes.iter().flat_map(|shape| torment::required_options(*shape, contestant.extra));
+    match needs.find(|option| !tool.has_option(option)) {
         None => Ok(tool.clone()),
         Some(option) => {
             Err(format!("`{}` in “{}”: that build has no {option}", contestant.name(), case.title))

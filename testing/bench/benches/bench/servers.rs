@@ -8,11 +8,11 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use testbed::{Nginx, Postgres};
-use torment_bench::cases::Service;
-use torment_bench::child::on;
-use torment_bench::peers::{find_program, words_of};
-use torment_bench::turn::Server;
+use testbed::{Nginx, TestPostgres};
+use torment_bench::cases::ServiceUnderLoad;
+use torment_bench::child::on_processor;
+use torment_bench::generators::{find_program, output_of};
+use torment_bench::load_run::ServerUnderLoad;
 
 /// A server that does not answer a question this soon has died.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,43 +20,45 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SCALE: &str = "10";
 
 /// The server of a case.
-pub enum Servers {
+pub enum CaseServer {
     /// With its counts of connections and requests when the record began.
     Nginx { nginx: Nginx, url: String, before: Cell<(u64, u64)> },
     /// `torment target`.
     Target { child: Child, address: String },
     /// With its accounts.
-    Postgres(Postgres),
+    Postgres(TestPostgres),
 }
 
 /// What to say where a server cannot be started.
-pub fn missing(service: Service) -> &'static str {
+pub fn install_hint(service: ServiceUnderLoad) -> &'static str {
     match service {
-        Service::Nginx => "nginx is not installed (`apt-get install nginx-light`)",
-        Service::NginxHttp2 => {
+        ServiceUnderLoad::Nginx => "nginx is not installed (`apt-get install nginx-light`)",
+        ServiceUnderLoad::NginxHttp2 => {
             "nginx is not installed, or was built without HTTP/2 (`apt-get install nginx-light`)"
         }
-        Service::Target => "the built torment has no `torment target`",
-        Service::Postgres => "PostgreSQL with pgbench is not installed (`apt-get install postgresql`)",
+        ServiceUnderLoad::Target => "the built torment has no `torment target`",
+        ServiceUnderLoad::Postgres => {
+            "PostgreSQL with pgbench is not installed (`apt-get install postgresql`)"
+        }
     }
 }
 
-impl Servers {
+impl CaseServer {
     /// Starts it. `None` if it is not installed.
-    pub fn start(service: Service, cpu: u32, torment: &Path) -> anyhow::Result<Option<Self>> {
+    pub fn start(service: ServiceUnderLoad, cpu: u32, torment: &Path) -> anyhow::Result<Option<Self>> {
         let start = || match service {
-            Service::Nginx => Ok(Nginx::start_for_load().map(|nginx| {
+            ServiceUnderLoad::Nginx => Ok(Nginx::start_for_load().map(|nginx| {
                 let url = nginx.url();
                 Self::Nginx { nginx, url, before: Cell::default() }
             })),
-            Service::NginxHttp2 => Ok(Nginx::start_for_load().and_then(|nginx| {
+            ServiceUnderLoad::NginxHttp2 => Ok(Nginx::start_for_load().and_then(|nginx| {
                 let url = nginx.http2_url()?;
                 Some(Self::Nginx { nginx, url, before: Cell::default() })
             })),
-            Service::Target => target(torment).map(Some),
-            Service::Postgres => postgres(),
+            ServiceUnderLoad::Target => target(torment).map(Some),
+            ServiceUnderLoad::Postgres => postgres(),
         };
-        on(cpu, start).context("cannot bind a server to its processor")?
+        on_processor(cpu, start).context("cannot bind a server to its processor")?
     }
 
     /// What `torment target` has written down of the page that is loaded.
@@ -67,7 +69,7 @@ impl Servers {
     }
 }
 
-impl Server for Servers {
+impl ServerUnderLoad for CaseServer {
     fn url(&self) -> String {
         match self {
             Self::Nginx { url, .. } => url.clone(),
@@ -76,7 +78,7 @@ impl Server for Servers {
         }
     }
 
-    fn forget(&self) {
+    fn reset_record(&self) {
         match self {
             Self::Nginx { nginx, before, .. } => before.set((nginx.connections(), nginx.requests())),
             Self::Target { address, .. } => {
@@ -108,7 +110,7 @@ impl Server for Servers {
     }
 }
 
-impl Drop for Servers {
+impl Drop for CaseServer {
     fn drop(&mut self) {
         if let Self::Target { child, .. } = self {
             // It may have ended already.
@@ -118,7 +120,7 @@ impl Drop for Servers {
     }
 }
 
-fn target(torment: &Path) -> anyhow::Result<Servers> {
+fn target(torment: &Path) -> anyhow::Result<CaseServer> {
     let mut child = Command::new(torment)
         .args(["target", "--while-stdin", "--listen", "127.0.0.1:0", "--model", "async"])
         .stdin(Stdio::piped())
@@ -133,7 +135,7 @@ fn target(torment: &Path) -> anyhow::Result<Servers> {
         child.wait()?;
         bail!("torment target said '{}', expected 'listening on ADDRESS'", line.trim());
     };
-    Ok(Servers::Target { address: address.to_owned(), child })
+    Ok(CaseServer::Target { address: address.to_owned(), child })
 }
 
 fn get(address: &str, path: &str) -> anyhow::Result<String> {
@@ -150,12 +152,12 @@ fn get(address: &str, path: &str) -> anyhow::Result<String> {
     Ok(body.to_owned())
 }
 
-fn postgres() -> anyhow::Result<Option<Servers>> {
+fn postgres() -> anyhow::Result<Option<CaseServer>> {
     let Some(pgbench) = find_program("pgbench") else { return Ok(None) };
-    let Some(postgres) = Postgres::start() else { return Ok(None) };
-    let words = words_of(&pgbench, &["-i", "-q", "-s", SCALE, &postgres.url()]);
+    let Some(postgres) = TestPostgres::start() else { return Ok(None) };
+    let words = output_of(&pgbench, &["-i", "-q", "-s", SCALE, &postgres.url()]);
     if !words.contains("done in") {
         bail!("pgbench -i failed: {words}");
     }
-    Ok(Some(Servers::Postgres(postgres)))
+    Ok(Some(CaseServer::Postgres(postgres)))
 }

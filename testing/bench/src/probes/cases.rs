@@ -5,13 +5,13 @@
 //! in nanoseconds (or whatever both sides count in), one for each figure, in the order of the block's values. It ends when
 //! its input ends.
 
-use super::side::Side;
-use probe::CellKind;
-use probe::launch::{Cell, Method};
+use super::block_source::BlockSource;
+use probe::AnyProbe;
+use probe::launch::{LaunchMethod, LaunchProbe};
 
 /// One comparison.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub struct ReferenceComparison {
     /// What `--only` calls it and its like.
     pub table: &'static str,
     /// Its name in the table.
@@ -19,16 +19,16 @@ pub struct Case {
     /// What the values of both sides are, in their order.
     pub figures: &'static [&'static str],
     /// torment's side.
-    pub ours: Side,
+    pub ours: BlockSource,
     /// What it is held against.
-    pub reference: Side,
+    pub reference: BlockSource,
     /// What must be reached.
-    pub goal: Goal,
+    pub goal: RatioGoal,
 }
 
 /// What a ratio, torment ÷ reference, must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Goal {
+pub enum RatioGoal {
     /// Within so much of 1: both measure the same.
     Within(f64),
     /// At least this: of rates.
@@ -37,7 +37,7 @@ pub enum Goal {
     Shown,
 }
 
-impl Goal {
+impl RatioGoal {
     /// Whether this ratio reaches it.
     pub fn reached(self, ratio: f64) -> bool {
         match self {
@@ -49,25 +49,25 @@ impl Goal {
 }
 
 /// As near as two programs of the same protocol come.
-const SAME: Goal = Goal::Within(0.05);
+const SAME: RatioGoal = RatioGoal::Within(0.05);
 
 /// All of them, in the order of telling.
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<ReferenceComparison> {
     let mut all = Vec::new();
     for (method, name) in [
-        (Method::Fork, "fork"),
-        (Method::Clone, "clone3"),
-        (Method::Vfork, "clone3vm"),
-        (Method::Vfork, "vfork"),
-        (Method::Thread, "thread"),
+        (LaunchMethod::Fork, "fork"),
+        (LaunchMethod::Clone, "clone3"),
+        (LaunchMethod::Vfork, "clone3vm"),
+        (LaunchMethod::Vfork, "vfork"),
+        (LaunchMethod::Thread, "thread"),
     ] {
         all.extend([0, 2, 64].map(|mib| launch(method, name, mib)));
     }
     for kind in ["threads", "processes"] {
         all.extend(["pipe", "eventfd", "futex"].map(|medium| switch(medium, medium, kind, SAME)));
         // One that sleeps twice, one with a buffer for each byte, one that nobody waits in: they are shown.
-        all.push(switch("condition variable", "condition", kind, Goal::Shown));
-        all.extend(["socketpair", "yield"].map(|medium| switch(medium, medium, kind, Goal::Shown)));
+        all.push(switch("condition variable", "condition", kind, RatioGoal::Shown));
+        all.extend(["socketpair", "yield"].map(|medium| switch(medium, medium, kind, RatioGoal::Shown)));
         all.push(perf(kind));
     }
     for (medium, word) in [
@@ -84,13 +84,13 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// A token that goes back and forth on the last processor.
-fn switch(medium: &str, word: &str, kind: &str, goal: Goal) -> Case {
-    Case {
+fn switch(medium: &str, word: &str, kind: &str, goal: RatioGoal) -> ReferenceComparison {
+    ReferenceComparison {
         table: "switch",
         name: format!("{medium}, {kind}"),
         figures: &["handover"],
-        ours: Side::Worker(measured("switch", &format!("{medium}, {kind}"), "one processor")),
-        reference: Side::Program {
+        ours: BlockSource::Worker(find_probe("switch", &format!("{medium}, {kind}"), "one processor")),
+        reference: BlockSource::Program {
             source: "switch.c",
             arguments: [word, kind, "{last}", "{last}"].map(str::to_owned).to_vec(),
         },
@@ -99,13 +99,13 @@ fn switch(medium: &str, word: &str, kind: &str, goal: Goal) -> Case {
 }
 
 /// The same as people know it: a round of `perf bench sched pipe` is two handovers.
-fn perf(kind: &'static str) -> Case {
+fn perf(kind: &'static str) -> ReferenceComparison {
     let words = ["-c", "{last}", "perf", "bench", "sched", "pipe", "-l", "20000"].into_iter();
     let arguments = words.chain((kind == "threads").then_some("-T")).map(str::to_owned).collect();
-    Case {
+    ReferenceComparison {
         table: "switch",
         name: format!("pipe, {kind}, beside perf bench sched pipe"),
-        reference: Side::Command {
+        reference: BlockSource::Command {
             program: "taskset",
             arguments,
             get: "apt install util-linux linux-perf",
@@ -117,18 +117,18 @@ fn perf(kind: &'static str) -> Case {
             },
         },
         // It is another program, which calls the kernel through the C library's functions: only to be seen beside ours.
-        ..switch("pipe", "pipe", kind, Goal::Shown)
+        ..switch("pipe", "pipe", kind, RatioGoal::Shown)
     }
 }
 
 /// A small message between two processes on the last processor.
-fn ipc(medium: &str, word: &str) -> Case {
-    Case {
+fn ipc(medium: &str, word: &str) -> ReferenceComparison {
+    ReferenceComparison {
         table: "ipc",
         name: format!("{medium}, 128 B"),
         figures: &["one way"],
-        ours: Side::Worker(measured("ipc", &format!("{medium}, one way"), "128 B, one processor")),
-        reference: Side::Program {
+        ours: BlockSource::Worker(find_probe("ipc", &format!("{medium}, one way"), "128 B, one processor")),
+        reference: BlockSource::Program {
             source: "ipc.c",
             arguments: ["latency", word, "128", "{last}", "{last}"].map(str::to_owned).to_vec(),
         },
@@ -137,25 +137,25 @@ fn ipc(medium: &str, word: &str) -> Case {
 }
 
 /// What a table of `torment probe` measures for this row and column.
-fn measured(table: &str, row: &str, column: &str) -> CellKind {
-    let table = probe::tables(probe::Options::default())
+fn find_probe(table: &str, row: &str, column: &str) -> AnyProbe {
+    let table = probe::tables(probe::ProbeOptions::default())
         .into_iter()
         .find(|known| known.name() == table)
         .expect("it is a table");
     let mut cells = table.cells().into_iter();
     let named =
-        |what: &CellKind| what.figures().iter().any(|named| named.row == row && named.column == column);
+        |what: &AnyProbe| what.figures().iter().any(|named| named.row == row && named.column == column);
     cells.find(named).expect("the table has this row and column wherever there is a processor")
 }
 
 /// Short programs by the thousand, a hundred at once.
-fn storms() -> [Case; 3] {
+fn storms() -> [ReferenceComparison; 3] {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
-    let storm = |name: &str, count: u64, reference: Side, least: f64| Case {
+    let storm = |name: &str, count: u64, reference: BlockSource, least: f64| ReferenceComparison {
         table: "storm",
         name: format!("{count} of true, beside {name}"),
         figures: &["processes a second"],
-        ours: Side::Command {
+        ours: BlockSource::Command {
             program: "{torment}",
             arguments: [
                 words(&[
@@ -177,17 +177,21 @@ fn storms() -> [Case; 3] {
             },
         },
         reference,
-        goal: Goal::AtLeast(least),
+        goal: RatioGoal::AtLeast(least),
     };
-    let script =
-        |text: &str, get, read| Side::Command { program: "sh", arguments: words(&["-c", text]), get, read };
+    let script = |text: &str, get, read| BlockSource::Command {
+        program: "sh",
+        arguments: words(&["-c", text]),
+        get,
+        read,
+    };
     let parallel = "command -v parallel >/dev/null || { echo 'GNU parallel is not installed' >&2; exit 1; }
                     seq 2000 | parallel -j100 --joblog /dev/null true";
     [
         storm(
             "a loop of posix_spawn",
             10_000,
-            Side::Program { source: "storm.c", arguments: words(&["10000", "100", "true"]) },
+            BlockSource::Program { source: "storm.c", arguments: words(&["10000", "100", "true"]) },
             1.0,
         ),
         storm(
@@ -209,16 +213,16 @@ fn storms() -> [Case; 3] {
     ]
 }
 
-fn launch(method: Method, name: &str, mib: u64) -> Case {
-    let cell = Cell::new(method, mib << 20);
+fn launch(method: LaunchMethod, name: &str, mib: u64) -> ReferenceComparison {
+    let cell = LaunchProbe::new(method, mib << 20);
     let arguments =
         [name, &mib.to_string(), "0", "{last}", "{pages}", "{mappings}"].map(str::to_owned).to_vec();
-    Case {
+    ReferenceComparison {
         table: "launch",
         name: format!("{name}, {mib} MiB"),
         figures: &["launch", "launch and join"],
-        ours: Side::Worker(CellKind::Launch(cell)),
-        reference: Side::Program { source: "launch.c", arguments },
+        ours: BlockSource::Worker(AnyProbe::Launch(cell)),
+        reference: BlockSource::Program { source: "launch.c", arguments },
         goal: SAME,
     }
 }
@@ -238,8 +242,8 @@ mod tests {
         assert_eq!(names.len(), all);
         for case in cases() {
             for side in [&case.ours, &case.reference] {
-                if let Side::Program { source, .. } = side {
-                    let path = Path::new(super::super::side::SOURCES).join(source);
+                if let BlockSource::Program { source, .. } = side {
+                    let path = Path::new(super::super::block_source::SOURCES).join(source);
                     assert!(path.is_file(), "{}", path.display());
                 }
             }
@@ -248,8 +252,8 @@ mod tests {
 
     #[test]
     fn goals_are_reached_or_not() {
-        assert!(Goal::Within(0.05).reached(0.96) && !Goal::Within(0.05).reached(1.06));
-        assert!(Goal::AtLeast(1.5).reached(1.5) && !Goal::AtLeast(1.5).reached(1.4));
-        assert!(Goal::Shown.reached(9.0));
+        assert!(RatioGoal::Within(0.05).reached(0.96) && !RatioGoal::Within(0.05).reached(1.06));
+        assert!(RatioGoal::AtLeast(1.5).reached(1.5) && !RatioGoal::AtLeast(1.5).reached(1.4));
+        assert!(RatioGoal::Shown.reached(9.0));
     }
 }

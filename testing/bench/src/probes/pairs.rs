@@ -1,9 +1,9 @@
 //! Blocks of both sides, in turns.
 
-use super::cases::Case;
-use super::side::{Here, Ready};
-use crate::doubt::{Estimate, estimate};
-use crate::machine::Ticks;
+use super::block_source::{BuildContext, RunningSource};
+use super::cases::ReferenceComparison;
+use crate::estimate::{MedianEstimate, estimate_median};
+use crate::machine::CpuTicks;
 use std::time::Duration;
 
 /// Blocks that are thrown away, of each side, once their size is known.
@@ -17,20 +17,20 @@ const STOLEN: f64 = 0.01;
 
 /// One figure of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
+pub struct FigureRatio {
     /// Of all blocks of torment's.
     pub ours: f64,
     /// Of all blocks of the reference.
     pub reference: f64,
     /// torment ÷ reference, pair by pair.
-    pub ratio: Estimate,
+    pub ratio: MedianEstimate,
 }
 
 /// What came of a case.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct PairedResult {
     /// One for each of the case's figures.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<FigureRatio>,
     /// The share of the machine that the hypervisor gave away meanwhile, if that is too large.
     pub stolen: Option<f64>,
 }
@@ -38,46 +38,51 @@ pub struct Measured {
 /// Measures so many pairs of blocks, each of about this length.
 ///
 /// Fails, saying why, if a side cannot be had or does not answer.
-pub fn measure(case: &Case, here: &mut Here, pairs: u32, block: Duration) -> Result<Measured, String> {
-    let mut ours = Ready::new(&case.ours, here, None)?;
-    let operations = if ours.is_told() { operations(&mut ours, block)? } else { 1 };
+pub fn measure(
+    case: &ReferenceComparison,
+    here: &mut BuildContext,
+    pairs: u32,
+    block: Duration,
+) -> Result<PairedResult, String> {
+    let mut ours = RunningSource::new(&case.ours, here, None)?;
+    let operations = if ours.takes_operations() { operations(&mut ours, block)? } else { 1 };
     // What it has of its own once it is warm.
     let own = ours.own();
-    let mut reference = Ready::new(&case.reference, here, own)?;
-    if ours.is_told() && reference.is_told() {
+    let mut reference = RunningSource::new(&case.reference, here, own)?;
+    if ours.takes_operations() && reference.takes_operations() {
         for _ in 0..WARM {
-            ours.block(operations)?;
-            reference.block(operations)?;
+            ours.run_block(operations)?;
+            reference.run_block(operations)?;
         }
     }
-    let before = Ticks::of_all();
+    let before = CpuTicks::of_all();
     let mut values = Vec::new();
     for pair in 0..pairs {
         let (mut first, mut second) = (&mut ours, &mut reference);
         if pair % 2 == 1 {
             (first, second) = (second, first);
         }
-        let (a, b) = (first.block(operations)?.0, second.block(operations)?.0);
+        let (a, b) = (first.run_block(operations)?.0, second.run_block(operations)?.0);
         values.push(if pair % 2 == 1 { (b, a) } else { (a, b) });
     }
-    let stolen = before.zip(Ticks::of_all()).map_or(0.0, |(before, now)| now.since(&before).stolen);
+    let stolen = before.zip(CpuTicks::of_all()).map_or(0.0, |(before, now)| now.since(&before).stolen);
     let figures =
         case.figures.iter().enumerate().map(|(at, name)| {
             figure(&values, at).ok_or_else(|| format!("{}: no figures of {name}", case.name))
         });
-    Ok(Measured {
+    Ok(PairedResult {
         figures: figures.collect::<Result<_, _>>()?,
         stolen: Some(stolen).filter(|share| *share > STOLEN),
     })
 }
 
 /// How many of them make a block.
-fn operations(side: &mut Ready, block: Duration) -> Result<u64, String> {
-    let mut operations = side.least();
+fn operations(side: &mut RunningSource, block: Duration) -> Result<u64, String> {
+    let mut operations = side.min_operations();
     for _ in 0..LOOKS {
-        let (_, took) = side.block(operations)?;
+        let (_, took) = side.run_block(operations)?;
         let factor = block.as_secs_f64() / took.as_secs_f64().max(1e-9);
-        operations = ((operations as f64 * factor.min(GROWTH)) as u64).max(side.least());
+        operations = ((operations as f64 * factor.min(GROWTH)) as u64).max(side.min_operations());
         if factor < 1.5 {
             break;
         }
@@ -85,24 +90,25 @@ fn operations(side: &mut Ready, block: Duration) -> Result<u64, String> {
     Ok(operations)
 }
 
-fn figure(values: &[(Vec<f64>, Vec<f64>)], at: usize) -> Option<Figure> {
+fn figure(values: &[(Vec<f64>, Vec<f64>)], at: usize) -> Option<FigureRatio> {
     let pairs: Vec<(f64, f64)> =
         values.iter().filter_map(|(ours, reference)| Some((*ours.get(at)?, *reference.get(at)?))).collect();
-    let middle =
-        |side: fn(&(f64, f64)) -> f64| Some(estimate(&pairs.iter().map(side).collect::<Vec<f64>>())?.median);
+    let middle = |side: fn(&(f64, f64)) -> f64| {
+        Some(estimate_median(&pairs.iter().map(side).collect::<Vec<f64>>())?.median)
+    };
     let ratios: Vec<f64> =
         pairs.iter().filter(|(_, reference)| *reference > 0.0).map(|(ours, r)| ours / r).collect();
-    Some(Figure {
+    Some(FigureRatio {
         ours: middle(|pair| pair.0)?,
         reference: middle(|pair| pair.1)?,
-        ratio: estimate(&ratios)?,
+        ratio: estimate_median(&ratios)?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probes::{Goal, Side};
+    use crate::probes::{BlockSource, RatioGoal};
     use std::path::PathBuf;
     use std::process::Output;
 
@@ -121,21 +127,21 @@ mod tests {
         let read = |output: &Output, _: Duration| {
             Some(vec![String::from_utf8_lossy(&output.stdout).trim().parse().ok()?])
         };
-        let side = |word: &str| Side::Command {
+        let side = |word: &str| BlockSource::Command {
             program: "sh",
             arguments: vec!["-c".to_owned(), format!("echo {word}")],
             get: "apt install dash",
             read,
         };
-        let case = Case {
+        let case = ReferenceComparison {
             table: "test",
             name: "echo".to_owned(),
             figures: &["what it says"],
             ours: side("6"),
             reference: side("3"),
-            goal: Goal::Shown,
+            goal: RatioGoal::Shown,
         };
-        let mut here = Here::new(PathBuf::from("/the/torment"), folder.path().to_owned());
+        let mut here = BuildContext::new(PathBuf::from("/the/torment"), folder.path().to_owned());
         let measured = measure(&case, &mut here, 4, Duration::ZERO).expect("there is a shell");
         let [figure] = measured.figures.as_slice() else { panic!("{measured:?}") };
         assert_eq!((figure.ours, figure.reference), (6.0, 3.0));

@@ -2,8 +2,8 @@
 
 use crate::memory;
 use crate::mutants::mutant;
-use fleet::{BuildStamp, FleetRole, Hello, Instruction, PROTOCOL, Tidings};
-use link::{News, Post, Wire};
+use fleet::{BuildStamp, FleetRole, Hello, Instruction, MemberReport, PROTOCOL};
+use link::{CoordinatorLink, MemberEvent, MemberLink};
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -24,15 +24,16 @@ fn hello() -> Hello {
     Hello { protocol: PROTOCOL, build, stamp, role, member, place, machine, pid: 9 }
 }
 
-fn post() -> Post {
-    Post::open("1.0", &BuildStamp::default(), FleetRole::Worker, &[]).expect("there is room for a thread")
+fn post() -> CoordinatorLink {
+    CoordinatorLink::open("1.0", &BuildStamp::default(), FleetRole::Worker, &[])
+        .expect("there is room for a thread")
 }
 
 /// What was said in each direction.
-type Said = Arc<Mutex<Vec<u8>>>;
+type Transcript = Arc<Mutex<Vec<u8>>>;
 
 /// Passes on what comes, and keeps it.
-fn pass(mut from: UnixStream, mut to: UnixStream, said: Said) {
+fn pass(mut from: UnixStream, mut to: UnixStream, said: Transcript) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         said.lock().expect("nobody panics here").extend_from_slice(&buffer[..length]);
@@ -46,29 +47,29 @@ fn pass(mut from: UnixStream, mut to: UnixStream, said: Said) {
 /// All that a member says to its coordinator in a short trial, and what that says to it.
 fn conversation() -> [Vec<u8>; 2] {
     let mut post = post();
-    let near = UnixStream::from(post.pair(0).expect("a descriptor is free"));
+    let near = UnixStream::from(post.socket_for(0).expect("a descriptor is free"));
     let (far, theirs) = UnixStream::pair().expect("a descriptor is free");
-    let said = [Said::default(), Said::default()];
+    let said = [Transcript::default(), Transcript::default()];
     let passing = [(&far, &near, &said[0]), (&near, &far, &said[1])].map(|(from, to, said)| {
         let twin = |socket: &UnixStream| socket.try_clone().expect("a descriptor is free");
         let (from, to, said) = (twin(from), twin(to), Arc::clone(said));
         std::thread::spawn(move || pass(from, to, said))
     });
-    let mut wire = Wire::over(theirs, hello(), &[]).expect("it is let in");
-    assert_eq!(post.next(SOON), Some((0, News::Joined(hello()))));
+    let mut wire = MemberLink::connect(theirs, hello(), &[]).expect("it is let in");
+    assert_eq!(post.next(SOON), Some((0, MemberEvent::Joined(hello()))));
     let mut slice = record::Slice { due: 100, loops: 1, elapsed: record::SLICE, ..record::Slice::default() };
     (0..100).for_each(|step| slice.response.record(Nanos(step * 10_000)));
-    let worked = Box::new(record::Worked::default());
+    let worked = Box::new(record::MemberFigures::default());
     let tidings = [
-        Tidings::Armed { trial: 1 },
-        Tidings::Slice { trial: 1, slice: Box::new(slice) },
-        Tidings::Over { trial: 1, at: record::SLICE, slices: 1, worked },
+        MemberReport::Armed { trial: 1 },
+        MemberReport::Slice { trial: 1, slice: Box::new(slice) },
+        MemberReport::Over { trial: 1, at: record::SLICE, slices: 1, worked },
     ];
     for told in tidings {
         assert!(wire.send(told.clone()));
-        assert_eq!(post.next(SOON), Some((0, News::Told(told))));
+        assert_eq!(post.next(SOON), Some((0, MemberEvent::Told(told))));
     }
-    post.agree(SOON);
+    post.compare_clocks(SOON);
     for said in [Instruction::Heard { trial: 1, second: 0 }, Instruction::Leave] {
         assert!(post.send(0, said.clone()));
         assert_eq!(wire.next(SOON).expect("it is there"), Some(said));
@@ -79,7 +80,7 @@ fn conversation() -> [Vec<u8>; 2] {
 }
 
 /// A socket on which somebody says this, and no more.
-fn says(bytes: Vec<u8>) -> UnixStream {
+fn socket_with(bytes: Vec<u8>) -> UnixStream {
     let (mut theirs, ours) = UnixStream::pair().expect("a descriptor is free");
     std::thread::spawn(move || {
         let _ = theirs.write_all(&bytes);
@@ -108,26 +109,28 @@ fn whoever_nearly_speaks_as_the_other_side_is_gone_and_harms_nobody() {
     let before = memory();
     let mut post = post();
     for seed in 0..MUTANTS {
-        post.take(7, says(mutant(&to_coordinator, &mut Random(seed)))).expect("it can be waited for");
+        post.accept(7, socket_with(mutant(&to_coordinator, &mut Random(seed))))
+            .expect("it can be waited for");
         loop {
             match post.next(SOON) {
-                Some((_, News::Gone(_))) => break,
+                Some((_, MemberEvent::Gone(_))) => break,
                 Some((member, _)) => assert_eq!(member, 7),
                 None => panic!("mutant {seed} of a member is still there"),
             }
         }
     }
     for seed in 0..MUTANTS {
-        let Ok(mut wire) = Wire::over(says(mutant(&from_coordinator, &mut Random(seed))), hello(), &[])
+        let Ok(mut wire) =
+            MemberLink::connect(socket_with(mutant(&from_coordinator, &mut Random(seed))), hello(), &[])
         else {
             continue;
         };
         while wire.next(SOON).is_ok_and(|said| said.is_some()) {}
     }
     // The coordinator has not suffered.
-    let theirs = post.pair(8).expect("a descriptor is free");
-    let wire = std::thread::spawn(|| Wire::over(theirs, hello(), &[]));
-    assert_eq!(post.next(SOON), Some((8, News::Joined(hello()))));
+    let theirs = post.socket_for(8).expect("a descriptor is free");
+    let wire = std::thread::spawn(|| MemberLink::connect(theirs, hello(), &[]));
+    assert_eq!(post.next(SOON), Some((8, MemberEvent::Joined(hello()))));
     drop(wire.join().expect("it does not panic").expect("it is let in"));
     assert_eq!(panics.load(Ordering::Relaxed), 0, "something panicked");
     let grown = memory().saturating_sub(before);

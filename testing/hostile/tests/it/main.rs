@@ -24,7 +24,7 @@ fn names(paths: &[PathBuf]) -> BTreeSet<&str> {
 }
 
 /// What is kept for a reader.
-fn kept(name: &str) -> Vec<Vec<u8>> {
+fn corpus(name: &str) -> Vec<Vec<u8>> {
     let files = list(&Path::new(FUZZ).join("corpus").join(name));
     files.iter().map(|file| fs::read(file).expect("it is there")).collect()
 }
@@ -37,9 +37,9 @@ fn memory() -> u64 {
 }
 
 /// Says which bytes it was, if they make a reader panic.
-struct Fed<'a>(&'a Path);
+struct NamesFileOnPanic<'a>(&'a Path);
 
-impl Drop for Fed<'_> {
+impl Drop for NamesFileOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("fed with {}", self.0.display());
@@ -53,7 +53,7 @@ fn what_the_fuzzers_kept_breaks_no_promise() {
         let files = list(&Path::new(FUZZ).join("corpus").join(name));
         assert!(!files.is_empty(), "fuzz/corpus/{name} is empty");
         for file in &files {
-            let _fed = Fed(file);
+            let _fed = NamesFileOnPanic(file);
             read(&fs::read(file).expect("it is there"));
         }
     }

@@ -1,7 +1,7 @@
 //! What a fleet's members and the files that let them in really say, with something changed in it: of the bytes that nobody sends on purpose, those
 //! nearest to what is sent. The same ones every time; the fuzzers find others.
 
-use crate::{kept, memory};
+use crate::{corpus, memory};
 use torment_hostile::{READERS, reader};
 use units::random::{Random, one_of};
 
@@ -43,9 +43,9 @@ pub fn mutant(real: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 /// Says from which seed it was, if it makes a reader panic.
-struct Fed(&'static str, u64);
+struct NamesSeedOnPanic(&'static str, u64);
 
-impl Drop for Fed {
+impl Drop for NamesSeedOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("fed to {}: mutant {}", self.0, self.1);
@@ -57,9 +57,9 @@ impl Drop for Fed {
 fn what_is_nearly_said_breaks_no_promise_and_takes_no_room() {
     let before = memory();
     for name in ["told", "join"] {
-        for (nth, real) in kept(name).iter().enumerate() {
+        for (nth, real) in corpus(name).iter().enumerate() {
             for seed in (0..EACH).map(|seed| seed + EACH * nth as u64) {
-                let _fed = Fed(name, seed);
+                let _fed = NamesSeedOnPanic(name, seed);
                 reader(name)(&mutant(real, &mut Random(seed)));
             }
         }
@@ -71,9 +71,9 @@ fn what_is_nearly_said_breaks_no_promise_and_takes_no_room() {
 #[test]
 fn what_is_like_what_the_fuzzers_kept_breaks_no_promise() {
     for (name, read) in READERS {
-        let kept = kept(name);
+        let kept = corpus(name);
         for seed in 0..EACH_READER {
-            let (_fed, mut random) = (Fed(name, seed), Random(seed));
+            let (_fed, mut random) = (NamesSeedOnPanic(name, seed), Random(seed));
             let real = &kept[one(&mut random, kept.len())];
             read(&mutant(real, &mut random));
         }

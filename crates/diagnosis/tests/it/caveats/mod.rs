@@ -1,5 +1,5 @@
 //! Why what a search came to may be doubted.
 
-mod afterwards;
+mod continued_work;
 mod neighbours;
 mod uneven;

@@ -1,19 +1,19 @@
 //! Others on the target's machine that take a part of what it waits for.
 
-use crate::hand::*;
-use record::watch::{Full, Group, Neighbour, Wait, Watched};
-use record::{Cause, Caveat, Doubt, Ended, Grounds};
+use crate::builders::*;
+use record::watch::{BusyThreads, Neighbour, ThreadGroup, ThreadWait, WatchCoverage};
+use record::{Cause, Caveat, CaveatDetails, CaveatKind, SearchEnd};
 use torment_diagnosis::{caveats, diagnose};
 
 /// What is said of an event loop with one processor, or with both, that has one for so long, waits for one for so long, and of others that use so many.
 fn said(allowed: f64, had: f64, waited: f64, theirs: f64) -> Option<Caveat> {
-    let mut watched = Watched { subjects: watched().subjects[..1].to_vec(), ..watched() };
+    let mut watched = WatchCoverage { subjects: watched().subjects[..1].to_vec(), ..watched() };
     let about = &mut watched.subjects[0];
     (about.name, about.java, about.cpus) = ("uvicorn".to_owned(), None, allowed);
     let asked = |rate: f64, answered: f64, full: f64, on_cpu: f64, ready: f64| {
-        let group = Group {
-            full: Some(Full { threads: full, on_cpu_ns: ns(full * on_cpu) }),
-            ..workers(on_cpu, ready, &[(Wait::Running, 1.0)])
+        let group = ThreadGroup {
+            full: Some(BusyThreads { threads: full, on_cpu_ns: ns(full * on_cpu) }),
+            ..workers(on_cpu, ready, &[(ThreadWait::Running, 1.0)])
         };
         let mut window = second(vec![group]);
         let host = window.host.as_mut().expect("it is there");
@@ -30,7 +30,7 @@ fn said(allowed: f64, had: f64, waited: f64, theirs: f64) -> Option<Caveat> {
     let well = asked(4000.0, 4000.0, 0.0, 0.5, 0.0);
     let recording = recorded(None, watched, vec![well, asked(9000.0, 7000.0, 1.0, had, waited)]);
     assert_eq!(diagnose(&recording).cause(), Some(Cause::Cpu));
-    caveats(&recording, &came_to(Ended::Converged, Vec::new()), Some(Cause::Cpu)).pop()
+    caveats(&recording, &came_to(SearchEnd::Converged, Vec::new()), Some(Cause::Cpu)).pop()
 }
 
 /// A uvicorn that shared its only processor with a compiler "keeps one processor busy all the time", of which it had 81 %; of the compiler no word.
@@ -38,8 +38,10 @@ fn said(allowed: f64, had: f64, waited: f64, theirs: f64) -> Option<Caveat> {
 fn who_takes_a_part_of_what_the_target_waits_for_is_named() {
     for allowed in [1.0, 2.0] {
         let caveat = said(allowed, 0.81, 0.19, 1.1).expect("they took a fifth");
-        assert_eq!(caveat.doubt, Doubt::OthersAtWork);
-        let Some(Grounds::Neighbours { names, used, waited }) = caveat.grounds else { panic!("{caveat:?}") };
+        assert_eq!(caveat.doubt, CaveatKind::OthersAtWork);
+        let Some(CaveatDetails::Neighbours { names, used, waited }) = caveat.grounds else {
+            panic!("{caveat:?}")
+        };
         assert_eq!(
             names,
             ["rustc", "cc1"],

@@ -1,40 +1,44 @@
 //! PostgreSQL's checkpoints, and those that harm nobody.
 
-use crate::hand::*;
-use record::watch::{Postgres, PostgresInfo, Watched, Window};
+use crate::builders::*;
+use record::watch::{PostgresServer, PostgresWindow, WatchCoverage, Window};
 use record::{Cause, Diagnosis};
 
 /// Five seconds of a database that writes: what grew in each.
-fn seconds(writes: f64, grown: [Postgres; 5]) -> Vec<Window> {
-    let busy = |grown: Postgres| {
+fn seconds(writes: f64, grown: [PostgresWindow; 5]) -> Vec<Window> {
+    let busy = |grown: PostgresWindow| {
         let waiting = sessions("active", Some(("IO", "DataFileSync")), writes);
         let window = second(vec![workers(0.1, 0.1, &[(peer(), 10.0)])]);
         let mut window = with_sessions(window, vec![waiting, sessions("active", None, 10.0 - writes)]);
         let seen = window.postgres.as_mut().expect("it was asked");
-        *seen = Postgres { looks: seen.looks, sessions: seen.sessions.clone(), commits: 100, ..grown };
+        *seen = PostgresWindow { looks: seen.looks, sessions: seen.sessions.clone(), commits: 100, ..grown };
         window
     };
     grown.map(busy).to_vec()
 }
 
-fn asked() -> Postgres {
-    Postgres { checkpoints_requested: 1, ..Postgres::default() }
+fn asked() -> PostgresWindow {
+    PostgresWindow { checkpoints_requested: 1, ..PostgresWindow::default() }
 }
 
-fn ended(ms: f64) -> Postgres {
-    Postgres { checkpoint_write_ms: 0.8 * ms, checkpoint_sync_ms: 0.2 * ms, ..Postgres::default() }
+fn ended(ms: f64) -> PostgresWindow {
+    PostgresWindow {
+        checkpoint_write_ms: 0.8 * ms,
+        checkpoint_sync_ms: 0.2 * ms,
+        ..PostgresWindow::default()
+    }
 }
 
-fn none() -> Postgres {
-    Postgres::default()
+fn none() -> PostgresWindow {
+    PostgresWindow::default()
 }
 
 fn judged(well: Vec<Window>, bad: Vec<Window>) -> Diagnosis {
-    let info = PostgresInfo {
+    let info = PostgresServer {
         settings: vec![("max_wal_size".to_owned(), "64MB".to_owned())],
-        ..PostgresInfo::default()
+        ..PostgresServer::default()
     };
-    let about = Watched { postgres: Some(info), ..watched() };
+    let about = WatchCoverage { postgres: Some(info), ..watched() };
     let calm = second(vec![workers(0.1, 0.1, &[(peer(), 2.0)])]);
     let mut loads = [load(100.0, 100.0, 2.0, 20, calm.clone()), load(400.0, 250.0, 300.0, 900, calm)];
     (loads[0].each, loads[1].each) = (well, bad);
@@ -60,7 +64,7 @@ fn checkpoints_for_the_amount_written_while_sessions_wait_for_the_disk() {
     assert!(diagnosis.next[0].contains("max_wal_size, now 64MB"), "{:?}", diagnosis.next);
 
     let rare = [none(), none(), none(), ended(900.0), none()];
-    let timed = || Postgres { checkpoints_timed: 1, checkpoints_requested: 0, ..none() };
+    let timed = || PostgresWindow { checkpoints_timed: 1, checkpoints_requested: 0, ..none() };
     for (well, bad, why) in [
         (quiet(), seconds(1.0, pressed()), "one of ten sessions waits for the disk"),
         (quiet(), seconds(6.0, rare), "one of five seconds, and nobody pressed"),

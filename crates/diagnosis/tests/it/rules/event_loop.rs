@@ -1,29 +1,40 @@
 //! One event loop that uses a processor alone.
 
-use crate::hand::*;
-use record::watch::{Full, Group, Listener, Neighbour, Role, Subject, Wait, Watched, Window};
+use crate::builders::*;
+use record::watch::{
+    BusyThreads, ListenSocket, Neighbour, ThreadGroup, ThreadWait, TreeRole, WatchCoverage, WatchedProcesses,
+    Window,
+};
 use record::{Cause, Diagnosis};
 
-fn service(name: &str, command: &str, cpus: f64) -> Watched {
-    let subject = Subject {
+fn service(name: &str, command: &str, cpus: f64) -> WatchCoverage {
+    let subject = WatchedProcesses {
         pid: 1,
-        role: Role::Service,
+        role: TreeRole::Service,
         name: name.to_owned(),
         command: command.to_owned(),
         cpus,
-        ..Subject::default()
+        ..WatchedProcesses::default()
     };
-    Watched { level: record::watch::Level::Full, subjects: vec![subject], ..Watched::default() }
+    WatchCoverage {
+        level: record::watch::AccessLevel::Full,
+        subjects: vec![subject],
+        ..WatchCoverage::default()
+    }
 }
 
 /// A group of which some threads had no rest.
-fn threads(name: &str, on_cpu: f64, full: f64, states: &[(Wait, f64)]) -> Group {
+fn threads(name: &str, on_cpu: f64, full: f64, states: &[(ThreadWait, f64)]) -> ThreadGroup {
     let had = if full > 0.0 { on_cpu } else { 0.0 };
     let group = workers(on_cpu, 0.05, states);
-    Group { name: name.to_owned(), full: Some(Full { threads: full, on_cpu_ns: ns(had) }), ..group }
+    ThreadGroup {
+        name: name.to_owned(),
+        full: Some(BusyThreads { threads: full, on_cpu_ns: ns(had) }),
+        ..group
+    }
 }
 
-fn judged(about: Watched, well: Window, bad: Window) -> Diagnosis {
+fn judged(about: WatchCoverage, well: Window, bad: Window) -> Diagnosis {
     judge(about, vec![load(600.0, 600.0, 0.4, 1, well), load(2000.0, 1000.0, 300.0, 900, bad)])
 }
 
@@ -32,17 +43,22 @@ fn judged(about: Watched, well: Window, bad: Window) -> Diagnosis {
 fn it_is_named_and_given_more_processes_in_its_own_words() {
     // As they were seen: those that wait do so at any load.
     let node = |run: f64, full: f64| {
-        let states = [(futex(None), 5.0), (Wait::Events, 2.0 - run), (Wait::Running, run)];
+        let states = [(futex(None), 5.0), (ThreadWait::Events, 2.0 - run), (ThreadWait::Running, run)];
         second(vec![threads("node", run, full, &states)])
     };
     let lone = |name: &'static str| {
         move |run: f64, full: f64| {
-            second(vec![threads(name, run, full, &[(Wait::Events, 1.0 - run), (Wait::Running, run)])])
+            second(vec![threads(
+                name,
+                run,
+                full,
+                &[(ThreadWait::Events, 1.0 - run), (ThreadWait::Running, run)],
+            )])
         }
     };
     let nginx = |run: f64, full: f64| {
-        let master = Wait::Other { what: "rt_sigsuspend".to_owned() };
-        let states = [(master, 1.0), (Wait::Events, 1.0 - run), (Wait::Running, run)];
+        let master = ThreadWait::Other { what: "rt_sigsuspend".to_owned() };
+        let states = [(master, 1.0), (ThreadWait::Events, 1.0 - run), (ThreadWait::Running, run)];
         second(vec![threads("nginx", run, full, &states)])
     };
     let at = |make: &dyn Fn(f64, f64) -> Window| (make(0.6, 0.0), make(0.99, 1.0));
@@ -80,7 +96,7 @@ fn it_is_named_and_given_more_processes_in_its_own_words() {
 #[test]
 fn a_loop_that_was_always_looked_at_in_the_same_moment() {
     let at = |on: f64, full: f64, run: f64| {
-        let states = [(futex(None), 5.0), (Wait::Events, 2.0 - run), (Wait::Running, run)];
+        let states = [(futex(None), 5.0), (ThreadWait::Events, 2.0 - run), (ThreadWait::Running, run)];
         second(vec![threads("node", on, full, &states)])
     };
     let diagnosis = judged(service("node", "node server.js", 2.0), at(0.25, 0.0, 0.95), at(0.94, 1.0, 0.98));
@@ -92,7 +108,7 @@ fn a_loop_that_was_always_looked_at_in_the_same_moment() {
 #[test]
 fn a_loop_of_another_program_is_told_what_that_needs() {
     let redis = |run: f64, full: f64| {
-        let states = [(Wait::Events, 1.0 - run), (Wait::Running, run)];
+        let states = [(ThreadWait::Events, 1.0 - run), (ThreadWait::Running, run)];
         second(vec![threads("redis-server", run, full, &states)])
     };
     let diagnosis = judged(service("node", "node server.js", 2.0), redis(0.6, 0.0), redis(0.99, 1.0));
@@ -104,7 +120,12 @@ fn a_loop_of_another_program_is_told_what_that_needs() {
 #[test]
 fn a_loop_with_one_processor_needs_both() {
     let run = |run: f64, full: f64| {
-        second(vec![threads("uvicorn", run, full, &[(Wait::Events, 1.0 - run), (Wait::Running, run)])])
+        second(vec![threads(
+            "uvicorn",
+            run,
+            full,
+            &[(ThreadWait::Events, 1.0 - run), (ThreadWait::Running, run)],
+        )])
     };
     // Alone on it, and with another thread that is ready.
     for delay in [0.05, 1.1] {
@@ -129,9 +150,13 @@ fn a_loop_with_one_processor_needs_both() {
 #[test]
 fn a_loop_whose_collector_works_beside_it_is_still_one() {
     let node = |main: f64, full: f64, others: f64| {
-        let server =
-            threads("http-server (vN", main, full, &[(Wait::Events, 1.0 - full), (Wait::Running, full)]);
-        let mut collector = workers(others, 0.4, &[(futex(None), 3.0), (Wait::Running, 1.0)]);
+        let server = threads(
+            "http-server (vN",
+            main,
+            full,
+            &[(ThreadWait::Events, 1.0 - full), (ThreadWait::Running, full)],
+        );
+        let mut collector = workers(others, 0.4, &[(futex(None), 3.0), (ThreadWait::Running, 1.0)]);
         collector.name = "node".to_owned();
         second(vec![server, collector])
     };
@@ -158,8 +183,12 @@ fn a_loop_whose_collector_works_beside_it_is_still_one() {
 #[test]
 fn loops_that_torment_crowds_out_are_given_the_machine() {
     let uvicorn = |run: f64, full: f64| {
-        let mut window =
-            second(vec![threads("pythonN", run, full, &[(Wait::Events, 2.0 - run), (Wait::Running, run)])]);
+        let mut window = second(vec![threads(
+            "pythonN",
+            run,
+            full,
+            &[(ThreadWait::Events, 2.0 - run), (ThreadWait::Running, run)],
+        )]);
         let host = window.host.as_mut().expect("it is there");
         (host.idle_ns, window.own.cpu_ns) = (0, ns(0.55));
         window
@@ -181,8 +210,12 @@ fn loops_that_torment_crowds_out_are_given_the_machine() {
 #[test]
 fn several_loops_are_counted_and_one_that_rests_is_none() {
     let nginx = |run: f64, full: f64| {
-        let mut window =
-            second(vec![threads("nginx", run, full, &[(Wait::Events, 2.0 - run), (Wait::Running, run)])]);
+        let mut window = second(vec![threads(
+            "nginx",
+            run,
+            full,
+            &[(ThreadWait::Events, 2.0 - run), (ThreadWait::Running, run)],
+        )]);
         let host = window.host.as_mut().expect("it is there");
         (host.cpus, host.idle_ns) = (4, ns(4.0 - run));
         window
@@ -200,7 +233,7 @@ fn several_loops_are_counted_and_one_that_rests_is_none() {
 #[test]
 fn neighbours_take_nothing_from_a_loop_that_has_its_processor() {
     let uvicorn = |run: f64, full: f64, delay: f64| {
-        let mut group = threads("uvicorn", run, full, &[(Wait::Running, 1.0)]);
+        let mut group = threads("uvicorn", run, full, &[(ThreadWait::Running, 1.0)]);
         group.run_delay_ns = ns(delay);
         let mut window = second(vec![group]);
         let host = window.host.as_mut().expect("it is there");
@@ -209,17 +242,17 @@ fn neighbours_take_nothing_from_a_loop_that_has_its_processor() {
         window
     };
     let well = || {
-        let states = [(Wait::Events, 0.4), (Wait::Running, 0.6)];
+        let states = [(ThreadWait::Events, 0.4), (ThreadWait::Running, 0.6)];
         second(vec![threads("uvicorn", 0.6, 0.0, &states)])
     };
     let about = || service("python3.11", "uvicorn asgi:app", 2.0);
     expect(&judged(about(), well(), uvicorn(0.93, 1.0, 0.06)), Cause::Cpu);
     // Of several threads of its name the one that has no rest is starved, though the queue of new connections is full as well.
-    let states = [(futex(None), 5.0), (Wait::Events, 1.0), (Wait::Running, 1.0)];
+    let states = [(futex(None), 5.0), (ThreadWait::Events, 1.0), (ThreadWait::Running, 1.0)];
     let mut node = uvicorn(0.34, 1.0, 0.7);
-    node.subjects[0].groups[0] = Group { run_delay_ns: ns(0.7), ..threads("node", 0.34, 1.0, &states) };
+    node.subjects[0].groups[0] = ThreadGroup { run_delay_ns: ns(0.7), ..threads("node", 0.34, 1.0, &states) };
     node.subjects[0].listeners =
-        vec![Listener { address: "127.0.0.1:80".to_owned(), queued: 512, backlog: 511 }];
+        vec![ListenSocket { address: "127.0.0.1:80".to_owned(), queued: 512, backlog: 511 }];
     let diagnosis = judged(service("node", "node server.js", 2.0), well(), node);
     expect(&diagnosis, Cause::Neighbour);
     // What it lacks is not told as what it has.
@@ -235,14 +268,14 @@ fn neighbours_take_nothing_from_a_loop_that_has_its_processor() {
 #[test]
 fn what_is_no_loop_is_not_called_one() {
     let one = |run: f64, full: f64| {
-        second(vec![threads("crunch", run, full, &[(futex(None), 1.0 - run), (Wait::Running, run)])])
+        second(vec![threads("crunch", run, full, &[(futex(None), 1.0 - run), (ThreadWait::Running, run)])])
     };
     let diagnosis = judged(service("crunch", "./crunch", 2.0), one(0.6, 0.0), one(0.99, 1.0));
     expect(&diagnosis, Cause::Cpu);
     assert!(!diagnosis.sentences[0].contains("loop"), "{:?}", diagnosis.sentences);
     // Sixteen threads of Python share one interpreter: none of them has no rest.
     let shared = |run: f64| {
-        let states = [(futex(Some(1)), 15.0), (Wait::Running, run), (Wait::Events, 2.0 - run)];
+        let states = [(futex(Some(1)), 15.0), (ThreadWait::Running, run), (ThreadWait::Events, 2.0 - run)];
         second(vec![threads("python3", run, 0.0, &states)])
     };
     let diagnosis = judged(service("python3.11", "python3 app.py", 2.0), shared(0.6), shared(0.99));
@@ -255,7 +288,7 @@ fn what_is_no_loop_is_not_called_one() {
 #[test]
 fn a_loop_that_is_hardly_ever_seen_at_rest_is_one() {
     let aiohttp = |run: f64, full: f64, events: f64| {
-        let states = [(futex(None), 1.0), (Wait::Events, events), (Wait::Running, 1.0 - events)];
+        let states = [(futex(None), 1.0), (ThreadWait::Events, events), (ThreadWait::Running, 1.0 - events)];
         second(vec![threads("pythonN", run, full, &states)])
     };
     let about = || service("python3.11", "/usr/bin/python3 aio.py", 2.0);
@@ -270,7 +303,7 @@ fn a_loop_that_is_hardly_ever_seen_at_rest_is_one() {
 #[test]
 fn what_is_known_to_be_a_loop_is_one_whatever_its_helpers_do() {
     let node = |helpers: f64, run: f64| {
-        let states = [(futex(None), helpers), (Wait::Running, 10.0 - helpers)];
+        let states = [(futex(None), helpers), (ThreadWait::Running, 10.0 - helpers)];
         second(vec![threads("node", run, 1.0, &states)])
     };
     let diagnosis = judged(service("node", "node fastify.js", 2.0), node(8.4, 1.01), node(8.8, 0.96));
@@ -284,7 +317,8 @@ fn what_is_known_to_be_a_loop_is_one_whatever_its_helpers_do() {
 #[test]
 fn a_master_is_no_interpreter() {
     let gunicorn = |run: f64, waiting: f64| {
-        let states = [(futex(Some(1)), waiting), (Wait::Running, 1.5), (Wait::Events, 8.5 - waiting)];
+        let states =
+            [(futex(Some(1)), waiting), (ThreadWait::Running, 1.5), (ThreadWait::Events, 8.5 - waiting)];
         let mut window = second(vec![threads("gunicorn", run, 0.0, &states)]);
         window.subjects[0].processes = 2;
         window
@@ -303,13 +337,13 @@ fn a_master_is_no_interpreter() {
 /// wait for one of two permits.
 #[test]
 fn threads_of_ruby_wait_for_its_interpreter() {
-    let puma = |run: f64, ready: f64, states: &[(Wait, f64)]| {
+    let puma = |run: f64, ready: f64, states: &[(ThreadWait, f64)]| {
         let mut group = threads("puma srv tp N", run, 0.0, states);
         group.run_delay_ns = ns(ready);
         second(vec![group])
     };
-    let well = puma(0.4, 0.1, &[(Wait::Client, 4.3), (Wait::Running, 0.7)]);
-    let bad = puma(0.97, 0.9, &[(futex(None), 3.1), (Wait::Running, 1.9)]);
+    let well = puma(0.4, 0.1, &[(ThreadWait::Client, 4.3), (ThreadWait::Running, 0.7)]);
+    let bad = puma(0.97, 0.9, &[(futex(None), 3.1), (ThreadWait::Running, 1.9)]);
     let about = || service("ruby3.1", "puma 5.6.5 (tcp://127.0.0.1:9103) [app]", 2.0);
     let diagnosis = judged(about(), well.clone(), bad);
     expect(&diagnosis, Cause::Lock);
@@ -324,7 +358,7 @@ fn threads_of_ruby_wait_for_its_interpreter() {
 #[test]
 fn go_has_no_event_loop() {
     let window = |run: f64, full: f64| {
-        let states = [(futex(None), 6.0), (Wait::Events, 1.0 - run), (Wait::Running, run)];
+        let states = [(futex(None), 6.0), (ThreadWait::Events, 1.0 - run), (ThreadWait::Running, run)];
         second(vec![threads("etcd", run, full, &states)])
     };
     let told = |cpus: f64| {

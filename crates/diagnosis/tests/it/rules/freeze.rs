@@ -1,19 +1,19 @@
 //! A service that stands still now and then.
 
-use crate::hand::*;
-use record::watch::{Listener, Network, Wait, Window};
+use crate::builders::*;
+use record::watch::{ListenSocket, Network, ThreadWait, Window};
 use record::{Cause, Diagnosis};
 
 /// One thread, which waits for events most of the time.
 fn idle() -> Window {
-    second(vec![workers(0.05, 0.0, &[(Wait::Events, 0.95), (Wait::Running, 0.05)])])
+    second(vec![workers(0.05, 0.0, &[(ThreadWait::Events, 0.95), (ThreadWait::Running, 0.05)])])
 }
 
 /// As the service is seen in a second in which its queue of new connections is full.
 fn full() -> Window {
     let mut full = idle();
     full.subjects[0].listeners =
-        vec![Listener { address: "127.0.0.1:80".to_owned(), queued: 490, backlog: 511 }];
+        vec![ListenSocket { address: "127.0.0.1:80".to_owned(), queued: 490, backlog: 511 }];
     full.network = Some(Network { listen_overflows: 44, ..Network::default() });
     full
 }

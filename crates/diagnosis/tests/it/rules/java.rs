@@ -1,12 +1,12 @@
 //! The virtual machine itself.
 
-use crate::hand::*;
+use crate::builders::*;
 use record::Cause;
-use record::watch::{Group, Jvm, Wait};
+use record::watch::{Jvm, ThreadGroup, ThreadWait};
 
 #[test]
 fn the_virtual_machine() {
-    let compilers = |on: f64| Group {
+    let compilers = |on: f64| ThreadGroup {
         name: "C2 CompilerThre".to_owned(),
         threads: 1.0,
         on_cpu_ns: ns(on),
@@ -21,20 +21,22 @@ fn the_virtual_machine() {
             100.0,
             1.0,
             10,
-            second(vec![workers(0.2, 0.1, &[(futex(Some(60)), 199.0), (Wait::Running, 1.0)])]),
+            second(vec![workers(0.2, 0.1, &[(futex(Some(60)), 199.0), (ThreadWait::Running, 1.0)])]),
         )
     };
     let mut collecting = second(vec![workers(
         0.62,
         2.9,
-        &[(futex(None), 33.0), (futex(Some(60)), 11.0), (Wait::Running, 6.0)],
+        &[(futex(None), 33.0), (futex(Some(60)), 11.0), (ThreadWait::Running, 6.0)],
     )]);
     collecting.subjects[0].jvm =
         Some(Jvm { pauses: 50, pause_ns: ns(0.3), heap_max_bytes: 1 << 28, ..Jvm::default() });
     expect(&judge(watched(), vec![well(), load(900.0, 500.0, 200.0, 300, collecting)]), Cause::Gc);
 
-    let mut cold =
-        second(vec![workers(0.8, 10.0, &[(Wait::Running, 12.0), (futex(Some(60)), 180.0)]), compilers(0.9)]);
+    let mut cold = second(vec![
+        workers(0.8, 10.0, &[(ThreadWait::Running, 12.0), (futex(Some(60)), 180.0)]),
+        compilers(0.9),
+    ]);
     cold.subjects[0].jvm = Some(Jvm { compiles: 900, classes: 200, ..Jvm::default() });
     expect(&judge(watched(), vec![load(300.0, 150.0, 200.0, 300, cold)]), Cause::ColdJit);
 }

@@ -1,11 +1,11 @@
 //! Each rule against windows made by hand: what it says, and that its neighbours keep quiet.
 
-mod behind;
 mod checkpoints;
+mod downstream;
 mod event_loop;
 mod freeze;
 mod generator;
-mod inside;
+mod hidden_pool;
 mod java;
 mod network;
 mod nothing;

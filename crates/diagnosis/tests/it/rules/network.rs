@@ -1,11 +1,11 @@
 //! The network: what is lost, dropped, not tracked, and a link that is full.
 
-use crate::hand::*;
-use record::watch::{Link, Network, Usage, Wait, Window};
+use crate::builders::*;
+use record::watch::{InterfaceTraffic, LimitUsage, Network, ThreadWait, Window};
 use record::{Cause, Diagnosis};
 
 fn quiet(network: Network) -> Window {
-    let mut window = second(vec![workers(0.1, 0.1, &[(futex(Some(60)), 196.0), (Wait::Client, 4.0)])]);
+    let mut window = second(vec![workers(0.1, 0.1, &[(futex(Some(60)), 196.0), (ThreadWait::Client, 4.0)])]);
     window.network = Some(network);
     window
 }
@@ -79,7 +79,7 @@ fn packets_that_are_dropped_and_by_whom() {
 #[test]
 fn a_table_of_connections_that_is_full() {
     let tracked = |used, tracking_drops| Network {
-        tracked: Some(Usage { used, limit: 1_000 }),
+        tracked: Some(LimitUsage { used, limit: 1_000 }),
         tracking_drops,
         ..sent()
     };
@@ -96,7 +96,11 @@ fn a_table_of_connections_that_is_full() {
 #[test]
 fn a_link_that_carries_what_it_can() {
     let gigabit = |sent_bytes| Network {
-        link: Some(Link { received_bytes: 1_000_000, sent_bytes, bits_per_second: 1_000_000_000 }),
+        link: Some(InterfaceTraffic {
+            received_bytes: 1_000_000,
+            sent_bytes,
+            bits_per_second: 1_000_000_000,
+        }),
         ..sent()
     };
     let diagnosis = judged(gigabit(60_000_000), gigabit(119_000_000));

@@ -1,14 +1,15 @@
 //! Nothing gave, or nothing can be said.
 
-use crate::hand::*;
-use record::watch::{Wait, Watched, Window};
-use record::{Caveat, Doubt, Ended, Event, NoFinding};
+use crate::builders::*;
+use record::watch::{ThreadWait, WatchCoverage, Window};
+use record::{Caveat, CaveatKind, Event, NoFinding, SearchEnd};
 use torment_diagnosis::diagnose;
 
 /// After "the limit was not reached" stood "I do not know what gave first": one trial on the way had failed by chance.
 #[test]
 fn a_limit_that_was_not_reached_has_no_cause() {
-    let odd = second(vec![workers(0.1, 0.1, &[(Wait::Other { what: "io_uring_enter".to_owned() }, 20.0)])]);
+    let odd =
+        second(vec![workers(0.1, 0.1, &[(ThreadWait::Other { what: "io_uring_enter".to_owned() }, 20.0)])]);
     let trials = || {
         vec![
             load(50.0, 50.0, 1.0, 10, odd.clone()),
@@ -18,9 +19,9 @@ fn a_limit_that_was_not_reached_has_no_cause() {
     };
     let before = judge(watched(), trials());
     assert_eq!(before.none, Some(NoFinding::Unexplained), "{before:#?}");
-    let ended = Event::RunEnded(Box::new(record::End {
+    let ended = Event::RunEnded(Box::new(record::RunEnd {
         at_unix_ms: 0,
-        verdict: Some(came_to(Ended::MaxReached, Vec::new())),
+        verdict: Some(came_to(SearchEnd::MaxReached, Vec::new())),
         exit_code: 0,
         error: None,
     }));
@@ -34,7 +35,7 @@ fn a_limit_that_was_not_reached_has_no_cause() {
 
     // A trial that torment was too late for is void, and no bad moment of the target.
     let mut void = load(100.0, 50.0, 90.0, 900, odd.clone());
-    void.invalid = vec![Caveat::new(Doubt::GeneratorLate, "late")];
+    void.invalid = vec![Caveat::new(CaveatKind::GeneratorLate, "late")];
     let mut recording = recorded(None, watched(), vec![void, load(100.0, 100.0, 1.0, 10, odd.clone())]);
     recording.fold(&ended);
     let diagnosis = diagnose(&recording);
@@ -51,10 +52,11 @@ fn nothing_gave() {
 #[test]
 fn what_is_not_known_is_said() {
     // Outside only.
-    let diagnosis = judge(Watched::default(), vec![load(100.0, 50.0, 90.0, 900, Window::default())]);
+    let diagnosis = judge(WatchCoverage::default(), vec![load(100.0, 50.0, 90.0, 900, Window::default())]);
     assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::NotObservable)));
     // Seen, and nothing fits: half of the workers in some unknown call.
-    let odd = second(vec![workers(0.1, 0.1, &[(Wait::Other { what: "io_uring_enter".to_owned() }, 20.0)])]);
+    let odd =
+        second(vec![workers(0.1, 0.1, &[(ThreadWait::Other { what: "io_uring_enter".to_owned() }, 20.0)])]);
     let diagnosis = judge(watched(), vec![load(100.0, 50.0, 10.0, 900, odd)]);
     assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::Unexplained)), "{diagnosis:#?}");
     assert!(diagnosis.sentences[0].contains("io_uring_enter"), "{:?}", diagnosis.sentences);

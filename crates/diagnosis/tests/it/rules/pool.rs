@@ -1,8 +1,8 @@
 //! A crowd that waits for one of a few, or for one lock.
 
-use crate::hand::*;
-use record::watch::{Asker, Group, Jvm, Look, ThreadsAt, Wait};
-use record::{Cause, Event, Use};
+use crate::builders::*;
+use record::watch::{ApplicationFrame, CloserLook, Jvm, StackGroup, ThreadGroup, ThreadWait};
+use record::{Cause, Event, StationUse};
 use units::Rate;
 
 #[test]
@@ -26,12 +26,12 @@ fn a_pool_of_ten() {
     assert!(diagnosis.prediction.is_some_and(|p| p.capacity == Some(Rate(380.0))));
 }
 
-fn at(group: &str, threads: u32, state: &str, frame: &str) -> ThreadsAt {
-    ThreadsAt {
+fn at(group: &str, threads: u32, state: &str, frame: &str) -> StackGroup {
+    StackGroup {
         group: group.to_owned(),
         state: state.to_owned(),
         frame: frame.to_owned(),
-        asked_by: Some(Asker { method: "shop::find".to_owned(), place: None }),
+        asked_by: Some(ApplicationFrame { method: "shop::find".to_owned(), place: None }),
         threads,
     }
 }
@@ -43,7 +43,7 @@ fn who_sleeps_in_sqlite_waits_for_its_lock() {
         second(vec![workers(
             0.3,
             0.1,
-            &[(Wait::Sleep, asleep), (Wait::Running, 0.4), (Wait::Accept, 3.6 - asleep)],
+            &[(ThreadWait::Sleep, asleep), (ThreadWait::Running, 0.4), (ThreadWait::Accept, 3.6 - asleep)],
         )])
     };
     let group = workers(0.0, 0.0, &[]).name;
@@ -60,7 +60,7 @@ fn who_sleeps_in_sqlite_waits_for_its_lock() {
             recorded(None, watched(), vec![calm, load(462.0, 411.0, 137.0, 440, window(3.2))]);
         let sleeps = |threads, frame| at(&group, threads, "clock_nanosleep", frame);
         let stands = vec![sleeps(3 - there, "shop::pause"), sleeps(there, frame)];
-        let look = Look::Stacks { pid: 1, took_ns: 1, at: stands };
+        let look = CloserLook::Stacks { pid: 1, took_ns: 1, at: stands };
         recording.fold(&Event::Looked { trial: 2, place: String::new(), look });
         let diagnosis = torment_diagnosis::diagnose(&recording);
         expect(&diagnosis, cause);
@@ -71,8 +71,9 @@ fn who_sleeps_in_sqlite_waits_for_its_lock() {
 /// Of 32 threads nine had a request, and eight of these waited for a lock of Java's, as those without one waited for work: "something inside".
 #[test]
 fn a_java_lock_before_threads_without_work() {
-    let window =
-        |held: f64| second(vec![workers(0.03, 0.01, &[(futex(None), 32.0 - held), (Wait::Sleep, held)])]);
+    let window = |held: f64| {
+        second(vec![workers(0.03, 0.01, &[(futex(None), 32.0 - held), (ThreadWait::Sleep, held)])])
+    };
     let group = workers(0.0, 0.0, &[]).name;
     for (state, cause) in [("BLOCKED", Cause::Lock), ("WAITING", Cause::Inside)] {
         let well = load(60.0, 60.0, 0.6, 10, window(0.6));
@@ -85,7 +86,7 @@ fn a_java_lock_before_threads_without_work() {
         recording.fold(&Event::Looked {
             trial: 2,
             place: String::new(),
-            look: Look::Threads { pid: 1, took_ns: 1, at: all },
+            look: CloserLook::Threads { pid: 1, took_ns: 1, at: all },
         });
         let diagnosis = torment_diagnosis::diagnose(&recording);
         expect(&diagnosis, cause);
@@ -108,7 +109,7 @@ fn stacks_tell_which_function_waits() {
     ];
     let bad = load(300.0, 190.0, 390.0, 1900, pool_of_ten());
     let mut recording = recorded(None, watched(), vec![calm(), bad]);
-    let look = Look::Stacks { pid: 1, took_ns: 1, at: all };
+    let look = CloserLook::Stacks { pid: 1, took_ns: 1, at: all };
     recording.fold(&Event::Looked { trial: 2, place: String::new(), look });
     let diagnosis = torment_diagnosis::diagnose(&recording);
     expect(&diagnosis, Cause::Pool);
@@ -151,8 +152,8 @@ fn every_place_on_the_way_says_how_full_it_was() {
     let gave = [torment, workers, pool, sessions].map(|station| station.gave);
     assert_eq!(gave, [false, false, true, false]);
 
-    let figures = |there: Option<Use>| {
-        let Use { in_use, stay, waiting } = there.expect("it was seen");
+    let figures = |there: Option<StationUse>| {
+        let StationUse { in_use, stay, waiting } = there.expect("it was seen");
         let stay_ms = stay.map(|stay| stay.as_millis_f64());
         [in_use, stay_ms, waiting].map(|figure| figure.map(f64::round))
     };
@@ -177,13 +178,13 @@ fn a_pool_before_sessions_that_wait_for_a_row() {
 
 #[test]
 fn one_lock() {
-    let window = second(vec![workers(0.08, 0.06, &[(futex(None), 198.9), (Wait::Sleep, 1.0)])]);
-    let well = second(vec![workers(0.02, 0.01, &[(futex(Some(60)), 199.8), (Wait::Sleep, 0.2)])]);
+    let window = second(vec![workers(0.08, 0.06, &[(futex(None), 198.9), (ThreadWait::Sleep, 1.0)])]);
+    let well = second(vec![workers(0.02, 0.01, &[(futex(Some(60)), 199.8), (ThreadWait::Sleep, 0.2)])]);
     let diagnosis =
         judge(watched(), vec![load(40.0, 40.0, 0.2, 5, well), load(300.0, 188.0, 390.0, 2000, window)]);
     expect(&diagnosis, Cause::Lock);
     assert!(
-        diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::agrees),
+        diagnosis.arithmetic.as_ref().is_some_and(record::CapacityCheck::agrees),
         "{:?}",
         diagnosis.arithmetic
     );
@@ -193,7 +194,12 @@ fn one_lock() {
 #[test]
 fn who_accepts_holds_nothing() {
     let flask = |held: f64, waiting: f64| {
-        let states = [(Wait::Accept, 1.3), (Wait::Sleep, held), (Wait::Running, 0.2), (futex(None), waiting)];
+        let states = [
+            (ThreadWait::Accept, 1.3),
+            (ThreadWait::Sleep, held),
+            (ThreadWait::Running, 0.2),
+            (futex(None), waiting),
+        ];
         second(vec![workers(0.1, 0.05, &states)])
     };
     let before = load(54.0, 54.0, 0.64, 12, flask(0.5, 0.1));
@@ -209,7 +215,8 @@ fn who_accepts_holds_nothing() {
 #[test]
 fn helpers_that_wait_for_work_wait_for_no_lock() {
     let node = |at_work: f64| {
-        let states = [(futex(None), 9.0), (Wait::Running, at_work / 2.0), (Wait::Events, at_work / 2.0)];
+        let states =
+            [(futex(None), 9.0), (ThreadWait::Running, at_work / 2.0), (ThreadWait::Events, at_work / 2.0)];
         second(vec![workers(0.05, 0.03, &states)])
     };
     let before = load(273.0, 273.0, 37.7, 20, node(0.3));
@@ -221,7 +228,7 @@ fn helpers_that_wait_for_work_wait_for_no_lock() {
 #[test]
 fn a_pool_in_a_jvm_that_still_compiles() {
     let mut window = pool_of_ten();
-    window.subjects[0].groups.push(Group {
+    window.subjects[0].groups.push(ThreadGroup {
         name: "C2 CompilerThre".to_owned(),
         threads: 1.0,
         on_cpu_ns: ns(0.3),

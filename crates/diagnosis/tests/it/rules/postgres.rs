@@ -1,7 +1,7 @@
 //! PostgreSQL, by what its sessions wait for.
 
-use crate::hand::*;
-use record::watch::{Group, PostgresInfo, SubjectWindow};
+use crate::builders::*;
+use record::watch::{PostgresServer, ThreadGroup, TreeWindow};
 use record::{Cause, Failure};
 
 #[test]
@@ -56,8 +56,8 @@ fn postgresql_says_what_its_sessions_wait_for() {
         assert_eq!(named, [gave], "{:#?}", diagnosis.stations);
     }
     let mut busy = with_sessions(reading(), vec![sessions("active", None, 18.0)]);
-    busy.subjects[1] = SubjectWindow {
-        groups: vec![Group {
+    busy.subjects[1] = TreeWindow {
+        groups: vec![ThreadGroup {
             name: "postgres".to_owned(),
             threads: 20.0,
             on_cpu_ns: ns(1.4),
@@ -66,7 +66,7 @@ fn postgresql_says_what_its_sessions_wait_for() {
             states: vec![],
             full: None,
         }],
-        ..SubjectWindow::default()
+        ..TreeWindow::default()
     };
     busy.host.as_mut().expect("it is there").idle_ns = 0;
     expect(&judge(watched(), vec![well(), load(400.0, 200.0, 300.0, 900, busy)]), Cause::PostgresCpu);
@@ -74,9 +74,9 @@ fn postgresql_says_what_its_sessions_wait_for() {
     let mut refused = load(400.0, 200.0, 30.0, 900, reading());
     refused.failures = vec![(Failure::Database("53300 sorry, too many clients already".to_owned()), 100)];
     let mut about = watched();
-    about.postgres = Some(PostgresInfo {
+    about.postgres = Some(PostgresServer {
         settings: vec![("max_connections".to_owned(), "20".to_owned())],
-        ..PostgresInfo::default()
+        ..PostgresServer::default()
     });
     expect(&judge(about, vec![well(), refused]), Cause::PostgresConnections);
 }

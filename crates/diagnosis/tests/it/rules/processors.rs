@@ -1,8 +1,8 @@
 //! Processors: too few of them, a quota, a neighbour.
 
-use crate::hand::*;
-use record::watch::{Cgroup, CpuQuota, Neighbour, Subject, Wait};
-use record::{Cause, Costs, Diagnosis, Failure, RunId};
+use crate::builders::*;
+use record::watch::{Cgroup, CpuQuota, Neighbour, ThreadWait, WatchedProcesses};
+use record::{Cause, Diagnosis, Failure, MachineCosts, RunId};
 use units::{Bytes, Nanos};
 
 #[test]
@@ -11,7 +11,7 @@ fn processors() {
         let mut window = second(vec![workers(
             1.85,
             95.0,
-            &[(Wait::Running, 97.0), (futex(None), 34.0), (futex(Some(60)), 69.0)],
+            &[(ThreadWait::Running, 97.0), (futex(None), 34.0), (futex(Some(60)), 69.0)],
         )]);
         window.own.cpu_ns = ns(0.1);
         window
@@ -22,18 +22,18 @@ fn processors() {
             100.0,
             1.0,
             10,
-            second(vec![workers(0.45, 0.2, &[(Wait::Running, 0.6), (futex(Some(60)), 199.4)])]),
+            second(vec![workers(0.45, 0.2, &[(ThreadWait::Running, 0.6), (futex(Some(60)), 199.4)])]),
         )
     };
     let diagnosis = judge(watched(), vec![well(), load(600.0, 412.0, 400.0, 900, burning())]);
     expect(&diagnosis, Cause::Cpu);
     assert!(
-        diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::agrees),
+        diagnosis.arithmetic.as_ref().is_some_and(record::CapacityCheck::agrees),
         "{:?}",
         diagnosis.arithmetic
     );
 
-    let mut held = second(vec![workers(0.48, 36.9, &[(Wait::Running, 37.4), (futex(Some(60)), 12.0)])]);
+    let mut held = second(vec![workers(0.48, 36.9, &[(ThreadWait::Running, 37.4), (futex(Some(60)), 12.0)])]);
     held.subjects[0].cgroup = Some(Cgroup {
         cpu: Some(CpuQuota {
             group: "/app".to_owned(),
@@ -50,7 +50,7 @@ fn processors() {
     let mut crowded = second(vec![workers(
         0.6,
         95.0,
-        &[(Wait::Running, 96.0), (futex(None), 34.0), (futex(Some(60)), 70.0)],
+        &[(ThreadWait::Running, 96.0), (futex(None), 34.0), (futex(Some(60)), 70.0)],
     )]);
     let host = crowded.host.as_mut().expect("it is there");
     (host.idle_ns, host.neighbours_cpu_ns) = (0, ns(1.3));
@@ -71,7 +71,7 @@ fn processors() {
 #[test]
 fn a_runtime_that_queues_by_itself() {
     let threads = |on_cpu, ready| {
-        workers(on_cpu, ready, &[(futex(None), 3.0), (Wait::Running, on_cpu), (Wait::Sleep, 1.0)])
+        workers(on_cpu, ready, &[(futex(None), 3.0), (ThreadWait::Running, on_cpu), (ThreadWait::Sleep, 1.0)])
     };
     let judged = |on_cpu, ready| {
         let mut watched = watched();
@@ -98,14 +98,15 @@ fn a_runtime_that_queues_by_itself() {
 #[test]
 fn a_runtime_that_torment_leaves_too_few_processors() {
     let caddy = |on_cpu: f64, ready: f64, idle: f64| {
-        let states = [(futex(None), 16.0), (Wait::Running, on_cpu + ready), (Wait::Sleep, 0.9)];
+        let states = [(futex(None), 16.0), (ThreadWait::Running, on_cpu + ready), (ThreadWait::Sleep, 0.9)];
         let mut window = second(vec![workers(on_cpu, ready, &states)]);
         window.own.cpu_ns = ns(2.0 - on_cpu - idle);
         window.host.as_mut().expect("it is there").idle_ns = ns(idle);
         window
     };
     let mut watched = watched();
-    watched.subjects[0] = Subject { name: "caddy".to_owned(), java: None, ..watched.subjects[0].clone() };
+    watched.subjects[0] =
+        WatchedProcesses { name: "caddy".to_owned(), java: None, ..watched.subjects[0].clone() };
     let judged = |bad| {
         let well = load(14_000.0, 14_000.0, 11.3, 1, caddy(1.0, 0.7, 0.3));
         judge(watched.clone(), vec![well, load(32_000.0, 23_000.0, 16_000.0, 700, bad)])
@@ -132,17 +133,21 @@ fn a_runtime_that_torment_leaves_too_few_processors() {
 
 #[test]
 fn what_switches_take_is_told_where_it_is_known_and_matters() {
-    let judged = |costs: Option<Costs>, switches: u64| {
-        let mut threads = workers(1.85, 95.0, &[(Wait::Running, 97.0), (futex(None), 103.0)]);
+    let judged = |costs: Option<MachineCosts>, switches: u64| {
+        let mut threads = workers(1.85, 95.0, &[(ThreadWait::Running, 97.0), (futex(None), 103.0)]);
         threads.switches = switches;
-        judge_knowing(costs, watched(), vec![calm(), load(600.0, 412.0, 400.0, 900, second(vec![threads]))])
+        judge_with_costs(
+            costs,
+            watched(),
+            vec![calm(), load(600.0, 412.0, 400.0, 900, second(vec![threads]))],
+        )
     };
     let told = |diagnosis: &Diagnosis| {
         expect(diagnosis, Cause::Cpu);
         let evidence = diagnosis.findings.iter().flat_map(|finding| &finding.evidence);
         evidence.map(|one| one.text.clone()).find(|text| text.contains("context switches"))
     };
-    let costs = Costs {
+    let costs = MachineCosts {
         run: RunId("p1".to_owned()),
         switch: Some(Nanos::from_micros(2)),
         thread: Some(Bytes(36_300)),
@@ -156,7 +161,7 @@ fn what_switches_take_is_told_where_it_is_known_and_matters() {
 /// A Tomcat and its database held to one processor: the pool's waiters and the transactions that stay open are symptoms.
 #[test]
 fn one_processor_for_the_service_and_its_database() {
-    let threads = workers(0.58, 17.0, &[(futex(Some(30)), 180.0), (Wait::Running, 17.0)]);
+    let threads = workers(0.58, 17.0, &[(futex(Some(30)), 180.0), (ThreadWait::Running, 17.0)]);
     let idle = sessions("idle in transaction", None, 6.5);
     let mut window = with_sessions(second(vec![threads]), vec![idle, sessions("active", None, 0.2)]);
     window.subjects[1].cpu_ns = ns(0.37);

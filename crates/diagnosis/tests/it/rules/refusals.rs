@@ -1,14 +1,15 @@
 //! Something said no.
 
-use crate::hand::*;
+use crate::builders::*;
 use record::Cause;
-use record::watch::{Cgroup, Listener, MemoryLimit, Subject, TaskLimit, Wait};
+use record::watch::{Cgroup, ListenSocket, MemoryLimit, TaskLimit, ThreadWait, WatchedProcesses};
 
 #[test]
 fn refusals() {
-    let quiet = || second(vec![workers(0.1, 0.1, &[(futex(Some(60)), 196.0), (Wait::Sleep, 4.0)])]);
+    let quiet = || second(vec![workers(0.1, 0.1, &[(futex(Some(60)), 196.0), (ThreadWait::Sleep, 4.0)])]);
     let mut full = quiet();
-    full.subjects[0].listeners = vec![Listener { address: "127.0.0.1:80".to_owned(), queued: 6, backlog: 5 }];
+    full.subjects[0].listeners =
+        vec![ListenSocket { address: "127.0.0.1:80".to_owned(), queued: 6, backlog: 5 }];
     full.network = Some(record::watch::Network { listen_overflows: 56, ..Default::default() });
     let well = || load(40.0, 40.0, 2.0, 50, quiet());
     expect(&judge(watched(), vec![well(), load(100.0, 50.0, 90.0, 900, full)]), Cause::AcceptQueue);
@@ -35,7 +36,7 @@ fn refusals() {
     expect(&judge(watched(), vec![well(), load(100.0, 10.0, 60.0, 900, killed)]), Cause::MemoryLimit);
 
     let mut open = quiet();
-    open.subjects[0].descriptors = Some(record::watch::Usage { used: 1024, limit: 1024 });
+    open.subjects[0].descriptors = Some(record::watch::LimitUsage { used: 1024, limit: 1024 });
     expect(&judge(watched(), vec![well(), load(100.0, 10.0, 60.0, 900, open)]), Cause::Descriptors);
 }
 
@@ -43,16 +44,18 @@ fn refusals() {
 #[test]
 fn who_accepts_waits_for_the_interpreter() {
     let flask = |run: f64, accept: f64| {
-        let states = [(Wait::Accept, accept), (Wait::Running, 1.0 - accept), (futex(Some(1)), 1.0)];
+        let states =
+            [(ThreadWait::Accept, accept), (ThreadWait::Running, 1.0 - accept), (futex(Some(1)), 1.0)];
         second(vec![workers(run, 0.2, &states)])
     };
     let mut full = flask(0.9, 0.0);
     full.subjects[0].listeners =
-        vec![Listener { address: "127.0.0.1:9106".to_owned(), queued: 129, backlog: 128 }];
+        vec![ListenSocket { address: "127.0.0.1:9106".to_owned(), queued: 129, backlog: 128 }];
     full.network = Some(record::watch::Network { listen_overflows: 1089, ..Default::default() });
     let judged = |name: &str| {
         let mut watched = watched();
-        watched.subjects[0] = Subject { name: name.to_owned(), java: None, ..watched.subjects[0].clone() };
+        watched.subjects[0] =
+            WatchedProcesses { name: name.to_owned(), java: None, ..watched.subjects[0].clone() };
         let well = load(1_000.0, 1_000.0, 1.8, 1, flask(0.5, 0.5));
         judge(watched, vec![well, load(1_860.0, 1_700.0, 1_200.0, 200, full.clone())])
     };

@@ -1,7 +1,9 @@
 //! All workers are taken; and who is one.
 
-use crate::hand::*;
-use record::watch::{Group, Listener, Role, State, Subject, Wait, Watched, Window};
+use crate::builders::*;
+use record::watch::{
+    ListenSocket, ThreadGroup, ThreadState, ThreadWait, TreeRole, WatchCoverage, WatchedProcesses, Window,
+};
 use record::{Cause, Diagnosis};
 
 /// Puma's five threads, each asleep for 50 ms: Ruby sleeps as it waits for its interpreter, and "only one of 5 computes at a time" was said with high
@@ -10,12 +12,21 @@ use record::{Cause, Diagnosis};
 fn threads_of_ruby_that_sleep_do_not_wait_for_its_interpreter() {
     let puma = |asleep: f64| {
         let states = [(futex(Some(1)), asleep), (futex(None), 5.0 - asleep)];
-        let group = Group { name: "puma srv tp N".to_owned(), ..workers(0.03, 0.01, &states) };
+        let group = ThreadGroup { name: "puma srv tp N".to_owned(), ..workers(0.03, 0.01, &states) };
         second(vec![group])
     };
-    let subject =
-        Subject { pid: 1, role: Role::Service, name: "ruby3.1".to_owned(), cpus: CPUS, ..Subject::default() };
-    let about = Watched { level: record::watch::Level::Full, subjects: vec![subject], ..Watched::default() };
+    let subject = WatchedProcesses {
+        pid: 1,
+        role: TreeRole::Service,
+        name: "ruby3.1".to_owned(),
+        cpus: CPUS,
+        ..WatchedProcesses::default()
+    };
+    let about = WatchCoverage {
+        level: record::watch::AccessLevel::Full,
+        subjects: vec![subject],
+        ..WatchCoverage::default()
+    };
     let loads = vec![load(62.0, 62.0, 3.0, 51, puma(3.1)), load(107.0, 98.0, 14.0, 150, puma(4.95))];
     let diagnosis = judge(about, loads);
     expect(&diagnosis, Cause::Workers);
@@ -27,11 +38,12 @@ fn threads_of_ruby_that_sleep_do_not_wait_for_its_interpreter() {
 #[test]
 fn the_only_worker_may_be_taken() {
     let dispatcher = |asleep: f64| {
-        let states = [(futex(Some(1)), asleep), (Wait::Running, 0.05), (Wait::Events, 0.95 - asleep)];
+        let states =
+            [(futex(Some(1)), asleep), (ThreadWait::Running, 0.05), (ThreadWait::Events, 0.95 - asleep)];
         let mut window =
-            second(vec![Group { name: "HTTP-Dispatcher".to_owned(), ..workers(0.05, 0.0, &states) }]);
+            second(vec![ThreadGroup { name: "HTTP-Dispatcher".to_owned(), ..workers(0.05, 0.0, &states) }]);
         window.subjects[0].listeners =
-            vec![Listener { address: "127.0.0.1:80".to_owned(), queued: 51, backlog: 50 }];
+            vec![ListenSocket { address: "127.0.0.1:80".to_owned(), queued: 51, backlog: 50 }];
         window
     };
     // What the first waits for in its clients is no part of that.
@@ -44,7 +56,7 @@ fn the_only_worker_may_be_taken() {
         "{:?}",
         diagnosis.sentences
     );
-    assert!(diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::agrees), "{diagnosis:#?}");
+    assert!(diagnosis.arithmetic.as_ref().is_some_and(record::CapacityCheck::agrees), "{diagnosis:#?}");
     let helper = judge(watched(), vec![well(0.94), full()]);
     assert!(helper.findings.iter().all(|f| f.cause != Cause::Workers), "{helper:#?}");
 }
@@ -57,19 +69,19 @@ fn workers_that_sleep_or_wait_for_another_service() {
             400.0,
             40.0,
             100,
-            second(vec![workers(0.1, 0.1, &[(futex(Some(60)), 160.0), (Wait::Sleep, 40.0)])]),
+            second(vec![workers(0.1, 0.1, &[(futex(Some(60)), 160.0), (ThreadWait::Sleep, 40.0)])]),
         )
     };
-    let asleep = second(vec![workers(0.18, 0.2, &[(Wait::Sleep, 197.8), (Wait::Running, 2.2)])]);
+    let asleep = second(vec![workers(0.18, 0.2, &[(ThreadWait::Sleep, 197.8), (ThreadWait::Running, 2.2)])]);
     let diagnosis = judge(watched(), vec![well(), load(3000.0, 1949.0, 900.0, 400, asleep)]);
     expect(&diagnosis, Cause::Workers);
     assert!(
-        diagnosis.arithmetic.as_ref().is_some_and(record::Arithmetic::agrees),
+        diagnosis.arithmetic.as_ref().is_some_and(record::CapacityCheck::agrees),
         "{:?}",
         diagnosis.arithmetic
     );
-    let elsewhere = Wait::Peer { address: "10.0.0.7:80".to_owned() };
-    let calling = second(vec![workers(0.18, 0.2, &[(elsewhere, 199.0), (Wait::Running, 1.0)])]);
+    let elsewhere = ThreadWait::Peer { address: "10.0.0.7:80".to_owned() };
+    let calling = second(vec![workers(0.18, 0.2, &[(elsewhere, 199.0), (ThreadWait::Running, 1.0)])]);
     let diagnosis = judge(watched(), vec![well(), load(3000.0, 1949.0, 900.0, 400, calling)]);
     expect(&diagnosis, Cause::Workers);
     assert!(diagnosis.findings.iter().any(|f| f.cause == Cause::Downstream), "{diagnosis:#?}");
@@ -77,26 +89,35 @@ fn workers_that_sleep_or_wait_for_another_service() {
 }
 
 /// Requests that take 100 ms each in a server of Python: a group of threads that bear its name.
-fn python(states: &[(Wait, f64)], processes: u32) -> Window {
-    let states: Vec<State> =
-        states.iter().map(|(wait, threads)| State { wait: wait.clone(), threads: *threads }).collect();
+fn python(states: &[(ThreadWait, f64)], processes: u32) -> Window {
+    let states: Vec<ThreadState> =
+        states.iter().map(|(wait, threads)| ThreadState { wait: wait.clone(), threads: *threads }).collect();
     let threads = states.iter().map(|state| state.threads).sum();
-    let group =
-        Group { name: "gunicorn".to_owned(), threads, on_cpu_ns: ns(0.03), states, ..Group::default() };
+    let group = ThreadGroup {
+        name: "gunicorn".to_owned(),
+        threads,
+        on_cpu_ns: ns(0.03),
+        states,
+        ..ThreadGroup::default()
+    };
     let mut window = second(vec![group]);
     window.subjects[0].processes = processes;
     window
 }
 
-fn python_watched() -> Watched {
-    let subject = Subject {
+fn python_watched() -> WatchCoverage {
+    let subject = WatchedProcesses {
         pid: 1,
-        role: Role::Service,
+        role: TreeRole::Service,
         name: "python3.11".to_owned(),
         cpus: CPUS,
-        ..Subject::default()
+        ..WatchedProcesses::default()
     };
-    Watched { level: record::watch::Level::Full, subjects: vec![subject], ..Watched::default() }
+    WatchCoverage {
+        level: record::watch::AccessLevel::Full,
+        subjects: vec![subject],
+        ..WatchCoverage::default()
+    }
 }
 
 fn gunicorn(well: (f64, Window), bad: (f64, f64, Window)) -> Diagnosis {
@@ -113,12 +134,17 @@ fn gunicorn(well: (f64, Window), bad: (f64, f64, Window)) -> Diagnosis {
 #[test]
 fn who_does_the_same_at_any_load_is_no_worker() {
     let diagnosis = gunicorn(
-        (20.0, python(&[(Wait::Events, 3.0), (Wait::Sleep, 2.0), (futex(Some(1)), 1.0)], 5)),
+        (20.0, python(&[(ThreadWait::Events, 3.0), (ThreadWait::Sleep, 2.0), (futex(Some(1)), 1.0)], 5)),
         (
             60.0,
             39.4,
             python(
-                &[(Wait::Sleep, 3.93), (futex(Some(1)), 1.0), (Wait::Events, 1.0), (Wait::Running, 0.07)],
+                &[
+                    (ThreadWait::Sleep, 3.93),
+                    (futex(Some(1)), 1.0),
+                    (ThreadWait::Events, 1.0),
+                    (ThreadWait::Running, 0.07),
+                ],
                 5,
             ),
         ),
@@ -136,13 +162,26 @@ fn who_does_the_same_at_any_load_is_no_worker() {
     let diagnosis = gunicorn(
         (
             60.0,
-            python(&[(Wait::Sleep, 6.0), (Wait::Events, 2.0), (futex(None), 1.0), (futex(Some(1)), 1.0)], 2),
+            python(
+                &[
+                    (ThreadWait::Sleep, 6.0),
+                    (ThreadWait::Events, 2.0),
+                    (futex(None), 1.0),
+                    (futex(Some(1)), 1.0),
+                ],
+                2,
+            ),
         ),
         (
             240.0,
             158.0,
             python(
-                &[(Wait::Sleep, 15.8), (Wait::Events, 1.92), (futex(Some(1)), 1.02), (Wait::Running, 0.26)],
+                &[
+                    (ThreadWait::Sleep, 15.8),
+                    (ThreadWait::Events, 1.92),
+                    (futex(Some(1)), 1.02),
+                    (ThreadWait::Running, 0.26),
+                ],
                 2,
             ),
         ),
@@ -156,8 +195,9 @@ fn who_does_the_same_at_any_load_is_no_worker() {
 /// looked for.
 #[test]
 fn who_looks_busy_with_more_requests_than_there_are_is_no_worker() {
-    let window =
-        |asleep: f64| python(&[(Wait::Sleep, asleep), (Wait::Events, 1.0), (futex(None), 13.0 - asleep)], 1);
+    let window = |asleep: f64| {
+        python(&[(ThreadWait::Sleep, asleep), (ThreadWait::Events, 1.0), (futex(None), 13.0 - asleep)], 1)
+    };
     let well = load(112.0, 112.0, 5.65, 51, window(7.6));
     let diagnosis = judge(python_watched(), vec![well, load(197.0, 194.0, 27.0, 140, window(11.95))]);
     expect(&diagnosis, Cause::Workers);
@@ -169,8 +209,8 @@ fn who_looks_busy_with_more_requests_than_there_are_is_no_worker() {
 #[test]
 fn who_is_on_its_way_to_the_next_request_is_a_worker() {
     let window = |asleep: f64| {
-        let others = [(Wait::Accept, 1.0), (Wait::Events, 1.0)];
-        let mine = [(Wait::Sleep, asleep), (futex(None), 200.0 - asleep)];
+        let others = [(ThreadWait::Accept, 1.0), (ThreadWait::Events, 1.0)];
+        let mine = [(ThreadWait::Sleep, asleep), (futex(None), 200.0 - asleep)];
         second(vec![workers(0.1, 0.02, &[others, mine].concat())])
     };
     let well = load(559.0, 559.0, 106.5, 200, window(110.3));
@@ -183,7 +223,7 @@ fn who_is_on_its_way_to_the_next_request_is_a_worker() {
 /// a thread less than two by a last digit, and nothing was said.
 #[test]
 fn who_stands_by_is_so_to_the_last_digit() {
-    let states = [(Wait::Events, 0.59), (Wait::Running, 0.4), (Wait::Pipe, 0.999)];
+    let states = [(ThreadWait::Events, 0.59), (ThreadWait::Running, 0.4), (ThreadWait::Pipe, 0.999)];
     let well = load(92.0, 92.0, 5.0, 52, python(&states, 2));
     let full = load(204.0, 196.0, 94.0, 480, python(&states, 2));
     let diagnosis = judge(python_watched(), vec![well, full]);
@@ -195,13 +235,15 @@ fn who_stands_by_is_so_to_the_last_digit() {
 /// side alone is not sure.
 #[test]
 fn who_is_busy_with_a_request_is_a_worker() {
-    let full = || python(&[(Wait::Sleep, 5.9), (Wait::Running, 0.1)], 7);
-    let diagnosis =
-        gunicorn((30.0, python(&[(Wait::Events, 3.0), (Wait::Sleep, 3.0)], 7)), (90.0, 59.0, full()));
+    let full = || python(&[(ThreadWait::Sleep, 5.9), (ThreadWait::Running, 0.1)], 7);
+    let diagnosis = gunicorn(
+        (30.0, python(&[(ThreadWait::Events, 3.0), (ThreadWait::Sleep, 3.0)], 7)),
+        (90.0, 59.0, full()),
+    );
     expect(&diagnosis, Cause::Workers);
     assert!(diagnosis.sentences[0].starts_with("All 6 workers"), "{:?}", diagnosis.sentences);
     // Near to the limit nothing can be reckoned from the two: those asleep count.
-    let near = python(&[(Wait::Events, 1.0), (Wait::Sleep, 5.0)], 7);
+    let near = python(&[(ThreadWait::Events, 1.0), (ThreadWait::Sleep, 5.0)], 7);
     let diagnosis = gunicorn((50.0, near), (90.0, 59.0, full()));
     assert!(diagnosis.sentences[0].starts_with("All 6 workers"), "{:?}", diagnosis.sentences);
     let alone = judge(watched(), vec![load(90.0, 59.0, 96.0, 1_700, full())]);
@@ -212,8 +254,8 @@ fn who_is_busy_with_a_request_is_a_worker() {
 /// 199 of 200 wait for a lock as they waited for work: they look the same at any load, and are workers all the same.
 #[test]
 fn a_crowd_that_looks_idle_is_no_crowd_of_bystanders() {
-    let well = second(vec![workers(0.02, 0.01, &[(futex(None), 199.8), (Wait::Sleep, 0.2)])]);
-    let full = second(vec![workers(0.08, 0.06, &[(futex(None), 198.9), (Wait::Sleep, 1.1)])]);
+    let well = second(vec![workers(0.02, 0.01, &[(futex(None), 199.8), (ThreadWait::Sleep, 0.2)])]);
+    let full = second(vec![workers(0.08, 0.06, &[(futex(None), 198.9), (ThreadWait::Sleep, 1.1)])]);
     let diagnosis =
         judge(watched(), vec![load(40.0, 40.0, 0.2, 5, well), load(300.0, 188.0, 390.0, 2000, full)]);
     expect(&diagnosis, Cause::Lock);
@@ -225,8 +267,8 @@ fn a_crowd_that_looks_idle_is_no_crowd_of_bystanders() {
 #[test]
 fn who_waits_alike_in_every_second_is_no_worker() {
     let window = |asleep: f64| {
-        let mine = [(Wait::Sleep, asleep), (futex(Some(9)), 40.0 - asleep)];
-        python(&[vec![(futex(None), 3.0), (Wait::Events, 1.0)], mine.to_vec()].concat(), 1)
+        let mine = [(ThreadWait::Sleep, asleep), (futex(Some(9)), 40.0 - asleep)];
+        python(&[vec![(futex(None), 3.0), (ThreadWait::Events, 1.0)], mine.to_vec()].concat(), 1)
     };
     let well = load(112.0, 112.0, 22.4, 201, window(22.4));
     let diagnosis = judge(python_watched(), vec![well, load(240.0, 198.0, 120.0, 600, window(39.8))]);
@@ -239,9 +281,9 @@ fn who_waits_alike_in_every_second_is_no_worker() {
 #[test]
 fn who_waits_at_a_connection_that_has_closed_waits_where_the_others_do() {
     let window = |reads: f64, closed: f64| {
-        let others = [(Wait::Events, 3.0), (futex(Some(1)), 1.0)];
+        let others = [(ThreadWait::Events, 3.0), (futex(Some(1)), 1.0)];
         let idle = (futex(None), 8.0 - reads - closed);
-        python(&[&others[..], &[(peer(), reads), (Wait::Socket, closed), idle]].concat(), 3)
+        python(&[&others[..], &[(peer(), reads), (ThreadWait::Socket, closed), idle]].concat(), 3)
     };
     let well = load(60.0, 60.0, 3.4, 56, window(2.2, 1.1));
     let diagnosis = judge(python_watched(), vec![well, load(160.0, 141.0, 60.0, 450, window(4.9, 3.0))]);
@@ -254,7 +296,7 @@ fn who_waits_at_a_connection_that_has_closed_waits_where_the_others_do() {
 /// end are.
 #[test]
 fn a_pool_that_fills_is_a_number_of_workers() {
-    let window = |n: f64| second(vec![workers(0.1, 0.1, &[(Wait::Sleep, n)])]);
+    let window = |n: f64| second(vec![workers(0.1, 0.1, &[(ThreadWait::Sleep, n)])]);
     let well = || load(40.0, 40.0, 4.0, 100, window(4.0));
     for (counts, is_limit) in [([8.0, 14.0, 16.0, 16.0, 16.0], true), ([8.0, 16.0, 24.0, 32.0, 40.0], false)]
     {
@@ -268,9 +310,9 @@ fn a_pool_that_fills_is_a_number_of_workers() {
 /// One thread that writes for each request was told to be more, for "they only wait".
 #[test]
 fn the_only_worker_may_wait_for_a_disk() {
-    let disk = || Wait::Disk { what: "/srv/log".to_owned() };
+    let disk = || ThreadWait::Disk { what: "/srv/log".to_owned() };
     let window =
-        |waits: f64| second(vec![workers(0.05, 0.0, &[(disk(), waits), (Wait::Events, 1.0 - waits)])]);
+        |waits: f64| second(vec![workers(0.05, 0.0, &[(disk(), waits), (ThreadWait::Events, 1.0 - waits)])]);
     let well = load(60.0, 60.0, 0.6, 10, window(0.6));
     let diagnosis = judge(watched(), vec![well, load(105.0, 97.0, 61.0, 610, window(0.97))]);
     expect(&diagnosis, Cause::Disk);

@@ -1,11 +1,11 @@
 //! Answers to requests: heads, bodies, and streams that the server ends.
 
-use super::super::{Answer, Touch};
-use super::control::Teller;
-use super::frame::{self, Broken, Code, Frame, flag, kind};
-use super::grpc::{self, Call};
-use super::open::Open;
-use super::text::{Malformed, Text};
+use super::super::{Answer, ServerHandling};
+use super::control::CompletionSink;
+use super::frame::{self, ConnectionError, ErrorCode, Frame, flag, kind};
+use super::grpc::{self, GrpcStatus};
+use super::open_streams::OpenStream;
+use super::primitives::{HeaderText, Malformed};
 use super::{Block, Http2, WINDOW};
 use record::Failure;
 
@@ -20,24 +20,28 @@ const GRPC_MESSAGE: &[u8] = &[0x9a, 0xca, 0xc8, 0xb5, 0x25, 0x42, 0x07, 0x31, 0x
 
 /// What a header block says that matters here.
 #[derive(Default)]
-struct Head {
+struct AnswerHead {
     status: Option<u16>,
     length: Option<u64>,
     is_grpc: bool,
-    call: Call,
+    call: GrpcStatus,
     /// What is wrong with it, though it can be read.
     wrong: Option<String>,
 }
 
 impl Http2 {
-    pub(super) fn headers(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+    pub(super) fn headers(
+        &mut self,
+        frame: Frame<'_>,
+        teller: &mut CompletionSink<'_>,
+    ) -> Result<(), ConnectionError> {
         let mut payload = frame.unpadded()?;
         if frame.has(flag::PRIORITY) {
-            payload = payload.get(5..).ok_or_else(|| Broken::size("HEADERS", payload.len()))?;
+            payload = payload.get(5..).ok_or_else(|| ConnectionError::size("HEADERS", payload.len()))?;
         }
         let ends = frame.has(flag::END_STREAM);
         if frame.has(flag::END_HEADERS) {
-            return self.head(frame.stream, ends, payload, teller);
+            return self.handle_header_block(frame.stream, ends, payload, teller);
         }
         if let Some(open) = self.open.get(frame.stream) {
             open.heard = true;
@@ -46,24 +50,34 @@ impl Http2 {
         Ok(())
     }
 
-    pub(super) fn continuation(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+    pub(super) fn continuation(
+        &mut self,
+        frame: Frame<'_>,
+        teller: &mut CompletionSink<'_>,
+    ) -> Result<(), ConnectionError> {
         let begun = self.block.take().filter(|block| block.stream == frame.stream);
-        let mut block =
-            begun.ok_or_else(|| Broken::protocol("a header block that goes on without a beginning"))?;
+        let mut block = begun
+            .ok_or_else(|| ConnectionError::protocol("a header block that goes on without a beginning"))?;
         block.bytes.extend_from_slice(frame.payload);
         if block.bytes.len() > BLOCK_LIMIT {
             let why = format!("a header block of more than {BLOCK_LIMIT} bytes");
-            return Err(Broken::new(Code::ENHANCE_YOUR_CALM, why));
+            return Err(ConnectionError::new(ErrorCode::ENHANCE_YOUR_CALM, why));
         }
         if frame.has(flag::END_HEADERS) {
-            return self.head(block.stream, block.ends, &block.bytes, teller);
+            return self.handle_header_block(block.stream, block.ends, &block.bytes, teller);
         }
         self.block = Some(block);
         Ok(())
     }
 
     /// A whole header block. One that nobody waits for is read as well, for later ones refer to it.
-    fn head(&mut self, stream: u32, ends: bool, block: &[u8], teller: &mut Teller<'_>) -> Result<(), Broken> {
+    fn handle_header_block(
+        &mut self,
+        stream: u32,
+        ends: bool,
+        block: &[u8],
+        teller: &mut CompletionSink<'_>,
+    ) -> Result<(), ConnectionError> {
         let mut open = self.open.get(stream);
         // Of several blocks the head is wanted: neither interim answers nor trailers.
         let content =
@@ -72,33 +86,37 @@ impl Http2 {
         if let Some(fields) = &mut fields {
             fields.clear();
         }
-        let (mut head, room) = (Head::default(), &mut self.room);
+        let (mut head, room) = (AnswerHead::default(), &mut self.room);
         let read = self.decoder.decode(block, |name, value| {
-            if name.is(b":status", STATUS) {
-                head.says_status(value.read(room)?);
-            } else if name.is(b"content-length", CONTENT_LENGTH) {
-                head.says_length(value.read(room)?);
-            } else if name.is(b"content-type", CONTENT_TYPE) {
-                head.is_grpc = grpc::is_grpc(value.read(room)?);
-            } else if name.is(b"grpc-status", GRPC_STATUS) {
-                head.call.says_status(value.read(room)?);
-            } else if name.is(b"grpc-message", GRPC_MESSAGE) {
-                head.call.says_message(value.read(room)?);
+            if name.matches(b":status", STATUS) {
+                head.set_status(value.decode(room)?);
+            } else if name.matches(b"content-length", CONTENT_LENGTH) {
+                head.set_length(value.decode(room)?);
+            } else if name.matches(b"content-type", CONTENT_TYPE) {
+                head.is_grpc = grpc::is_grpc(value.decode(room)?);
+            } else if name.matches(b"grpc-status", GRPC_STATUS) {
+                head.call.set_status(value.decode(room)?);
+            } else if name.matches(b"grpc-message", GRPC_MESSAGE) {
+                head.call.set_message(value.decode(room)?);
             }
             match &mut fields {
-                Some(fields) => keep(fields, name, value, room),
+                Some(fields) => push_field(fields, name, value, room),
                 None => Ok(()),
             }
         });
-        read.map_err(|why| Broken::new(Code::COMPRESSION_ERROR, why))?;
+        read.map_err(|why| ConnectionError::new(ErrorCode::COMPRESSION_ERROR, why))?;
         let Some(open) = self.open.get(stream) else { return Ok(()) };
         open.heard = true;
-        let result = open.take_head(head).and_then(|()| open.whole_if(ends));
+        let result = open.apply_head(head).and_then(|()| open.status_if_complete(ends));
         self.end(stream, result, teller);
         Ok(())
     }
 
-    pub(super) fn data(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+    pub(super) fn data(
+        &mut self,
+        frame: Frame<'_>,
+        teller: &mut CompletionSink<'_>,
+    ) -> Result<(), ConnectionError> {
         let taken = frame.payload.len() as u32;
         self.taken += taken;
         if self.taken >= WINDOW / 2 {
@@ -113,7 +131,7 @@ impl Http2 {
         open.heard = true;
         open.received += data.len() as u64;
         open.taken += taken;
-        let result = open.whole_if(frame.has(flag::END_STREAM));
+        let result = open.status_if_complete(frame.has(flag::END_STREAM));
         if open.taken >= WINDOW / 2 {
             frame::put_number(kind::WINDOW_UPDATE, frame.stream, open.taken, &mut self.out.bytes);
             (open.taken, self.urgent) = (0, true);
@@ -122,36 +140,44 @@ impl Http2 {
         Ok(())
     }
 
-    pub(super) fn was_reset(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
-        let code = Code(frame.number("RST_STREAM")?);
+    pub(super) fn handle_reset(
+        &mut self,
+        frame: Frame<'_>,
+        teller: &mut CompletionSink<'_>,
+    ) -> Result<(), ConnectionError> {
+        let code = ErrorCode(frame.number("RST_STREAM")?);
         if let Some(open) = self.open.remove(frame.stream) {
-            let touch = if code == Code::REFUSED_STREAM { Touch::Refused } else { Touch::Answered };
+            let touch = if code == ErrorCode::REFUSED_STREAM {
+                ServerHandling::Refused
+            } else {
+                ServerHandling::Answered
+            };
             teller.fail(open.exchange, Failure::Reset(code.to_string()), touch);
         }
         Ok(())
     }
 
     /// Ends a stream whose answer is whole, or is none.
-    fn end(&mut self, stream: u32, result: Result<Option<u16>, Malformed>, teller: &mut Teller<'_>) {
+    fn end(&mut self, stream: u32, result: Result<Option<u16>, Malformed>, teller: &mut CompletionSink<'_>) {
         let (result, rest) = match result {
             Ok(None) => return,
             // Who has answered does not want the rest of the question.
-            Ok(status) => (Ok(status), Code::CANCEL),
-            Err(why) => (Err(why), Code::PROTOCOL_ERROR),
+            Ok(status) => (Ok(status), ErrorCode::CANCEL),
+            Err(why) => (Err(why), ErrorCode::PROTOCOL_ERROR),
         };
         let Some(open) = self.open.remove(stream) else { return };
         if result.is_err() || open.body.is_some() {
             frame::put_number(kind::RST_STREAM, stream, rest.0, &mut self.out.bytes);
             self.urgent = true;
         }
-        let failure = open.call.and_then(Call::failure);
+        let failure = open.call.and_then(GrpcStatus::failure);
         let answer = |status| Answer { status, failure, content: open.content };
-        teller.tell(open.exchange, result.map(answer).map_err(Failure::Protocol));
+        teller.complete(open.exchange, result.map(answer).map_err(Failure::Protocol));
     }
 }
 
-impl Open {
-    fn take_head(&mut self, head: Head) -> Result<(), Malformed> {
+impl OpenStream {
+    fn apply_head(&mut self, head: AnswerHead) -> Result<(), Malformed> {
         if let Some(wrong) = head.wrong {
             return Err(wrong);
         }
@@ -177,7 +203,7 @@ impl Open {
     }
 
     /// The status, if the stream ends here and the answer is whole.
-    fn whole_if(&self, ends: bool) -> Result<Option<u16>, Malformed> {
+    fn status_if_complete(&self, ends: bool) -> Result<Option<u16>, Malformed> {
         match (self.status, self.expected) {
             (None, _) if ends || self.received > 0 => {
                 Err("a body or an end before the head of the answer".to_owned())
@@ -190,8 +216,8 @@ impl Open {
     }
 }
 
-impl Head {
-    fn says_status(&mut self, digits: &[u8]) {
+impl AnswerHead {
+    fn set_status(&mut self, digits: &[u8]) {
         match digits {
             [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] if self.status.is_none() => {
                 let digit = |digit: &u8| u16::from(digit - b'0');
@@ -201,7 +227,7 @@ impl Head {
         }
     }
 
-    fn says_length(&mut self, digits: &[u8]) {
+    fn set_length(&mut self, digits: &[u8]) {
         let value = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
         if value.is_none() || self.length.is_some() && self.length != value {
             self.wrong = Some(format!("content-length '{}'", shown(digits)));
@@ -215,14 +241,14 @@ fn shown(bytes: &[u8]) -> std::slice::EscapeAscii<'_> {
 }
 
 /// Adds a field to those that are wanted, unless it is of the protocol's own.
-fn keep(
+fn push_field(
     fields: &mut Vec<(String, Vec<u8>)>,
-    name: &Text<'_>,
-    value: &Text<'_>,
+    name: &HeaderText<'_>,
+    value: &HeaderText<'_>,
     room: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
-    let name = String::from_utf8_lossy(name.read(room)?).into_owned();
-    let value = value.read(room)?.to_vec();
+    let name = String::from_utf8_lossy(name.decode(room)?).into_owned();
+    let value = value.decode(room)?.to_vec();
     if !name.starts_with(':') {
         fields.push((name, value));
     }

@@ -1,78 +1,88 @@
 //! What the server says, frame by frame; here what is about the connection, in `answers` the rest.
 
-use super::super::{Answer, Completion, Touch};
-use super::frame::{self, Broken, Code, Frame, flag, kind, setting};
-use super::open::Open;
+use super::super::{Answer, Completion, ServerHandling};
+use super::frame::{self, ConnectionError, ErrorCode, Frame, flag, kind, setting};
+use super::open_streams::OpenStream;
 use super::{Http2, Phase, REPLIES_LIMIT};
 use record::Failure;
 
 /// Where ends of exchanges are told.
-pub(super) struct Teller<'a> {
+pub(super) struct CompletionSink<'a> {
     pub told: &'a mut Vec<Completion>,
     pub received_ns: u64,
 }
 
-impl Teller<'_> {
-    pub fn tell(&mut self, exchange: u32, result: Result<Answer, Failure>) {
+impl CompletionSink<'_> {
+    pub fn complete(&mut self, exchange: u32, result: Result<Answer, Failure>) {
         self.told.push(Completion {
             exchange,
             result,
             received_ns: self.received_ns,
-            touch: Touch::Answered,
+            touch: ServerHandling::Answered,
         });
     }
 
-    pub fn fail(&mut self, exchange: u32, why: Failure, touch: Touch) {
+    pub fn fail(&mut self, exchange: u32, why: Failure, touch: ServerHandling) {
         self.told.push(Completion { exchange, result: Err(why), received_ns: self.received_ns, touch });
     }
 }
 
 impl Http2 {
     /// Takes in what has come.
-    pub(super) fn hear(&mut self, mut bytes: &[u8], mut teller: Teller<'_>) -> Result<(), Broken> {
+    pub(super) fn handle_bytes(
+        &mut self,
+        mut bytes: &[u8],
+        mut teller: CompletionSink<'_>,
+    ) -> Result<(), ConnectionError> {
         let mut pieces = std::mem::take(&mut self.pieces);
-        while let Some(frame) = frame::next(&mut pieces, &mut bytes)? {
-            self.frame(frame, &mut teller)?;
+        while let Some(frame) = frame::next_frame(&mut pieces, &mut bytes)? {
+            self.handle_frame(frame, &mut teller)?;
         }
         self.pieces = pieces;
         Ok(())
     }
 
-    fn frame(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+    fn handle_frame(
+        &mut self,
+        frame: Frame<'_>,
+        teller: &mut CompletionSink<'_>,
+    ) -> Result<(), ConnectionError> {
         if self.phase == Phase::Greeted && frame.kind != kind::SETTINGS {
-            return Err(Broken::protocol("no settings first"));
+            return Err(ConnectionError::protocol("no settings first"));
         }
         if self.block.is_some() && frame.kind != kind::CONTINUATION {
-            return Err(Broken::protocol("another frame within a header block"));
+            return Err(ConnectionError::protocol("another frame within a header block"));
         }
         let unknown = frame.stream >= self.next || frame.stream.is_multiple_of(2);
         match (frame.kind, frame.stream) {
             (kind::SETTINGS, 0) => self.settings(frame),
             (kind::PING, 0) => self.ping(frame),
             (kind::GOAWAY, 0) => self.go_away(frame, teller),
-            (kind::WINDOW_UPDATE, 0) => self.widen(frame),
+            (kind::WINDOW_UPDATE, 0) => self.handle_window_update(frame),
             (kind::SETTINGS | kind::PING | kind::GOAWAY, stream) => {
-                Err(Broken::protocol(format!("a frame of the connection on stream {stream}")))
+                Err(ConnectionError::protocol(format!("a frame of the connection on stream {stream}")))
             }
-            (kind::PUSH_PROMISE, _) => Err(Broken::protocol("a push, which we do not allow")),
+            (kind::PUSH_PROMISE, _) => Err(ConnectionError::protocol("a push, which we do not allow")),
             (
                 kind::DATA | kind::HEADERS | kind::CONTINUATION | kind::RST_STREAM | kind::WINDOW_UPDATE,
                 stream,
-            ) if unknown => Err(Broken::protocol(format!("a frame on stream {stream}, which is not begun"))),
+            ) if unknown => {
+                Err(ConnectionError::protocol(format!("a frame on stream {stream}, which is not begun")))
+            }
             (kind::DATA, _) => self.data(frame, teller),
             (kind::HEADERS, _) => self.headers(frame, teller),
             (kind::CONTINUATION, _) => self.continuation(frame, teller),
-            (kind::RST_STREAM, _) => self.was_reset(frame, teller),
-            (kind::WINDOW_UPDATE, _) => self.widen(frame),
+            (kind::RST_STREAM, _) => self.handle_reset(frame, teller),
+            (kind::WINDOW_UPDATE, _) => self.handle_window_update(frame),
             // Priorities, and what later standards add.
             _ => Ok(()),
         }
     }
 
-    fn settings(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
+    fn settings(&mut self, frame: Frame<'_>) -> Result<(), ConnectionError> {
         let acknowledged = frame.has(flag::ACK);
         let (settings, []) = frame.payload.as_chunks::<6>() else {
-            return Err(Broken::size("SETTINGS", frame.payload.len()));
+            return Err(ConnectionError::size("SETTINGS", frame.payload.len()));
         };
         if acknowledged {
             return Ok(());
@@ -80,11 +90,11 @@ impl Http2 {
         for [a, b, c, d, e, f] in settings {
             let value = u32::from_be_bytes([*c, *d, *e, *f]);
             match u16::from_be_bytes([*a, *b]) {
-                setting::HEADER_TABLE_SIZE => self.memory.limit(value),
+                setting::HEADER_TABLE_SIZE => self.memory.set_limit(value),
                 setting::MAX_CONCURRENT_STREAMS => self.peer.streams = value,
-                setting::INITIAL_WINDOW_SIZE => self.first_window(value)?,
+                setting::INITIAL_WINDOW_SIZE => self.set_initial_window(value)?,
                 setting::MAX_FRAME_SIZE if (value as usize) < frame::PAYLOAD => {
-                    return Err(Broken::protocol(format!("frames of {value} bytes at most")));
+                    return Err(ConnectionError::protocol(format!("frames of {value} bytes at most")));
                 }
                 setting::MAX_FRAME_SIZE => self.peer.payload = (value as usize).min(frame::PAYLOAD_SENT),
                 _ => {}
@@ -96,17 +106,20 @@ impl Http2 {
         self.reply(kind::SETTINGS, &[])
     }
 
-    fn ping(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
+    fn ping(&mut self, frame: Frame<'_>) -> Result<(), ConnectionError> {
         if frame.payload.len() != 8 {
-            return Err(Broken::size("PING", frame.payload.len()));
+            return Err(ConnectionError::size("PING", frame.payload.len()));
         }
         if frame.has(flag::ACK) { Ok(()) } else { self.reply(kind::PING, frame.payload) }
     }
 
-    fn reply(&mut self, kind: u8, payload: &[u8]) -> Result<(), Broken> {
+    fn reply(&mut self, kind: u8, payload: &[u8]) -> Result<(), ConnectionError> {
         self.replies += 1;
         if self.replies > REPLIES_LIMIT {
-            return Err(Broken::new(Code::ENHANCE_YOUR_CALM, "more PING and SETTINGS than it reads answers"));
+            return Err(ConnectionError::new(
+                ErrorCode::ENHANCE_YOUR_CALM,
+                "more PING and SETTINGS than it reads answers",
+            ));
         }
         frame::put_head(payload.len(), kind, flag::ACK, 0, &mut self.out.bytes);
         self.out.bytes.extend_from_slice(payload);
@@ -115,20 +128,20 @@ impl Http2 {
     }
 
     /// No more streams; those above the last one named have not been looked at, and never will be.
-    fn go_away(&mut self, frame: Frame<'_>, teller: &mut Teller<'_>) -> Result<(), Broken> {
+    fn go_away(&mut self, frame: Frame<'_>, teller: &mut CompletionSink<'_>) -> Result<(), ConnectionError> {
         let Some(([a, b, c, d, e, f, g, h], _)) = frame.payload.split_first_chunk() else {
-            return Err(Broken::size("GOAWAY", frame.payload.len()));
+            return Err(ConnectionError::size("GOAWAY", frame.payload.len()));
         };
         let last = u32::from_be_bytes([*a, *b, *c, *d]) & frame::MOST;
-        let code = Code(u32::from_be_bytes([*e, *f, *g, *h]));
+        let code = ErrorCode(u32::from_be_bytes([*e, *f, *g, *h]));
         self.phase = Phase::Leaving(code);
-        for Open { exchange, .. } in self.open.above(last) {
+        for OpenStream { exchange, .. } in self.open.above(last) {
             // nginx, for one, leaves after every thousand requests, with others under way. Who goes in anger, or before it has
             // taken any, says what is wrong: that is not passed over.
             let touch = match code {
-                Code::NO_ERROR if last > 0 => Touch::Left,
-                Code::NO_ERROR => Touch::Refused,
-                _ => Touch::Answered,
+                ErrorCode::NO_ERROR if last > 0 => ServerHandling::Left,
+                ErrorCode::NO_ERROR => ServerHandling::Refused,
+                _ => ServerHandling::Answered,
             };
             teller.fail(exchange, Failure::Reset(format!("GOAWAY {code}")), touch);
         }

@@ -1,6 +1,6 @@
 //! Frames: what an HTTP/2 connection is made of (RFC 9113 sections 4 and 6).
 
-use crate::protocol::pieces::Pieces;
+use crate::protocol::framer::Framer;
 use std::fmt;
 
 /// What a client says first.
@@ -47,9 +47,9 @@ pub(super) mod setting {
 
 /// Why a stream or a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Code(pub u32);
+pub(super) struct ErrorCode(pub u32);
 
-impl Code {
+impl ErrorCode {
     pub const NO_ERROR: Self = Self(0);
     pub const PROTOCOL_ERROR: Self = Self(1);
     pub const FLOW_CONTROL_ERROR: Self = Self(3);
@@ -60,7 +60,7 @@ impl Code {
     pub const ENHANCE_YOUR_CALM: Self = Self(11);
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const NAMES: [&str; 14] = units::texts![
             "NO_ERROR" "PROTOCOL_ERROR" "INTERNAL_ERROR" "FLOW_CONTROL_ERROR" "SETTINGS_TIMEOUT"
@@ -76,23 +76,23 @@ impl fmt::Display for Code {
 
 /// The connection cannot go on: what the peer is told, and what the user is.
 #[derive(Debug)]
-pub(super) struct Broken {
-    pub code: Code,
+pub(super) struct ConnectionError {
+    pub code: ErrorCode,
     pub why: String,
 }
 
-impl Broken {
-    pub fn new(code: Code, why: impl Into<String>) -> Self {
+impl ConnectionError {
+    pub fn new(code: ErrorCode, why: impl Into<String>) -> Self {
         Self { code, why: why.into() }
     }
 
     pub fn protocol(why: impl Into<String>) -> Self {
-        Self::new(Code::PROTOCOL_ERROR, why)
+        Self::new(ErrorCode::PROTOCOL_ERROR, why)
     }
 
     /// A frame of the wrong length.
     pub fn size(what: &str, length: usize) -> Self {
-        Self::new(Code::FRAME_SIZE_ERROR, format!("{what} of {length} bytes"))
+        Self::new(ErrorCode::FRAME_SIZE_ERROR, format!("{what} of {length} bytes"))
     }
 }
 
@@ -112,42 +112,42 @@ impl<'a> Frame<'a> {
     }
 
     /// The payload of DATA and HEADERS, without what only fills it up.
-    pub fn unpadded(&self) -> Result<&'a [u8], Broken> {
+    pub fn unpadded(&self) -> Result<&'a [u8], ConnectionError> {
         if !self.has(flag::PADDED) {
             return Ok(self.payload);
         }
         let whole = || self.payload.split_first();
         whole()
             .and_then(|(padding, rest)| rest.get(..rest.len().checked_sub(usize::from(*padding))?))
-            .ok_or_else(|| Broken::protocol("a frame with more padding than payload"))
+            .ok_or_else(|| ConnectionError::protocol("a frame with more padding than payload"))
     }
 
     /// The payload as a number of four bytes.
-    pub fn number(&self, what: &str) -> Result<u32, Broken> {
-        let bytes = self.payload.try_into().map_err(|_| Broken::size(what, self.payload.len()))?;
+    pub fn number(&self, what: &str) -> Result<u32, ConnectionError> {
+        let bytes = self.payload.try_into().map_err(|_| ConnectionError::size(what, self.payload.len()))?;
         Ok(u32::from_be_bytes(bytes))
     }
 
-    fn of(whole: &'a [u8]) -> Self {
+    fn parse(whole: &'a [u8]) -> Self {
         let stream = u32::from_be_bytes([whole[5], whole[6], whole[7], whole[8]]) & MOST;
         Self { kind: whole[3], flags: whole[4], stream, payload: &whole[HEAD..] }
     }
 }
 
 /// The next whole frame; `bytes` is what is left after it.
-pub(super) fn next<'a, 'b: 'a>(
-    pieces: &'a mut Pieces,
+pub(super) fn next_frame<'a, 'b: 'a>(
+    pieces: &'a mut Framer,
     bytes: &mut &'b [u8],
-) -> Result<Option<Frame<'a>>, Broken> {
-    Ok(pieces.next(bytes, needed)?.map(Frame::of))
+) -> Result<Option<Frame<'a>>, ConnectionError> {
+    Ok(pieces.next(bytes, needed)?.map(Frame::parse))
 }
 
 /// How many bytes the frame that begins so has, as far as can be told.
-fn needed(bytes: &[u8]) -> Result<usize, Broken> {
+fn needed(bytes: &[u8]) -> Result<usize, ConnectionError> {
     let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
     let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
     if length > PAYLOAD {
-        return Err(Broken::size("a frame", length));
+        return Err(ConnectionError::size("a frame", length));
     }
     Ok(HEAD + length)
 }
@@ -205,9 +205,9 @@ mod tests {
             bytes.extend(std::iter::repeat_n(kind, length));
         }
         for step in [1, 2, 8, 9, 10, 17, 18, 100, bytes.len()] {
-            let (mut pieces, mut seen) = (Pieces::default(), Vec::new());
+            let (mut pieces, mut seen) = (Framer::default(), Vec::new());
             for mut piece in bytes.chunks(step) {
-                while let Some(frame) = next(&mut pieces, &mut piece).expect("valid") {
+                while let Some(frame) = next_frame(&mut pieces, &mut piece).expect("valid") {
                     assert!(frame.payload.iter().all(|b| *b == frame.kind));
                     seen.push((frame.kind, frame.flags, frame.stream, frame.payload.len()));
                 }
@@ -221,8 +221,11 @@ mod tests {
     fn a_frame_larger_than_we_take_is_said() {
         let mut bytes = Vec::new();
         put_head(PAYLOAD + 1, kind::DATA, 0, 1, &mut bytes);
-        let broken = next(&mut Pieces::default(), &mut bytes.as_slice()).expect_err("too large");
-        assert_eq!((broken.code, broken.why.as_str()), (Code::FRAME_SIZE_ERROR, "a frame of 16385 bytes"));
+        let broken = next_frame(&mut Framer::default(), &mut bytes.as_slice()).expect_err("too large");
+        assert_eq!(
+            (broken.code, broken.why.as_str()),
+            (ErrorCode::FRAME_SIZE_ERROR, "a frame of 16385 bytes")
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How a call of gRPC ended, which its answer says beside the HTTP status, mostly behind the body (gRPC over HTTP2,
 //! "Responses").
 
-use super::super::words::{general, shortened};
+use super::super::error_text::{first_line, without_values};
 use record::Failure;
 
 /// Names of the codes (gRPC, "Status codes and their use in gRPC").
@@ -17,7 +17,7 @@ const KEPT: usize = 1024;
 
 /// What the last header block has said of a call.
 #[derive(Default)]
-pub(super) struct Call {
+pub(super) struct GrpcStatus {
     code: Option<u32>,
     message: Vec<u8>,
 }
@@ -28,13 +28,13 @@ pub(super) fn is_grpc(content_type: &[u8]) -> bool {
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';' | b' ')))
 }
 
-impl Call {
-    pub fn says_status(&mut self, digits: &[u8]) {
+impl GrpcStatus {
+    pub fn set_status(&mut self, digits: &[u8]) {
         let code = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
         self.code = Some(code.unwrap_or(UNKNOWN));
     }
 
-    pub fn says_message(&mut self, encoded: &[u8]) {
+    pub fn set_message(&mut self, encoded: &[u8]) {
         self.message = encoded[..encoded.len().min(KEPT)].to_vec();
     }
 
@@ -42,7 +42,7 @@ impl Call {
     pub fn failure(self) -> Option<Failure> {
         let (code, message) = match self.code {
             Some(0) => return None,
-            Some(code) => (code, kind(&decoded(&self.message))),
+            Some(code) => (code, without_details(&decoded(&self.message))),
             None => (UNKNOWN, "the answer ends without a grpc-status".to_owned()),
         };
         let name = NAMES.get(code as usize).unwrap_or(&"an unknown code");
@@ -73,10 +73,10 @@ fn decoded(mut encoded: &[u8]) -> String {
 
 /// The same words for all failures of the same kind: without what is quoted, and without words with a digit, such as
 /// numbers and identifiers.
-fn kind(message: &str) -> String {
-    let line: String = shortened(message.trim()).chars().filter(|c| !c.is_control()).collect();
+fn without_details(message: &str) -> String {
+    let line: String = first_line(message.trim()).chars().filter(|c| !c.is_control()).collect();
     let word = |word| if str::contains(word, |c: char| c.is_ascii_digit()) { "…" } else { word };
-    general(&line.split(' ').map(word).collect::<Vec<_>>().join(" "), |_| false)
+    without_values(&line.split(' ').map(word).collect::<Vec<_>>().join(" "), |_| false)
 }
 
 #[cfg(test)]
@@ -84,9 +84,9 @@ mod tests {
     use super::*;
 
     fn failure(status: Option<&str>, message: &str) -> Option<String> {
-        let mut call = Call::default();
-        status.iter().for_each(|status| call.says_status(status.as_bytes()));
-        call.says_message(message.as_bytes());
+        let mut call = GrpcStatus::default();
+        status.iter().for_each(|status| call.set_status(status.as_bytes()));
+        call.set_message(message.as_bytes());
         call.failure().map(|failure| failure.to_string())
     }
 

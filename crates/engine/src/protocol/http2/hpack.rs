@@ -2,7 +2,7 @@
 
 use super::fields::FIELDS;
 use super::huffman;
-use super::text::{Malformed, Text, integer, string};
+use super::primitives::{HeaderText, Malformed, read_integer, read_string};
 use std::collections::VecDeque;
 
 /// What a peer may remember; the value that holds without a word about it, which is what browsers
@@ -59,10 +59,10 @@ impl Decoder {
     pub fn decode(
         &mut self,
         mut block: &[u8],
-        mut each: impl FnMut(&Text<'_>, &Text<'_>) -> Result<(), Malformed>,
+        mut each: impl FnMut(&HeaderText<'_>, &HeaderText<'_>) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
         let mut room = FIELDS_LIMIT;
-        let mut each = |name: &Text<'_>, value: &Text<'_>| {
+        let mut each = |name: &HeaderText<'_>, value: &HeaderText<'_>| {
             let left = room.checked_sub(name.bytes.len() + value.bytes.len());
             room = left.ok_or_else(|| format!("headers of more than {FIELDS_LIMIT} bytes"))?;
             each(name, value)
@@ -70,23 +70,23 @@ impl Decoder {
         while let Some(first) = block.first().copied() {
             match first {
                 0x80.. => {
-                    let (name, value) = self.field(integer(&mut block, 7)?)?;
+                    let (name, value) = self.field(read_integer(&mut block, 7)?)?;
                     each(&name, &value)?;
                 }
                 0x40.. => {
-                    let (name, value) = (self.name(&mut block, 6)?, string(&mut block)?);
+                    let (name, value) = (self.name(&mut block, 6)?, read_string(&mut block)?);
                     each(&self.name_text(&name), &value)?;
                     self.remember(&name, &value);
                 }
                 0x20.. => {
-                    self.limit = integer(&mut block, 5)?;
+                    self.limit = read_integer(&mut block, 5)?;
                     if self.limit > TABLE_SIZE {
                         return Err(format!("a header table of {} bytes, {TABLE_SIZE} at most", self.limit));
                     }
                     self.make_room(0);
                 }
                 _ => {
-                    let (name, value) = (self.name(&mut block, 4)?, string(&mut block)?);
+                    let (name, value) = (self.name(&mut block, 4)?, read_string(&mut block)?);
                     each(&self.name_text(&name), &value)?;
                 }
             }
@@ -95,45 +95,45 @@ impl Decoder {
     }
 
     /// The name of a field whose value follows.
-    fn name<'a>(&self, block: &mut &'a [u8], bits: u32) -> Result<Name<'a>, Malformed> {
-        let index = match integer(block, bits)? {
-            0 => return Ok(Name::Said(string(block)?)),
+    fn name<'a>(&self, block: &mut &'a [u8], bits: u32) -> Result<FieldName<'a>, Malformed> {
+        let index = match read_integer(block, bits)? {
+            0 => return Ok(FieldName::Said(read_string(block)?)),
             index => index - 1,
         };
         match FIELDS.get(index) {
-            Some((name, _)) => Ok(Name::Said(Text::plain(name.as_bytes()))),
-            None if index - FIELDS.len() < self.entries.len() => Ok(Name::Kept(index - FIELDS.len())),
-            None => Err(nothing_there(index + 1)),
+            Some((name, _)) => Ok(FieldName::Said(HeaderText::plain(name.as_bytes()))),
+            None if index - FIELDS.len() < self.entries.len() => Ok(FieldName::Kept(index - FIELDS.len())),
+            None => Err(unknown_index(index + 1)),
         }
     }
 
-    fn name_text<'a>(&'a self, name: &Name<'a>) -> Text<'a> {
+    fn name_text<'a>(&'a self, name: &FieldName<'a>) -> HeaderText<'a> {
         match *name {
-            Name::Said(text) => text,
-            Name::Kept(place) => self.kept(&self.entries[place]).0,
+            FieldName::Said(text) => text,
+            FieldName::Kept(place) => self.kept(&self.entries[place]).0,
         }
     }
 
     /// A field of the tables, which are counted on from each other.
-    fn field(&self, index: usize) -> Result<(Text<'_>, Text<'_>), Malformed> {
-        let place = index.checked_sub(1).ok_or_else(|| nothing_there(index))?;
+    fn field(&self, index: usize) -> Result<(HeaderText<'_>, HeaderText<'_>), Malformed> {
+        let place = index.checked_sub(1).ok_or_else(|| unknown_index(index))?;
         if let Some((name, value)) = FIELDS.get(place) {
-            return Ok((Text::plain(name.as_bytes()), Text::plain(value.as_bytes())));
+            return Ok((HeaderText::plain(name.as_bytes()), HeaderText::plain(value.as_bytes())));
         }
-        let entry = self.entries.get(place - FIELDS.len()).ok_or_else(|| nothing_there(index))?;
+        let entry = self.entries.get(place - FIELDS.len()).ok_or_else(|| unknown_index(index))?;
         Ok(self.kept(entry))
     }
 
-    fn kept(&self, entry: &Entry) -> (Text<'_>, Text<'_>) {
+    fn kept(&self, entry: &Entry) -> (HeaderText<'_>, HeaderText<'_>) {
         let (name, rest) = self.text[entry.start - self.dropped..].split_at(entry.name);
         (
-            Text { bytes: name, huffman: entry.huffman.0 },
-            Text { bytes: &rest[..entry.value], huffman: entry.huffman.1 },
+            HeaderText { bytes: name, huffman: entry.huffman.0 },
+            HeaderText { bytes: &rest[..entry.value], huffman: entry.huffman.1 },
         )
     }
 
     /// An entry that is larger than the table empties it and is no error.
-    fn remember(&mut self, name: &Name<'_>, value: &Text<'_>) {
+    fn remember(&mut self, name: &FieldName<'_>, value: &HeaderText<'_>) {
         let text = self.name_text(name);
         let entry = Entry {
             start: self.dropped + self.text.len(),
@@ -145,8 +145,8 @@ impl Decoder {
             return self.make_room(entry.size());
         }
         match *name {
-            Name::Said(text) => self.text.extend_from_slice(text.bytes),
-            Name::Kept(place) => {
+            FieldName::Said(text) => self.text.extend_from_slice(text.bytes),
+            FieldName::Kept(place) => {
                 let start = self.entries[place].start - self.dropped;
                 self.text.extend_from_within(start..start + entry.name);
             }
@@ -180,27 +180,27 @@ impl Decoder {
 }
 
 /// A name as a block gives it.
-enum Name<'a> {
-    Said(Text<'a>),
+enum FieldName<'a> {
+    Said(HeaderText<'a>),
     /// Of the entry at this place.
     Kept(usize),
 }
 
-fn nothing_there(index: usize) -> Malformed {
+fn unknown_index(index: usize) -> Malformed {
     format!("header field number {index}, which there is not")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::{put_integer, put_string};
+    use super::super::primitives::{put_integer, put_string};
     use super::*;
     use proptest::prelude::*;
 
     fn decoded(decoder: &mut Decoder, block: &[u8]) -> Result<String, Malformed> {
         let mut all = String::new();
         decoder.decode(block, |name, value| {
-            let text = |text: &Text<'_>| {
-                text.read(&mut Vec::new()).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            let text = |text: &HeaderText<'_>| {
+                text.decode(&mut Vec::new()).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
             };
             all += &format!("{}: {}\n", text(name)?, text(value)?);
             Ok(())
@@ -315,7 +315,7 @@ mod tests {
         let mut fields = 0;
         let read = Decoder::new().decode(&block, |_, value| {
             fields += 1;
-            value.read(&mut Vec::new()).map(|_| ())
+            value.decode(&mut Vec::new()).map(|_| ())
         });
         assert_eq!(read, Err(format!("headers of more than {FIELDS_LIMIT} bytes")));
         assert!(fields < 20, "{fields}");

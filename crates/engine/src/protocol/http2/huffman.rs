@@ -19,7 +19,7 @@ const SHORTEST: usize = 5;
 pub(super) const LONGEST: usize = 30;
 
 /// The code in the order of its codes, which is that of length, then symbol.
-struct Code {
+struct CodeTable {
     symbols: [u16; 257],
     /// For each length, what 32 bits stay below if they begin with a code of this length or a
     /// shorter one.
@@ -28,10 +28,10 @@ struct Code {
     offset: [i64; LONGEST + 1],
 }
 
-static CODE: Code = code();
+static CODE: CodeTable = code();
 
-const fn code() -> Code {
-    let mut made = Code { symbols: [0; 257], below: [0; LONGEST + 1], offset: [0; LONGEST + 1] };
+const fn code() -> CodeTable {
+    let mut made = CodeTable { symbols: [0; 257], below: [0; LONGEST + 1], offset: [0; LONGEST + 1] };
     let (mut place, mut next, mut length) = (0, 0_u64, 1);
     while length <= LONGEST {
         next <<= 1;

@@ -1,11 +1,11 @@
 //! The header block and body of a request, as HTTP/2 says them.
 
-use super::super::request::{METHODS_WITH_BODY, USER_AGENT};
+use super::super::http1_request::{METHODS_WITH_BODY, USER_AGENT};
+use super::encoder_table::{ConstantField, EncoderTable};
 use super::fields::{static_field, static_name};
 use super::hpack::ENTRY_SIZE;
-use super::memory::{Constant, Memory};
-use super::text::{put_integer, put_string};
-use plan::{Request, Who};
+use super::primitives::{put_integer, put_string};
+use plan::{RenderContext, Request};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ enum Field {
     /// These bytes, whoever is asked.
     Ready(Vec<u8>),
     /// The same for every arrival, and worth remembering for the peer.
-    Constant(Constant),
+    Constant(ConstantField),
     /// The path follows this beginning of a field.
     Path(Vec<u8>),
     /// The value of this header of the plan follows this beginning of a field.
@@ -54,7 +54,7 @@ impl RequestWriter {
         fields.push(if request.path.is_constant() {
             Field::plain(":path", &request.path.to_bytes())
         } else {
-            Field::Path(beginning(":path", 0, 4))
+            Field::Path(field_prefix(":path", 0, 4))
         });
         if given("user-agent").is_none() {
             fields.push(Field::constant("user-agent", USER_AGENT.as_bytes()));
@@ -80,7 +80,7 @@ impl RequestWriter {
     }
 
     /// The body of this arrival, kept alive by whoever has it: a large one is sent in parts.
-    pub fn body(&mut self, who: &Who<'_>) -> &Arc<Vec<u8>> {
+    pub fn body(&mut self, who: &RenderContext<'_>) -> &Arc<Vec<u8>> {
         if !self.body_fixed {
             match Arc::get_mut(&mut self.body) {
                 Some(body) => body.clear(),
@@ -93,7 +93,13 @@ impl RequestWriter {
     }
 
     /// Appends the header block of this arrival, whose body has been asked for just before.
-    pub(super) fn block(&mut self, who: &Who<'_>, cookies: &[u8], memory: &mut Memory, out: &mut Vec<u8>) {
+    pub(super) fn write_header_block(
+        &mut self,
+        who: &RenderContext<'_>,
+        cookies: &[u8],
+        memory: &mut EncoderTable,
+        out: &mut Vec<u8>,
+    ) {
         memory.begin(out);
         let mut value = |out: &mut Vec<u8>, beginning: &[u8], render: &dyn Fn(&mut Vec<u8>)| {
             self.room.clear();
@@ -130,7 +136,7 @@ impl Field {
         match static_field(name.as_bytes(), value) {
             Some(index) => put_integer(0x80, 7, index, &mut out),
             None => {
-                out = beginning(name, 0, 4);
+                out = field_prefix(name, 0, 4);
                 put_string(value, &mut out);
             }
         }
@@ -139,12 +145,12 @@ impl Field {
 
     fn constant(name: &str, value: &[u8]) -> Self {
         let write = |first, bits| {
-            let mut out = beginning(name, first, bits);
+            let mut out = field_prefix(name, first, bits);
             put_string(value, &mut out);
             out
         };
         let size = name.len() + value.len() + ENTRY_SIZE;
-        Self::Constant(Constant { remember: write(0x40, 6).into(), forget: write(0, 4), size })
+        Self::Constant(ConstantField { remember: write(0x40, 6).into(), forget: write(0, 4), size })
     }
 
     fn header(name: &str, request: &Request, index: usize) -> Self {
@@ -152,14 +158,14 @@ impl Field {
         if template.is_constant() {
             Self::constant(name, &template.to_bytes())
         } else {
-            Self::Header(index, beginning(name, 0, 4))
+            Self::Header(index, field_prefix(name, 0, 4))
         }
     }
 }
 
 /// The beginning of a field, up to its value; `first` and `bits` say what the peer does with it
 /// (RFC 7541 section 6.2).
-fn beginning(name: &str, first: u8, bits: u32) -> Vec<u8> {
+fn field_prefix(name: &str, first: u8, bits: u32) -> Vec<u8> {
     let mut out = Vec::new();
     match static_name(name.as_bytes()) {
         Some(index) => put_integer(first, bits, index, &mut out),
@@ -174,7 +180,7 @@ fn beginning(name: &str, first: u8, bits: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::super::hpack::Decoder;
-    use super::super::text::Text;
+    use super::super::primitives::HeaderText;
     use super::*;
     use plan::Template;
 
@@ -197,15 +203,15 @@ mod tests {
         writer: &mut RequestWriter,
         number: u64,
         cookies: &str,
-        memory: &mut Memory,
+        memory: &mut EncoderTable,
         decoder: &mut Decoder,
     ) -> (String, usize) {
-        let who = Who { number, seed: 1, taken: &[] };
+        let who = RenderContext { number, seed: 1, taken: &[] };
         writer.body(&who);
         let (mut block, mut text) = (Vec::new(), String::new());
-        writer.block(&who, cookies.as_bytes(), memory, &mut block);
-        let plain = |text: &Text<'_>| {
-            String::from_utf8(text.read(&mut Vec::new()).expect("valid").to_vec()).expect("text")
+        writer.write_header_block(&who, cookies.as_bytes(), memory, &mut block);
+        let plain = |text: &HeaderText<'_>| {
+            String::from_utf8(text.decode(&mut Vec::new()).expect("valid").to_vec()).expect("text")
         };
         let result = decoder.decode(&block, |name, value| {
             text += &format!("{}: {}\n", plain(name), plain(value));
@@ -219,14 +225,14 @@ mod tests {
     fn a_request_is_what_the_plan_says() {
         let headers = [("X-Row", "{counter}"), ("Content-Type", "text/plain"), ("Connection", "close")];
         let mut writer = writer("POST", "/owners/{5..7}?n={counter}", &headers, "hello {counter}");
-        let (mut memory, mut decoder) = (Memory::new(), Decoder::new());
+        let (mut memory, mut decoder) = (EncoderTable::new(), Decoder::new());
         let expected = format!(
             ":method: POST\n:scheme: http\n:authority: example:8080\n:path: /owners/6?n=10\n\
              user-agent: {USER_AGENT}\nx-row: 10\ncontent-type: text/plain\ncookie: a=b\ncontent-length: 8\n"
         );
         let (first, long) = said(&mut writer, 10, "a=b", &mut memory, &mut decoder);
         assert_eq!(first, expected);
-        assert_eq!(writer.body(&Who { number: 10, seed: 1, taken: &[] }).as_slice(), b"hello 10");
+        assert_eq!(writer.body(&RenderContext { number: 10, seed: 1, taken: &[] }).as_slice(), b"hello 10");
         // The second time the peer knows what stays the same.
         let (second, short) = said(&mut writer, 10, "a=b", &mut memory, &mut decoder);
         assert_eq!(second, expected);
@@ -237,17 +243,17 @@ mod tests {
     fn a_host_of_the_plan_is_the_authority() {
         let mut writer = writer("HEAD", "/", &[("Host", "other"), ("User-Agent", "x")], "");
         let expected = ":method: HEAD\n:scheme: http\n:authority: other\n:path: /\nuser-agent: x\n";
-        assert_eq!(said(&mut writer, 0, "", &mut Memory::new(), &mut Decoder::new()).0, expected);
+        assert_eq!(said(&mut writer, 0, "", &mut EncoderTable::new(), &mut Decoder::new()).0, expected);
         assert!(writer.is_head());
     }
 
     #[test]
     fn a_constant_body_says_its_length() {
         let mut put = writer("PUT", "/x", &[], "");
-        let (text, _) = said(&mut put, 0, "", &mut Memory::new(), &mut Decoder::new());
+        let (text, _) = said(&mut put, 0, "", &mut EncoderTable::new(), &mut Decoder::new());
         assert!(text.ends_with("content-length: 0\n"), "{text}");
         let mut get = writer("GET", "/x", &[], "12345");
-        let (text, _) = said(&mut get, 0, "", &mut Memory::new(), &mut Decoder::new());
+        let (text, _) = said(&mut get, 0, "", &mut EncoderTable::new(), &mut Decoder::new());
         assert!(text.ends_with("content-length: 5\n"), "{text}");
     }
 }

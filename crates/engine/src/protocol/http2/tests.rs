@@ -7,10 +7,10 @@ mod library;
 mod server;
 
 use super::{Http2, RequestWriter};
-use crate::endpoint::Endpoint;
-use crate::protocol::{Answer, Completion, News};
-use crate::stream::{Inbox, Stream};
-use plan::{Origin, Request, Target, Template, Who};
+use crate::protocol::{Answer, Completion, Readiness};
+use crate::resolved_target::ResolvedTarget;
+use crate::stream::{ReadBuffer, Stream};
+use plan::{Origin, RenderContext, Request, Target, Template};
 use record::Failure;
 use std::io;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Client {
     talk: Http2,
     stream: Stream,
-    inbox: Inbox,
+    inbox: ReadBuffer,
     told: Vec<Completion>,
     /// Exchanges begun so far: the number of the next.
     begun: u32,
@@ -33,11 +33,11 @@ struct Client {
 impl Client {
     fn connect(server: SocketAddr, streams: u32) -> io::Result<Self> {
         let origin = Origin::new(false, server.ip().to_string(), server.port());
-        let endpoint = Endpoint::of(&Target::Http(origin)).expect("an address needs no look-up");
+        let endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address needs no look-up");
         let mut stream = Stream::connect(&endpoint, 0)?;
-        let (mut talk, mut inbox) = (Http2::new(streams), Inbox::new());
-        patiently(|| stream.established().map(|made| made.then_some(())))?;
-        patiently(|| talk.greet(&mut stream, &mut inbox).map(|done| done.then_some(())))?;
+        let (mut talk, mut inbox) = (Http2::new(streams), ReadBuffer::new());
+        patiently(|| stream.continue_connecting().map(|made| made.then_some(())))?;
+        patiently(|| talk.continue_handshake(&mut stream, &mut inbox).map(|done| done.then_some(())))?;
         Ok(Self { talk, stream, inbox, told: Vec::new(), begun: 0 })
     }
 
@@ -47,7 +47,7 @@ impl Client {
     }
 
     fn send_only(&mut self, request: &mut RequestWriter, content: bool) {
-        let who = Who { number: u64::from(self.begun), seed: 1, taken: &[] };
+        let who = RenderContext { number: u64::from(self.begun), seed: 1, taken: &[] };
         self.talk.send(request, &who, b"", self.begun, content);
         self.begun += 1;
     }
@@ -57,7 +57,7 @@ impl Client {
         let until = Instant::now() + PATIENCE;
         while self.told.len() < enough {
             assert!(Instant::now() < until, "{} of {enough} told: {:?}", self.told.len(), self.told);
-            let result = self.talk.receive(&mut self.stream, &mut self.inbox, News::End, &mut self.told);
+            let result = self.talk.receive(&mut self.stream, &mut self.inbox, Readiness::End, &mut self.told);
             if self.told.len() < enough {
                 result?;
             }

@@ -1,7 +1,7 @@
 //! Bodies of requests: sent as far as the server's windows allow, stream after stream in turns.
 
 use super::Http2;
-use super::frame::{self, Broken, Code, Frame, MOST, flag, kind};
+use super::frame::{self, ConnectionError, ErrorCode, Frame, MOST, flag, kind};
 
 /// Bytes that may wait to be written before more of the bodies is put after them.
 const AHEAD: usize = 256 * 1024;
@@ -38,10 +38,10 @@ impl Http2 {
     }
 
     /// WINDOW_UPDATE: the server gives room for more, on a stream or on the connection.
-    pub(super) fn widen(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
+    pub(super) fn handle_window_update(&mut self, frame: Frame<'_>) -> Result<(), ConnectionError> {
         let more = i64::from(frame.number("WINDOW_UPDATE")? & MOST);
         if more == 0 {
-            return Err(Broken::protocol("a window made larger by nothing"));
+            return Err(ConnectionError::protocol("a window made larger by nothing"));
         }
         let window = if frame.stream == 0 {
             &mut self.window
@@ -56,23 +56,23 @@ impl Http2 {
         };
         *window += more;
         if *window > i64::from(MOST) {
-            return Err(too_wide());
+            return Err(window_overflow());
         }
         self.urgent |= !self.uploads.is_empty();
         Ok(())
     }
 
     /// The server gives all streams another window than before, also those that are open.
-    pub(super) fn first_window(&mut self, window: u32) -> Result<(), Broken> {
+    pub(super) fn set_initial_window(&mut self, window: u32) -> Result<(), ConnectionError> {
         if window > MOST {
-            return Err(too_wide());
+            return Err(window_overflow());
         }
         let change = i64::from(window) - i64::from(self.peer.window);
         self.peer.window = window;
         for (stream, open) in self.open.iter_mut() {
             open.window += change;
             if open.window > i64::from(MOST) {
-                return Err(too_wide());
+                return Err(window_overflow());
             }
             if open.window > 0 && open.body.is_some() && !open.queued {
                 open.queued = true;
@@ -84,6 +84,6 @@ impl Http2 {
     }
 }
 
-pub(super) fn too_wide() -> Broken {
-    Broken::new(Code::FLOW_CONTROL_ERROR, "an oversized window")
+pub(super) fn window_overflow() -> ConnectionError {
+    ConnectionError::new(ErrorCode::FLOW_CONTROL_ERROR, "an oversized window")
 }

@@ -1,11 +1,11 @@
 //! What is said before the first statement runs: who we are, that we may, and what we will ask.
 
-use super::complaint::Complaint;
-use super::message::{Message, Messages, kind, write, write_counted, write_text};
-use super::scram::{Kept, Scram};
-use super::statement::name;
+use super::error_response::ErrorResponse;
+use super::message::{Message, MessageReader, kind, write_cstring, write_length_prefixed, write_message};
+use super::scram::{KeyCache, Scram};
+use super::statement::statement_name;
 use md5::{Digest, Md5};
-use plan::{Database, Statement, Who};
+use plan::{DatabaseAddress, RenderContext, Statement};
 use std::io;
 
 /// Version 3.0 of the protocol, which every server since 7.4 speaks.
@@ -16,10 +16,10 @@ const TLS_REQUEST: u32 = 1234 << 16 | 5679;
 const SCRAM: &str = "SCRAM-SHA-256";
 
 /// What all connections of one pool say in the same words, made ready.
-pub(crate) struct Session {
+pub(crate) struct SessionSetup {
     user: String,
     password: Option<Vec<u8>>,
-    kept: Kept,
+    kept: KeyCache,
     startup: Vec<u8>,
     /// Names every statement, and has the server parse it.
     prepare: Vec<u8>,
@@ -29,15 +29,15 @@ pub(crate) struct Session {
     pool: u32,
 }
 
-impl Session {
+impl SessionSetup {
     /// The statements are numbered as they come.
     pub fn new<'a>(
-        database: &Database,
+        database: &DatabaseAddress,
         statements: impl IntoIterator<Item = &'a Statement>,
         pool: u32,
     ) -> Self {
         let mut startup = Vec::new();
-        write_counted(&mut startup, true, |out| {
+        write_length_prefixed(&mut startup, true, |out| {
             out.extend_from_slice(&VERSION.to_be_bytes());
             let (user, name) = (database.user.as_str(), database.name.as_str());
             let said = [
@@ -47,31 +47,31 @@ impl Session {
                 ("client_encoding", "UTF8"),
             ];
             for (key, value) in said {
-                write_text(key, out);
-                write_text(value, out);
+                write_cstring(key, out);
+                write_cstring(value, out);
             }
             out.push(0);
         });
         let (mut prepare, mut texts) = (Vec::new(), Vec::new());
         for (number, statement) in statements.into_iter().enumerate() {
-            write(b'P', &mut prepare, |out| {
-                write_text(&name(number), out);
-                write_text(&statement.text, out);
+            write_message(b'P', &mut prepare, |out| {
+                write_cstring(&statement_name(number), out);
+                write_cstring(&statement.text, out);
                 // The server finds out the types of the parameters.
                 out.extend_from_slice(&0u16.to_be_bytes());
             });
             texts.push(statement.text.clone());
         }
-        write(b'S', &mut prepare, |_| {});
+        write_message(b'S', &mut prepare, |_| {});
         let password = database.password.as_ref().map(|template| {
             let mut password = Vec::new();
-            template.render(&Who { number: 0, seed: 0, taken: &[] }, 0, &mut password);
+            template.render(&RenderContext { number: 0, seed: 0, taken: &[] }, 0, &mut password);
             password
         });
         Self {
             user: database.user.clone(),
             password,
-            kept: Kept::default(),
+            kept: KeyCache::default(),
             startup,
             prepare,
             statements: texts,
@@ -96,8 +96,8 @@ impl Session {
     }
 
     /// Why there is no session, by what the server says.
-    fn refused(&self, complaint: &Complaint) -> io::Error {
-        let said = format!("the server says: {}", complaint.tell(None));
+    fn login_error(&self, complaint: &ErrorResponse) -> io::Error {
+        let said = format!("the server says: {}", complaint.describe(None));
         match complaint.code.as_str() {
             "53300" => {
                 let why = format!(
@@ -111,13 +111,13 @@ impl Session {
                 let why = format!("{said}; check user and password, and the server's pg_hba.conf");
                 io::Error::new(io::ErrorKind::PermissionDenied, why)
             }
-            _ => broken(said),
+            _ => invalid_data(said),
         }
     }
 }
 
 /// No password in anything printed.
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for SessionSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
             .field("user", &self.user)
@@ -128,14 +128,14 @@ impl std::fmt::Debug for Session {
 
 /// How far a connection's login is.
 pub(crate) struct Login {
-    stage: Stage,
+    stage: LoginPhase,
     scram: Option<Scram>,
     /// Statements that the server has parsed.
     parsed: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum LoginPhase {
     /// Connected.
     Start,
     /// TLS is asked for.
@@ -151,37 +151,37 @@ enum Stage {
 
 impl Login {
     pub fn new() -> Self {
-        Self { stage: Stage::Start, scram: None, parsed: 0 }
+        Self { stage: LoginPhase::Start, scram: None, parsed: 0 }
     }
 
     /// Whether nothing has been said.
     pub fn is_new(&self) -> bool {
-        self.stage == Stage::Start
+        self.stage == LoginPhase::Start
     }
 
     pub fn is_ready(&self) -> bool {
-        self.stage == Stage::Ready
+        self.stage == LoginPhase::Ready
     }
 
     /// Whether the next byte says if the server has TLS.
     pub fn awaits_tls(&self) -> bool {
-        self.stage == Stage::TlsAsked
+        self.stage == LoginPhase::TlsAsked
     }
 
     pub fn is_securing(&self) -> bool {
-        self.stage == Stage::Securing
+        self.stage == LoginPhase::Securing
     }
 
     /// What is said without being asked.
-    pub fn speak(&mut self, session: &Session, tls: bool, out: &mut Vec<u8>) {
+    pub fn write_next(&mut self, session: &SessionSetup, tls: bool, out: &mut Vec<u8>) {
         match self.stage {
-            Stage::Start if tls => {
-                write_counted(out, true, |out| out.extend_from_slice(&TLS_REQUEST.to_be_bytes()));
-                self.stage = Stage::TlsAsked;
+            LoginPhase::Start if tls => {
+                write_length_prefixed(out, true, |out| out.extend_from_slice(&TLS_REQUEST.to_be_bytes()));
+                self.stage = LoginPhase::TlsAsked;
             }
-            Stage::Start | Stage::Securing => {
+            LoginPhase::Start | LoginPhase::Securing => {
                 out.extend_from_slice(&session.startup);
-                self.stage = Stage::Introduced;
+                self.stage = LoginPhase::Introduced;
             }
             _ => {}
         }
@@ -189,97 +189,110 @@ impl Login {
 
     /// The server's answer to the wish for TLS. It is one byte: what follows unasked is not from the
     /// server, but from somebody in between.
-    pub fn hear_tls(&mut self, answer: &[u8]) -> io::Result<()> {
+    pub fn handle_tls_answer(&mut self, answer: &[u8]) -> io::Result<()> {
         match answer {
             b"S" => {
-                self.stage = Stage::Securing;
+                self.stage = LoginPhase::Securing;
                 Ok(())
             }
-            [b'N' | b'E', ..] => Err(broken(
+            [b'N' | b'E', ..] => Err(invalid_data(
                 "the server has no TLS (ssl is off in its postgresql.conf); use sslmode=disable".to_owned(),
             )),
-            _ => Err(broken(
+            _ => Err(invalid_data(
                 "it does not answer as PostgreSQL does when asked for TLS; check the port".to_owned(),
             )),
         }
     }
 
     /// Hears what has come, and appends what is to be said to it.
-    pub fn hear_all(
+    pub fn handle_bytes(
         &mut self,
         mut bytes: &[u8],
-        messages: &mut Messages,
-        session: &Session,
+        messages: &mut MessageReader,
+        session: &SessionSetup,
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
-        while let Some(message) = messages.next(&mut bytes).map_err(strange)? {
-            self.hear(&message, session, out)?;
+        while let Some(message) = messages.next(&mut bytes).map_err(protocol_error)? {
+            self.handle_message(&message, session, out)?;
         }
         Ok(())
     }
 
     /// Hears a message, and appends what is to be said to it.
-    fn hear(&mut self, message: &Message<'_>, session: &Session, out: &mut Vec<u8>) -> io::Result<()> {
+    fn handle_message(
+        &mut self,
+        message: &Message<'_>,
+        session: &SessionSetup,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         match (message.kind, self.stage) {
             (kind::PARAMETER_STATUS | kind::NOTICE_RESPONSE | kind::NOTIFICATION_RESPONSE, _) => {}
             // Version and options are negotiated only by servers that know less than we ask for.
-            (kind::KEY_DATA | kind::NEGOTIATE, Stage::Introduced) => {}
-            (kind::AUTHENTICATION, Stage::Introduced) => self.authenticate(message.body, session, out)?,
-            (kind::READY_FOR_QUERY, Stage::Introduced) => {
+            (kind::KEY_DATA | kind::NEGOTIATE, LoginPhase::Introduced) => {}
+            (kind::AUTHENTICATION, LoginPhase::Introduced) => {
+                self.authenticate(message.body, session, out)?
+            }
+            (kind::READY_FOR_QUERY, LoginPhase::Introduced) => {
                 out.extend_from_slice(&session.prepare);
-                self.stage = Stage::Preparing;
+                self.stage = LoginPhase::Preparing;
             }
-            (kind::PARSE_COMPLETE, Stage::Preparing) => self.parsed += 1,
-            (kind::READY_FOR_QUERY, Stage::Preparing) if self.parsed == session.statements.len() => {
-                self.stage = Stage::Ready;
+            (kind::PARSE_COMPLETE, LoginPhase::Preparing) => self.parsed += 1,
+            (kind::READY_FOR_QUERY, LoginPhase::Preparing) if self.parsed == session.statements.len() => {
+                self.stage = LoginPhase::Ready;
             }
-            (kind::ERROR_RESPONSE, Stage::Preparing) => {
+            (kind::ERROR_RESPONSE, LoginPhase::Preparing) => {
                 let statement = session.statement(self.parsed);
-                let (number, why) = (self.parsed + 1, Complaint::read(message.body).tell(Some(statement)));
-                return Err(broken(format!("the server refuses statement {number}: {why}")));
+                let (number, why) =
+                    (self.parsed + 1, ErrorResponse::parse(message.body).describe(Some(statement)));
+                return Err(invalid_data(format!("the server refuses statement {number}: {why}")));
             }
-            (kind::ERROR_RESPONSE, _) => return Err(session.refused(&Complaint::read(message.body))),
-            _ => return Err(strange("a message that has no place in a login")),
+            (kind::ERROR_RESPONSE, _) => return Err(session.login_error(&ErrorResponse::parse(message.body))),
+            _ => return Err(protocol_error("a message that has no place in a login")),
         }
         Ok(())
     }
 
-    fn authenticate(&mut self, body: &[u8], session: &Session, out: &mut Vec<u8>) -> io::Result<()> {
-        let (code, rest) = body.split_first_chunk().ok_or_else(|| strange("a message that is too short"))?;
+    fn authenticate(&mut self, body: &[u8], session: &SessionSetup, out: &mut Vec<u8>) -> io::Result<()> {
+        let (code, rest) =
+            body.split_first_chunk().ok_or_else(|| protocol_error("a message that is too short"))?;
         match (u32::from_be_bytes(*code), &mut self.scram) {
             (0, None) => {}
-            (0, Some(_)) => return Err(strange("a login without the proof that it knows the password")),
+            (0, Some(_)) => {
+                return Err(protocol_error("a login without the proof that it knows the password"));
+            }
             (3, _) => {
                 let password = session.password()?;
                 write_secret(out, |out| out.extend([password, &[0]].concat()));
             }
             (5, _) => {
-                let salt = rest.try_into().map_err(|_| strange("a salt that is not of four bytes"))?;
+                let salt = rest.try_into().map_err(|_| protocol_error("a salt that is not of four bytes"))?;
                 let hash = md5(session.password()?, session.user.as_bytes(), salt);
-                write_secret(out, |out| write_text(&hash, out));
+                write_secret(out, |out| write_cstring(&hash, out));
             }
             (10, _) => {
                 if !rest.split(|&b| b == 0).any(|name| name == SCRAM.as_bytes()) {
-                    return Err(broken(format!("the server asks for a login other than {SCRAM}")));
+                    return Err(invalid_data(format!("the server asks for a login other than {SCRAM}")));
                 }
                 // No challenge is asked for that cannot be met.
                 session.password()?;
-                let scram = Scram::new().map_err(|why| broken(why.to_owned()))?;
+                let scram = Scram::new().map_err(|why| invalid_data(why.to_owned()))?;
                 write_secret(out, |out| {
-                    write_text(SCRAM, out);
-                    write_counted(out, false, |out| out.extend_from_slice(scram.first().as_bytes()));
+                    write_cstring(SCRAM, out);
+                    write_length_prefixed(out, false, |out| out.extend_from_slice(scram.first().as_bytes()));
                 });
                 self.scram = Some(scram);
             }
             (11, Some(scram)) => {
-                let proof = scram.prove(rest, session.password()?, &session.kept).map_err(strange)?;
+                let proof = scram
+                    .answer_challenge(rest, session.password()?, &session.kept)
+                    .map_err(protocol_error)?;
                 write_secret(out, |out| out.extend_from_slice(proof.as_bytes()));
             }
             (12, Some(scram)) => {
-                scram.check(rest).map_err(strange)?;
+                scram.check(rest).map_err(protocol_error)?;
                 self.scram = None;
             }
-            (11 | 12, None) => return Err(strange("an answer to what was not said")),
+            (11 | 12, None) => return Err(protocol_error("an answer to what was not said")),
             (other, _) => {
                 let asked = match other {
                     7 => "GSSAPI",
@@ -287,7 +300,7 @@ impl Login {
                     2 => "Kerberos",
                     _ => "an unknown kind of login",
                 };
-                return Err(broken(format!(
+                return Err(invalid_data(format!(
                     "the server asks for {asked}; torment has passwords (md5, SCRAM, or as they are) and trust: \
                      change pg_hba.conf for this user"
                 )));
@@ -306,14 +319,14 @@ fn md5(password: &[u8], user: &[u8], salt: [u8; 4]) -> String {
 
 /// A message of kind `p`: all that proves who we are.
 fn write_secret(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
-    write(b'p', out, body);
+    write_message(b'p', out, body);
 }
 
-fn broken(why: String) -> io::Error {
+fn invalid_data(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 /// Not what the protocol allows.
-fn strange(what: &str) -> io::Error {
-    broken(format!("it does not speak PostgreSQL's protocol: {what}; check host and port"))
+fn protocol_error(what: &str) -> io::Error {
+    invalid_data(format!("it does not speak PostgreSQL's protocol: {what}; check host and port"))
 }

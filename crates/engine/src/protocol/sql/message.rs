@@ -1,6 +1,6 @@
 //! PostgreSQL's messages: a kind, a length, a body (its documentation, 55.7 "Message Formats").
 
-use crate::protocol::pieces::Pieces;
+use crate::protocol::framer::Framer;
 
 /// What the server's messages are, by their first byte.
 pub(crate) mod kind {
@@ -36,8 +36,8 @@ const SHORT: usize = 30_000;
 
 /// Finds the messages in what the server sends, however the network has cut it.
 #[derive(Default)]
-pub(crate) struct Messages {
-    pieces: Pieces,
+pub(crate) struct MessageReader {
+    pieces: Framer,
     /// Bytes to pass over before the next message.
     skip: usize,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Message<'a> {
     pub body: &'a [u8],
 }
 
-impl Messages {
+impl MessageReader {
     /// Takes the next message from the front of `bytes`; none if there is no more to be seen in them.
     pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Message<'a>>, &'static str> {
         let passed = self.skip.min(bytes.len());
@@ -99,13 +99,13 @@ fn is_kept(kind: u8) -> bool {
 }
 
 /// Appends a message to the server: `body` writes what follows its length.
-pub(crate) fn write(kind: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn write_message(kind: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(kind);
-    write_counted(out, true, body);
+    write_length_prefixed(out, true, body);
 }
 
 /// Appends what `body` writes, and before it its length, in which the length's own bytes may count.
-pub(crate) fn write_counted(out: &mut Vec<u8>, with_itself: bool, body: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn write_length_prefixed(out: &mut Vec<u8>, with_itself: bool, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     body(out);
@@ -114,7 +114,7 @@ pub(crate) fn write_counted(out: &mut Vec<u8>, with_itself: bool, body: impl FnO
 }
 
 /// Appends a text and the NUL that ends it.
-pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_cstring(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
     out.push(0);
 }

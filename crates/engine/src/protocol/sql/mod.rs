@@ -3,52 +3,52 @@
 //! What is read and said here follows PostgreSQL's documentation, chapter 55 "Frontend/Backend
 //! Protocol". What the kernel has to do with it is in this file; all else is told by bytes alone.
 
-mod complaint;
+mod error_response;
+mod execution;
 mod login;
 mod message;
 mod scram;
 mod statement;
-mod talk;
 #[cfg(test)]
 mod tests;
 
-use super::{Completion, News, Touch, pump};
-use crate::endpoint::Tls;
-use crate::outbox::Outbox;
-use crate::stream::{Inbox, Stream};
+use super::{Completion, Readiness, ServerHandling, read_available};
+use crate::resolved_target::Tls;
+use crate::stream::{ReadBuffer, Stream};
+use crate::write_buffer::WriteBuffer;
+use execution::ExecutionState;
 use login::Login;
-pub(crate) use login::Session;
-use message::Messages;
-use plan::Who;
+pub(crate) use login::SessionSetup;
+use message::MessageReader;
+use plan::RenderContext;
 use record::Failure;
 use rustix::net::sockopt;
 pub(crate) use statement::StatementWriter;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use talk::Talk;
 
 /// A server that the network has lost is asked after so long whether it is there, and given up after
 /// twice as long: some statement may be waited for whose time is over.
 const LOST: Duration = Duration::from_secs(10);
 
 pub(crate) struct Sql {
-    session: Arc<Session>,
-    messages: Messages,
-    outbox: Outbox,
+    session: Arc<SessionSetup>,
+    messages: MessageReader,
+    outbox: WriteBuffer,
     /// Until statements may be sent.
     login: Option<Box<Login>>,
-    talk: Talk,
+    talk: ExecutionState,
 }
 
 impl Sql {
-    pub fn new(session: Arc<Session>) -> Self {
+    pub fn new(session: Arc<SessionSetup>) -> Self {
         Self {
             session,
-            messages: Messages::default(),
-            outbox: Outbox::default(),
+            messages: MessageReader::default(),
+            outbox: WriteBuffer::default(),
             login: Some(Box::new(Login::new())),
-            talk: Talk::default(),
+            talk: ExecutionState::default(),
         }
     }
 
@@ -56,16 +56,21 @@ impl Sql {
     /// the server says, or what is wrong with what it says.
     ///
     /// `tls`: what the session is encrypted with, once the server has agreed.
-    pub fn greet(&mut self, tls: Option<&Tls>, stream: &mut Stream, inbox: &mut Inbox) -> io::Result<bool> {
+    pub fn continue_login(
+        &mut self,
+        tls: Option<&Tls>,
+        stream: &mut Stream,
+        inbox: &mut ReadBuffer,
+    ) -> io::Result<bool> {
         let Self { session, messages, outbox, login, .. } = self;
         while let Some(open) = login {
             if open.is_new() {
-                watch(stream);
+                enable_keepalive(stream);
             }
-            if open.is_securing() && !stream.established()? {
+            if open.is_securing() && !stream.continue_connecting()? {
                 return Ok(false);
             }
-            open.speak(session, tls.is_some(), &mut outbox.bytes);
+            open.write_next(session, tls.is_some(), &mut outbox.bytes);
             outbox.flush(stream)?;
             let count = match stream.read(inbox)? {
                 None => return Ok(false),
@@ -77,14 +82,14 @@ impl Sql {
             };
             let bytes = &inbox.buffer[..count];
             if open.awaits_tls() {
-                open.hear_tls(bytes)?;
+                open.handle_tls_answer(bytes)?;
                 stream.secure(tls.expect("it is asked for only if there is one"))?;
                 continue;
             }
-            open.hear_all(bytes, messages, session, &mut outbox.bytes)?;
+            open.handle_bytes(bytes, messages, session, &mut outbox.bytes)?;
             if open.is_ready() {
                 *login = None;
-                *outbox = Outbox::default();
+                *outbox = WriteBuffer::default();
             }
         }
         Ok(true)
@@ -99,35 +104,37 @@ impl Sql {
         &mut self,
         stream: &mut Stream,
         statement: &mut StatementWriter,
-        who: &Who<'_>,
+        who: &RenderContext<'_>,
         exchange: u32,
         content: bool,
     ) -> io::Result<()> {
         self.talk.begin(exchange, statement.number(), content);
-        self.outbox.send(stream, statement.bytes(who))
+        self.outbox.send(stream, statement.encode(who))
     }
 
     pub fn receive(
         &mut self,
         stream: &mut Stream,
-        inbox: &mut Inbox,
-        news: News,
+        inbox: &mut ReadBuffer,
+        news: Readiness,
         told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         // A server that takes no more may have said why.
         let refused = self.outbox.flush(stream).is_err();
-        pump(stream, inbox, news, refused, |_, bytes, received_ns| self.hear(bytes, received_ns, told))
+        read_available(stream, inbox, news, refused, |_, bytes, received_ns| {
+            self.handle_bytes(bytes, received_ns, told)
+        })
     }
 
     /// Hears what has come, and tells each exchange that ends.
-    fn hear(
+    fn handle_bytes(
         &mut self,
         mut bytes: &[u8],
         received_ns: u64,
         told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
-        while let Some(message) = self.messages.next(&mut bytes).map_err(talk::strange)? {
-            told.extend(self.talk.hear(&message, &self.session, received_ns)?);
+        while let Some(message) = self.messages.next(&mut bytes).map_err(execution::protocol_failure)? {
+            told.extend(self.talk.handle_message(&message, &self.session, received_ns)?);
             // Answered before it was asked, the server is no longer in step.
             let too_soon = self.talk.is_idle() && !self.outbox.is_empty();
             if self.talk.is_over() || too_soon {
@@ -141,23 +148,23 @@ impl Sql {
     /// on whatever we do, and a connection made in place of this one would be one more than the pool
     /// has, on a server that is slow already.
     pub fn cancel(&mut self, exchange: u32) -> bool {
-        self.talk.forget(exchange);
+        self.talk.abandon(exchange);
         true
     }
 
     /// Whether something waits until the socket has room.
-    pub fn waits_for_room(&self) -> bool {
+    pub fn wants_write(&self) -> bool {
         !self.outbox.is_empty()
     }
 
     /// A statement is never sent again: what it has done cannot be told.
-    pub fn each_open(&self, each: &mut dyn FnMut(u32, Touch)) {
-        self.talk.open().into_iter().for_each(|exchange| each(exchange, Touch::Answered));
+    pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
+        self.talk.open_exchange().into_iter().for_each(|exchange| each(exchange, ServerHandling::Answered));
     }
 }
 
 /// Has the kernel find out when the other end is gone.
-fn watch(stream: &Stream) {
+fn enable_keepalive(stream: &Stream) {
     let Some(socket) = stream.socket() else { return };
     // A Unix socket knows, and says that it has no such options.
     let _ = sockopt::set_socket_keepalive(socket, true);

@@ -18,10 +18,10 @@ const MAX_ROUNDS: u32 = 5_000_000;
 const NO_BINDING: &str = "biws";
 
 /// What the last password, salt and count of rounds led to; the same for all connections of a user.
-pub(crate) type Kept = Mutex<Option<(Vec<u8>, NonZeroU32, Keys)>>;
+pub(crate) type KeyCache = Mutex<Option<(Vec<u8>, NonZeroU32, ScramKeys)>>;
 
 #[derive(Clone)]
-pub(crate) struct Keys {
+pub(crate) struct ScramKeys {
     client: [u8; digest::SHA256_OUTPUT_LEN],
     server: [u8; digest::SHA256_OUTPUT_LEN],
 }
@@ -54,7 +54,12 @@ impl Scram {
     }
 
     /// What is said to the server's first message.
-    pub fn prove(&mut self, challenge: &[u8], password: &[u8], kept: &Kept) -> Result<String, &'static str> {
+    pub fn answer_challenge(
+        &mut self,
+        challenge: &[u8],
+        password: &[u8],
+        kept: &KeyCache,
+    ) -> Result<String, &'static str> {
         let wrong = "a challenge that is not of SCRAM";
         let challenge = str::from_utf8(challenge).map_err(|_| wrong)?;
         let mut parts = challenge.split(',');
@@ -68,7 +73,7 @@ impl Scram {
         if rounds.get() > MAX_ROUNDS {
             return Err("a challenge of more than five million rounds");
         }
-        let keys = keys(password, salt, rounds, kept);
+        let keys = derive_keys(password, salt, rounds, kept);
         let said = format!("c={NO_BINDING},r={nonce}");
         let signed = format!("{},{challenge},{said}", self.first);
         let stored = digest::digest(&digest::SHA256, &keys.client);
@@ -89,7 +94,7 @@ impl Scram {
     }
 }
 
-fn keys(password: &[u8], salt: Vec<u8>, rounds: NonZeroU32, kept: &Kept) -> Keys {
+fn derive_keys(password: &[u8], salt: Vec<u8>, rounds: NonZeroU32, kept: &KeyCache) -> ScramKeys {
     let mut kept = kept.lock().expect("nobody panics with it");
     match &*kept {
         Some((known, count, keys)) if *known == salt && *count == rounds => keys.clone(),
@@ -99,7 +104,8 @@ fn keys(password: &[u8], salt: Vec<u8>, rounds: NonZeroU32, kept: &Kept) -> Keys
             let password = prepared.as_deref().map_or(password, str::as_bytes);
             let mut salted = [0; digest::SHA256_OUTPUT_LEN];
             pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, &salt, password, &mut salted);
-            let keys = Keys { client: sign(&salted, b"Client Key"), server: sign(&salted, b"Server Key") };
+            let keys =
+                ScramKeys { client: sign(&salted, b"Client Key"), server: sign(&salted, b"Server Key") };
             *kept = Some((salt, rounds, keys.clone()));
             keys
         }
@@ -122,11 +128,11 @@ mod tests {
     /// RFC 7677, 3.
     #[test]
     fn a_login_is_the_one_of_the_standard() {
-        let kept = Kept::default();
+        let kept = KeyCache::default();
         for _ in 0..2 {
             let mut scram = Scram::with("user", NONCE.to_owned());
             assert_eq!(scram.first(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
-            let said = scram.prove(CHALLENGE.as_bytes(), b"pencil", &kept).expect("valid");
+            let said = scram.answer_challenge(CHALLENGE.as_bytes(), b"pencil", &kept).expect("valid");
             let expected = "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
                             p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=";
             assert_eq!(said, expected);
@@ -144,7 +150,7 @@ mod tests {
         // Another salt leads to other keys.
         let mut scram = Scram::with("user", NONCE.to_owned());
         let other = CHALLENGE.replace("W22Z", "W22a");
-        let said = scram.prove(other.as_bytes(), b"pencil", &kept).expect("valid");
+        let said = scram.answer_challenge(other.as_bytes(), b"pencil", &kept).expect("valid");
         assert!(!said.contains("dHzbZapW"));
     }
 
@@ -162,7 +168,9 @@ mod tests {
             (String::new(), "not of SCRAM"),
         ] {
             let mut scram = Scram::with("", NONCE.to_owned());
-            let why = scram.prove(challenge.as_bytes(), b"", &Kept::default()).expect_err(&challenge);
+            let why = scram
+                .answer_challenge(challenge.as_bytes(), b"", &KeyCache::default())
+                .expect_err(&challenge);
             assert!(why.contains(expected), "{challenge}: {why}");
             assert!(scram.check(b"v=").is_err());
         }

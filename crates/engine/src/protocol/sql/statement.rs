@@ -1,7 +1,7 @@
 //! The bytes of a statement's execution: Bind, Execute and Sync in one piece.
 
-use super::message::{write, write_counted, write_text};
-use plan::{Statement, Who};
+use super::message::{write_cstring, write_length_prefixed, write_message};
+use plan::{RenderContext, Statement};
 
 /// Writes what each arrival sends. Everything but the parameters is prepared once.
 pub(crate) struct StatementWriter {
@@ -18,7 +18,7 @@ pub(crate) struct StatementWriter {
 }
 
 /// The name that the statement of this number has on every connection.
-pub(crate) fn name(number: usize) -> String {
+pub(crate) fn statement_name(number: usize) -> String {
     format!("s{number}")
 }
 
@@ -26,10 +26,10 @@ impl StatementWriter {
     /// For a statement that the session prepares as number `number`.
     pub fn new(statement: &Statement, number: usize) -> Self {
         let mut bytes = Vec::new();
-        write(b'B', &mut bytes, |out| {
+        write_message(b'B', &mut bytes, |out| {
             // The portal that lives until the next one.
-            write_text("", out);
-            write_text(&name(number), out);
+            write_cstring("", out);
+            write_cstring(&statement_name(number), out);
             // No formats given: all parameters are text.
             out.extend_from_slice(&0u16.to_be_bytes());
             let count = u16::try_from(statement.parameters.len()).expect("the plan takes no more");
@@ -37,15 +37,15 @@ impl StatementWriter {
         });
         let start = bytes.len();
         let mut end = 0u16.to_be_bytes().to_vec();
-        write(b'E', &mut end, |out| {
-            write_text("", out);
+        write_message(b'E', &mut end, |out| {
+            write_cstring("", out);
             // All rows.
             out.extend_from_slice(&0u32.to_be_bytes());
         });
-        write(b'S', &mut end, |_| {});
+        write_message(b'S', &mut end, |_| {});
         let mut this = Self { statement: statement.clone(), number, bytes, start, end, fixed: false };
         if statement.parameters.iter().all(plan::Template::is_constant) {
-            this.write(&Who { number: 0, seed: 0, taken: &[] });
+            this.write(&RenderContext { number: 0, seed: 0, taken: &[] });
             this.fixed = true;
         }
         this
@@ -57,18 +57,18 @@ impl StatementWriter {
     }
 
     /// What this arrival sends.
-    pub fn bytes(&mut self, who: &Who<'_>) -> &[u8] {
+    pub fn encode(&mut self, who: &RenderContext<'_>) -> &[u8] {
         if !self.fixed {
             self.write(who);
         }
         &self.bytes
     }
 
-    fn write(&mut self, who: &Who<'_>) {
+    fn write(&mut self, who: &RenderContext<'_>) {
         let out = &mut self.bytes;
         out.truncate(self.start);
         for index in 0..self.statement.parameters.len() {
-            write_counted(out, false, |out| self.statement.render_parameter(index, who, out));
+            write_length_prefixed(out, false, |out| self.statement.render_parameter(index, who, out));
         }
         // The message ends with the formats of what comes back, none given: all text.
         let length = (out.len() - 1 + 2) as u32;
@@ -77,7 +77,7 @@ impl StatementWriter {
     }
 
     /// What this arrival sends, for people.
-    pub fn shown(&self, who: &Who<'_>) -> Vec<u8> {
+    pub fn preview(&self, who: &RenderContext<'_>) -> Vec<u8> {
         let mut out = self.statement.text.as_bytes().to_vec();
         for index in 0..self.statement.parameters.len() {
             out.extend_from_slice(format!("\n${} = ", index + 1).as_bytes());
@@ -104,7 +104,7 @@ mod tests {
         for (number, counter, length) in
             [(7, &b"\0\0\0\x017"[..], 30u8), (12, b"\0\0\0\x0212", 31), (7, b"\0\0\0\x017", 30)]
         {
-            let bytes = writer.bytes(&Who { number, seed: 1, taken: &[] });
+            let bytes = writer.encode(&RenderContext { number, seed: 1, taken: &[] });
             let bind =
                 [b"B\0\0\0", &[length][..], b"\0s3\0\0\0\0\x02", counter, b"\0\0\0\x07it's \xc3\xa4\0\0"]
                     .concat();
@@ -112,14 +112,14 @@ mod tests {
             assert_eq!(bytes, [&bind[..], rest].concat());
             assert_eq!(bind.len(), 1 + usize::from(length));
         }
-        let shown = writer.shown(&Who { number: 7, seed: 1, taken: &[] });
+        let shown = writer.preview(&RenderContext { number: 7, seed: 1, taken: &[] });
         assert_eq!(shown, "select $1, $2\n$1 = 7\n$2 = it's ä\n".as_bytes());
     }
 
     #[test]
     fn what_never_changes_is_written_once() {
         let mut writer = StatementWriter::new(&statement(&["a", ""]), 0);
-        let first = writer.bytes(&Who { number: 1, seed: 1, taken: &[] }).as_ptr();
-        assert_eq!(first, writer.bytes(&Who { number: 2, seed: 2, taken: &[] }).as_ptr());
+        let first = writer.encode(&RenderContext { number: 1, seed: 1, taken: &[] }).as_ptr();
+        assert_eq!(first, writer.encode(&RenderContext { number: 2, seed: 2, taken: &[] }).as_ptr());
     }
 }

@@ -1,14 +1,14 @@
 //! What the server may say, cut wherever the network cuts it, and what it must not say.
 
-use super::message::{Messages, write, write_text};
+use super::message::{MessageReader, write_cstring, write_message};
 use super::*;
-use plan::{Database, Statement, Template};
+use plan::{DatabaseAddress, Statement, Template};
 use proptest::prelude::*;
 
 const ROW: &[u8] = b"\0\x01\0\0\0\x01x";
 
-fn database() -> Database {
-    Database {
+fn database() -> DatabaseAddress {
+    DatabaseAddress {
         host: "/run/pg".to_owned(),
         port: 5433,
         user: "me".to_owned(),
@@ -19,17 +19,17 @@ fn database() -> Database {
     }
 }
 
-fn session(password: Option<&str>) -> Session {
-    let database = Database { password: password.map(Template::literal), ..database() };
+fn session(password: Option<&str>) -> SessionSetup {
+    let database = DatabaseAddress { password: password.map(Template::literal), ..database() };
     let statement = |text: &str| Statement { text: text.to_owned(), parameters: Vec::new() };
-    Session::new(&database, &[statement("select 1"), statement("select a from nowhere")], 7)
+    SessionSetup::new(&database, &[statement("select 1"), statement("select a from nowhere")], 7)
 }
 
 /// Messages by kind and body.
 fn said(messages: &[(u8, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     for (kind, body) in messages {
-        write(*kind, &mut out, |out| out.extend_from_slice(body));
+        write_message(*kind, &mut out, |out| out.extend_from_slice(body));
     }
     out
 }
@@ -38,7 +38,7 @@ fn error(fields: &[(u8, &str)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (field, text) in fields {
         out.push(*field);
-        write_text(text, &mut out);
+        write_cstring(text, &mut out);
     }
     out.push(0);
     out
@@ -51,7 +51,7 @@ fn told(pieces: &[&[u8]]) -> (Vec<Result<String, Failure>>, Result<(), Failure>)
     sql.talk.begin(5, 1, true);
     let (mut told, mut result) = (Vec::new(), Ok(()));
     for piece in pieces {
-        result = sql.hear(piece, 0, &mut told);
+        result = sql.handle_bytes(piece, 0, &mut told);
         if result.is_err() {
             break;
         }
@@ -123,15 +123,15 @@ fn what_nobody_waits_for_keeps_the_connection_busy_until_it_is_over() {
     sql.talk.begin(5, 1, false);
     assert!(sql.cancel(5));
     sql.each_open(&mut |exchange, _| panic!("{exchange} is forgotten"));
-    sql.hear(&said(&[(b'2', b""), (b'D', ROW)]), 0, &mut told).expect("valid");
+    sql.handle_bytes(&said(&[(b'2', b""), (b'D', ROW)]), 0, &mut told).expect("valid");
     assert_eq!(sql.room(), 0);
-    sql.hear(&said(&[(b'C', b"SELECT 1\0"), (b'Z', b"I")]), 0, &mut told).expect("valid");
+    sql.handle_bytes(&said(&[(b'C', b"SELECT 1\0"), (b'Z', b"I")]), 0, &mut told).expect("valid");
     assert_eq!((sql.room(), told.len()), (1, 0));
 }
 
 /// Kinds and bodies, as far as they are looked at.
 fn seen(pieces: &[&[u8]]) -> Result<Vec<(u8, Vec<u8>)>, &'static str> {
-    let (mut messages, mut seen) = (Messages::default(), Vec::new());
+    let (mut messages, mut seen) = (MessageReader::default(), Vec::new());
     for mut piece in pieces.iter().copied() {
         while let Some(message) = messages.next(&mut piece)? {
             seen.push((message.kind, message.body.to_vec()));
@@ -152,11 +152,11 @@ fn a_long_complaint_is_kept_in_part() {
 }
 
 /// Logs in with what the server says in its turns; what was said to it, or why there is no session.
-fn login(session: &Session, turns: &[&[u8]]) -> Result<(Vec<u8>, bool), String> {
-    let (mut login, mut messages, mut out) = (Login::new(), Messages::default(), Vec::new());
-    login.speak(session, false, &mut out);
+fn login(session: &SessionSetup, turns: &[&[u8]]) -> Result<(Vec<u8>, bool), String> {
+    let (mut login, mut messages, mut out) = (Login::new(), MessageReader::default(), Vec::new());
+    login.write_next(session, false, &mut out);
     for turn in turns {
-        login.hear_all(turn, &mut messages, session, &mut out).map_err(|why| why.to_string())?;
+        login.handle_bytes(turn, &mut messages, session, &mut out).map_err(|why| why.to_string())?;
     }
     Ok((out, login.is_ready()))
 }
@@ -187,7 +187,7 @@ fn a_login_is_what_the_protocol_says() {
     };
     let relation = [said(&[parsed]), says("42P01", "relation \"nowhere\" does not exist", "15")].concat();
     let scram = said(&[(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0")]);
-    let cases: [(&Session, &[&[u8]], &str); 12] = [
+    let cases: [(&SessionSetup, &[&[u8]], &str); 12] = [
         (
             &plain,
             &[&clear],
@@ -242,19 +242,19 @@ fn a_login_is_what_the_protocol_says() {
 fn tls_is_asked_for_first_and_nothing_comes_before_it() {
     let (mut login, mut out) = (Login::new(), Vec::new());
     let session = session(None);
-    login.speak(&session, true, &mut out);
+    login.write_next(&session, true, &mut out);
     assert_eq!(out, b"\0\0\0\x08\x04\xd2\x16\x2f");
     assert!(login.awaits_tls());
     for (answer, expected) in
         [(&b"N"[..], "no TLS"), (b"SS", "does not answer as"), (b"H", "does not answer as")]
     {
-        let why = login.hear_tls(answer).expect_err(expected).to_string();
+        let why = login.handle_tls_answer(answer).expect_err(expected).to_string();
         assert!(why.contains(expected), "{why}");
     }
-    login.hear_tls(b"S").expect("valid");
+    login.handle_tls_answer(b"S").expect("valid");
     assert!(login.is_securing());
     out.clear();
-    login.speak(&session, true, &mut out);
+    login.write_next(&session, true, &mut out);
     assert_eq!(out[4..8], [0, 3, 0, 0]);
 }
 

@@ -9,31 +9,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The two libraries that nearly all servers have their TLS from, or none.
-pub enum Front {
+pub enum TlsFront {
     None,
     Rustls,
     OpenSsl,
 }
 
 /// Where it listens, as long as it lives.
-pub struct Open {
+pub struct RunningFront {
     pub address: SocketAddr,
     pub tls: bool,
     child: Option<Child>,
 }
 
-impl Front {
+impl TlsFront {
     /// Before this server. `None`, said aloud, where there is no Python, whose TLS is OpenSSL's.
-    pub fn open(&self, server: SocketAddr) -> Option<Open> {
+    pub fn open(&self, server: SocketAddr) -> Option<RunningFront> {
         match self {
-            Self::None => Some(Open { address: server, tls: false, child: None }),
-            Self::Rustls => Some(Open { address: rustls(server), tls: true, child: None }),
+            Self::None => Some(RunningFront { address: server, tls: false, child: None }),
+            Self::Rustls => Some(RunningFront { address: rustls(server), tls: true, child: None }),
             Self::OpenSsl => openssl(server),
         }
     }
 }
 
-impl Drop for Open {
+impl Drop for RunningFront {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
             let _ = child.kill();
@@ -154,7 +154,7 @@ async def main():
 asyncio.run(main())
 "#;
 
-fn openssl(server: SocketAddr) -> Option<Open> {
+fn openssl(server: SocketAddr) -> Option<RunningFront> {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
     let mut pem = tempfile::NamedTempFile::new().expect("a file");
     write!(pem, "{}{}", made.signing_key.serialize_pem(), made.cert.pem()).expect("it is ours");
@@ -171,5 +171,5 @@ fn openssl(server: SocketAddr) -> Option<Open> {
         eprintln!("SKIPPED: this python3 has no ssl");
         return None;
     };
-    Some(Open { address: (Ipv4Addr::LOCALHOST, port).into(), tls: true, child: Some(child) })
+    Some(RunningFront { address: (Ipv4Addr::LOCALHOST, port).into(), tls: true, child: Some(child) })
 }

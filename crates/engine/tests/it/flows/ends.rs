@@ -5,7 +5,7 @@ use crate::flows::server::{Reply, Server};
 use record::Failure;
 use schedule::Schedule;
 use std::time::{Duration, Instant};
-use torment_engine::{Carrier, Engine, Offer, Wish};
+use torment_engine::{Engine, LoadCommand, LoadGenerator, OfferedLoad};
 use units::Rate;
 
 /// A flow ends where it fails, whatever comes later; what failed is said in the plan's words.
@@ -37,7 +37,7 @@ fn failed_checks_and_takes_are_counted_with_their_reasons() {
             assert_eq!((total.outcomes.failed, failures(&total)), (20, vec![(why.to_owned(), 20)]), "{keys}");
         }
     }
-    assert!(server.heard().iter().all(|request| request.path != "/never"));
+    assert!(server.requests().iter().all(|request| request.path != "/never"));
 }
 
 /// Silence at the second step: the flow is given up by that step's own time-out, others go on.
@@ -174,8 +174,9 @@ fn each_request_that_waits_has_its_own_time() {
     let mut job = job(server.address.port(), plan);
     job.generator.connections = 1;
     let mut engine = Engine::start(&job).expect("starts");
-    let load = Offer::Open(Schedule::constant(Rate(400.0), MS * 100));
-    let total = engine.trial(&load, MS * 1500, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * 100));
+    let total =
+        engine.run_trial(&load, MS * 1500, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
     // Which of the two an arrival is, is drawn: about half of them.
     let (hasty, patient) = (total.outcomes.timeout, total.outcomes.unfinished);
     assert!(hasty >= 8 && patient >= 8 && hasty + patient == 40, "{hasty} hasty, {patient} patient");

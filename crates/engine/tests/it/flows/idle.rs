@@ -7,16 +7,17 @@ use schedule::Schedule;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
-use torment_engine::{Carrier, Engine, Job, Offer, Wish};
+use torment_engine::{Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad};
 use units::{Nanos, Rate};
 
 /// So many requests, one in 1.2 s.
-fn seldom(job: &Job, count: u64) -> Slice {
+fn seldom(job: &EngineConfig, count: u64) -> Slice {
     let gap = MS * 1200;
-    let load = Offer::Open(Schedule::constant(Rate(1.0 / gap.as_secs_f64()), gap * count));
+    let load = OfferedLoad::Open(Schedule::constant(Rate(1.0 / gap.as_secs_f64()), gap * count));
     let mut engine = Engine::start(job).expect("starts");
-    let total =
-        engine.trial(&load, Nanos::from_secs(5), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let total = engine
+        .run_trial(&load, Nanos::from_secs(5), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+        .total;
     assert_eq!((total.due, total.outcomes.ok, total.resent), (count, count, 0), "{:?}", total.failures);
     total
 }

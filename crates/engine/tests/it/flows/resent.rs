@@ -1,8 +1,8 @@
 //! Requests that meet a connection which the server is closing.
 
 use super::{MS, counts, failures, job, offer, run};
-use crate::bodies::Front;
-use crate::flows::server::{Heard, Reply, Server};
+use crate::bodies::TlsFront;
+use crate::flows::server::{ReceivedRequest, Reply, Server};
 use plan::{HttpVersion, Origin, Target};
 use record::{Failure, Slice};
 use schedule::Schedule;
@@ -12,7 +12,7 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::sync::Mutex;
 use std::time::Duration;
-use torment_engine::{Carrier, Endpoint, Engine, Job, Offer, Wish};
+use torment_engine::{Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget};
 use units::Rate;
 
 /// Each of its connections has carried four answers when it is closed.
@@ -20,14 +20,14 @@ const FIFTH: usize = 4;
 const PUT: &str = "[request]\nmethod = 'PUT'\nurl = '/{counter}'\nbody = 'it is {counter}'";
 
 /// By one connection at a time, so that all that happens has an order.
-fn one_by_one(server: &Server, plan: &str) -> Job {
+fn one_by_one(server: &Server, plan: &str) -> EngineConfig {
     let mut job = job(server.address.port(), plan);
     job.generator.connections = 1;
     job
 }
 
 /// A server that does so with the fifth request on each connection.
-fn fifth(odd: impl Fn(&Heard) -> Reply + Send + Sync + 'static) -> Server {
+fn fifth(odd: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Server {
     Server::start(move |request| match request.turn {
         FIFTH => odd(request),
         _ => Reply::ok(&["Set-Cookie: a=b"], if request.method == "HEAD" { "" } else { "{\"t\": 7}" }),
@@ -35,11 +35,11 @@ fn fifth(odd: impl Fn(&Heard) -> Reply + Send + Sync + 'static) -> Server {
 }
 
 /// Twenty requests, of which four meet the end of their connection, and all are answered.
-fn all_answered(name: &str, job: &Job, server: &Server) -> Slice {
+fn all_answered(name: &str, job: &EngineConfig, server: &Server) -> Slice {
     let total = offer(job, 20);
     assert_eq!((total.outcomes.ok, total.resent), (20, 4), "{name}: {:?}", total.failures);
     assert_eq!((total.sent, total.lateness.count(), total.response.count()), (20, 20, 20), "{name}");
-    assert_eq!(server.heard().len(), 24, "{name}");
+    assert_eq!(server.requests().len(), 24, "{name}");
     total
 }
 
@@ -49,7 +49,7 @@ fn it_is_sent_again_and_counts_once() {
         let server = fifth(|_| Reply::Vanish);
         let plan = format!("[request]\nmethod = '{method}'\nurl = '/{{counter}}'");
         all_answered(method, &one_by_one(&server, &plan), &server);
-        let heard: Vec<_> = server.heard().into_iter().map(|request| request.path).collect();
+        let heard: Vec<_> = server.requests().into_iter().map(|request| request.path).collect();
         assert_eq!(heard.windows(2).filter(|two| two[0] == two[1]).count(), 4, "{heard:?}");
     }
 }
@@ -70,7 +70,7 @@ fn its_time_counts_from_when_it_was_due() {
 fn a_body_is_sent_again_as_it_was() {
     let server = fifth(|_| Reply::Vanish);
     all_answered("PUT", &one_by_one(&server, PUT), &server);
-    let heard = server.heard();
+    let heard = server.requests();
     assert!(heard.iter().all(|request| request.body == format!("it is {}", &request.path[1..])), "{heard:?}");
     let distinct: HashSet<_> = heard.iter().map(|request| &request.body).collect();
     assert_eq!(distinct.len(), 20);
@@ -83,7 +83,7 @@ fn what_is_not_idempotent_is_not_sent_again() {
         let total = offer(&one_by_one(&server, &format!("[request]\nmethod = '{method}'\nurl = '/'")), 20);
         let why = format!("the server closed a used connection; {method} is not resent");
         assert_eq!((failures(&total), total.resent), (vec![(why, 4)], 0));
-        assert_eq!((total.outcomes.ok, server.heard().len()), (16, 20));
+        assert_eq!((total.outcomes.ok, server.requests().len()), (16, 20));
     }
 }
 
@@ -93,7 +93,7 @@ fn nothing_is_sent_again_where_the_plan_says_so() {
     let total = offer(&one_by_one(&server, "[generator]\nresend = false"), 20);
     let why = "the server closed a used connection; the plan says not to resend";
     assert_eq!((failures(&total), total.resent), (vec![(why.to_owned(), 4)], 0));
-    assert_eq!(server.heard().len(), 20);
+    assert_eq!(server.requests().len(), 20);
 }
 
 /// Whoever closes a new connection has no room: that is overload, and not to be passed over.
@@ -102,7 +102,7 @@ fn a_new_connection_that_is_closed_is_a_failure() {
     let server = Server::start(|_| Reply::Vanish);
     let total = offer(&one_by_one(&server, ""), 20);
     assert_eq!((total.failures.get(&Failure::Closed), total.resent), (Some(&20), 0), "{:?}", total.failures);
-    assert_eq!(server.heard().len(), 20);
+    assert_eq!(server.requests().len(), 20);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn half_an_answer_is_a_failure() {
     let server = fifth(|_| Reply::Break);
     let total = offer(&one_by_one(&server, ""), 20);
     assert_eq!((total.failures.get(&Failure::Closed), total.resent), (Some(&4), 0), "{:?}", total.failures);
-    assert_eq!(server.heard().len(), 20);
+    assert_eq!(server.requests().len(), 20);
 }
 
 /// A server closes all connections that have been idle for as long within a moment: of half a million requests one was said to be lost, for
@@ -176,8 +176,9 @@ fn who_closes_after_so_many_answers_is_asked_no_more() {
         let mut engine = Engine::start(&job(close_silently(each, usize::MAX), "")).expect("starts");
         let learning = run(&mut engine, 100, MS * 1000);
         assert!(learning.outcomes.ok >= 95 && learning.resent > 0, "{:?}", learning.failures);
-        let load = Offer::Open(Schedule::constant(Rate(400.0), MS * 250));
-        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+        let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * 250));
+        let counted =
+            engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
         let total = counted.total;
         assert_eq!((total.outcomes.ok, total.resent), (100, 0), "{:?}", total.failures);
         assert!(total.connects.abs_diff(connects) <= 3, "{} of {each} answers each", total.connects);
@@ -191,8 +192,9 @@ fn who_says_no_length_announces_the_end() {
     for answer in ["Connection: close\r\n\r\nok", "\r\nok"] {
         let answer = format!("HTTP/1.1 200 OK\r\n{answer}").leak().as_bytes();
         let mut engine = Engine::start(&job(close(answer, 1, usize::MAX), "")).expect("starts");
-        let load = Offer::Open(Schedule::constant(Rate(400.0), MS * 250));
-        let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+        let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * 250));
+        let counted =
+            engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
         assert_eq!(
             (counted.total.outcomes.ok, counted.total.connects),
             (100, 100),
@@ -207,8 +209,8 @@ fn who_says_no_length_announces_the_end() {
 fn one_that_stays_after_all_is_used_again() {
     let mut engine = Engine::start(&job(close_silently(1, 30), "")).expect("starts");
     run(&mut engine, 100, MS * 1000);
-    let load = Offer::Open(Schedule::constant(Rate(400.0), MS * 1000));
-    let counted = engine.trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn);
+    let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * 1000));
+    let counted = engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
     let total = counted.total;
     assert_eq!((total.outcomes.ok, total.resent), (400, 0), "{:?}", total.failures);
     assert!(total.connects <= 90, "for a tenth of a second: {}", total.connects);
@@ -231,7 +233,7 @@ fn a_request_is_sent_again_only_once() {
     let total = offer(&one_by_one(&server, "[request]\nurl = '/{counter}'"), 20);
     let why = "the server closed a used connection; it was resent, and that connection closed too";
     assert_eq!(failures(&total), [(why.to_owned(), 4)]);
-    assert_eq!((total.outcomes.ok, total.resent, server.heard().len()), (16, 4, 24));
+    assert_eq!((total.outcomes.ok, total.resent, server.requests().len()), (16, 4, 24));
 }
 
 /// Of a flow each request is one of its own, and the user who makes it stays the same.
@@ -251,7 +253,7 @@ fn a_flow_goes_on() {
     let total = offer(&one_by_one(&server, plan), 8);
     assert_eq!((total.outcomes.ok, total.resent), (8, 5), "{:?}", total.failures);
     assert_eq!(counts(&total), [(8, 8, 0); 3]);
-    let heard = server.heard();
+    let heard = server.requests();
     let without = heard.iter().filter(|request| request.header("cookie") != "a=b" && request.path != "/one");
     assert_eq!((heard.len(), without.count()), (29, 0));
 }
@@ -283,11 +285,11 @@ fn who_finds_no_other_connection_has_failed() {
 #[test]
 fn it_is_the_same_through_tls() {
     let server = fifth(|_| Reply::Vanish);
-    let front = Front::Rustls.open(server.address).expect("it is ours");
+    let front = TlsFront::Rustls.open(server.address).expect("it is ours");
     let mut job = one_by_one(&server, PUT);
     let origin = Origin::new(true, "127.0.0.1".to_owned(), front.address.port());
     let origin = Origin { insecure: true, http: HttpVersion::One, ..origin };
-    job.endpoint = Endpoint::of(&Target::Http(origin)).expect("an address");
+    job.endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address");
     all_answered("TLS", &job, &server);
 }
 
@@ -313,7 +315,7 @@ fn it_is_the_same_over_a_unix_socket() {
     let mut job = one_by_one(&server, PUT);
     let origin = Origin::new(false, "localhost".to_owned(), 80);
     let origin = Origin { unix_socket: Some(path.clone()), ..origin };
-    job.endpoint = Endpoint::of(&Target::Http(origin)).expect("a path");
+    job.endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("a path");
     all_answered("a Unix socket", &job, &server);
     let _ = std::fs::remove_file(&path);
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// A request as it came in.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct ReceivedRequest {
     /// Its turn among all requests, from 0.
     pub number: usize,
     /// Its turn on its connection, from 0.
@@ -21,7 +21,7 @@ pub struct Heard {
     pub body: String,
 }
 
-impl Heard {
+impl ReceivedRequest {
     /// The value of a header; empty if there is none.
     pub fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
@@ -48,13 +48,13 @@ impl Reply {
 
 pub struct Server {
     pub address: SocketAddr,
-    heard: Arc<Mutex<Vec<Heard>>>,
+    heard: Arc<Mutex<Vec<ReceivedRequest>>>,
     over: Arc<AtomicBool>,
 }
 
 impl Server {
     /// Listens on a free port until it is dropped.
-    pub fn start(script: impl Fn(&Heard) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn start(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a bound address");
         let (heard, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
@@ -74,7 +74,7 @@ impl Server {
     }
 
     /// All requests so far, in the order they came.
-    pub fn heard(&self) -> Vec<Heard> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.heard.lock().expect("no thread panics while it logs").clone()
     }
 }
@@ -89,8 +89,8 @@ impl Drop for Server {
 
 fn converse(
     stream: TcpStream,
-    log: &Mutex<Vec<Heard>>,
-    script: &dyn Fn(&Heard) -> Reply,
+    log: &Mutex<Vec<ReceivedRequest>>,
+    script: &dyn Fn(&ReceivedRequest) -> Reply,
 ) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut out = stream.try_clone()?;
@@ -123,7 +123,7 @@ fn converse(
 }
 
 /// The next request; none when the client has closed.
-fn read_request(lines: &mut impl BufRead) -> std::io::Result<Option<Heard>> {
+fn read_request(lines: &mut impl BufRead) -> std::io::Result<Option<ReceivedRequest>> {
     let mut next = || {
         let mut line = String::new();
         lines.read_line(&mut line).map(|_| line.trim_end().to_owned())
@@ -138,7 +138,7 @@ fn read_request(lines: &mut impl BufRead) -> std::io::Result<Option<Heard>> {
         let Some((name, value)) = line.split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let mut request = Heard { number: 0, turn: 0, at, method, path, headers, body: String::new() };
+    let mut request = ReceivedRequest { number: 0, turn: 0, at, method, path, headers, body: String::new() };
     let length = request.header("content-length").parse().unwrap_or(0);
     lines.take(length).read_to_string(&mut request.body)?;
     Ok(Some(request))

@@ -1,13 +1,13 @@
 //! What one user is given and sends back.
 
 use super::{MS, counts, failures, job, offer};
-use crate::flows::server::{Heard, Reply, Server};
+use crate::flows::server::{ReceivedRequest, Reply, Server};
 use crate::once_quiet;
 use record::Failure;
-use reference::{Config, Listen, Model, Service};
+use reference::{BuiltinService, ConcurrencyModel, ListenAddress, ServiceConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use torment_engine::{Carrier, Engine, Offer, Wish, exchanges_once};
+use torment_engine::{Engine, LoadCommand, LoadGenerator, OfferedLoad, exchanges_once};
 use units::Nanos;
 
 const SHOP: &str = r#"
@@ -34,7 +34,7 @@ const SHOP: &str = r#"
 "#;
 
 /// Who logs in gets a number, and everything that comes later must be that user's own.
-fn shop(request: &Heard) -> Reply {
+fn shop(request: &ReceivedRequest) -> Reply {
     let number = request.number;
     match request.path.as_str() {
         "/login" => Reply::ok(
@@ -68,7 +68,7 @@ fn what_a_user_is_given_comes_back_from_that_user() {
     assert_eq!(counts(&total), [(100, 100, 0); 3]);
     assert_eq!((total.sent, total.statuses[&200]), (100, 300), "one arrival is one flow of three requests");
     let (mut users, mut payers) = (BTreeSet::new(), BTreeSet::new());
-    for request in server.heard() {
+    for request in server.requests() {
         let cookies = request.header("cookie");
         match request.path.as_str() {
             "/login" => {
@@ -116,7 +116,7 @@ fn cookies_are_kept_only_if_the_plan_wants_it() {
     let plan = SHOP.replace("name = \"buy\"", "cookies = false");
     let total = offer(&job(server.address.port(), &plan), 10);
     assert_eq!(total.outcomes.ok, 10, "{:?}", total.failures);
-    assert!(server.heard().iter().all(|request| request.header("cookie").is_empty()));
+    assert!(server.requests().iter().all(|request| request.header("cookie").is_empty()));
 }
 
 /// A user's row of data is the same in every place and in every step.
@@ -138,7 +138,7 @@ fn a_user_is_one_row_of_the_data() {
         let total = offer(&job(server.address.port(), &plan.replace("ORDER", order)), 80);
         assert_eq!(total.outcomes.ok, 80, "{:?}", total.failures);
         let mut rows = BTreeMap::new();
-        for Heard { path, body, .. } in server.heard() {
+        for ReceivedRequest { path, body, .. } in server.requests() {
             let user = if path == "/again" { &body[body.len() - 7..] } else { &path[1..] };
             let row = user.strip_prefix('u').and_then(|rest| rest.chars().next()).expect("a user");
             let same =
@@ -156,8 +156,10 @@ fn a_user_is_one_row_of_the_data() {
 /// A clinic that was not made for this: a form, a redirect not followed but read, a page, a count.
 #[test]
 fn a_flow_through_the_clinic() {
-    let service = Service::start(Config { model: Model::ASYNC, ..Config::default() }).expect("starts");
-    let Listen::Tcp(address) = service.address() else { panic!("a port") };
+    let service =
+        BuiltinService::start(ServiceConfig { model: ConcurrencyModel::ASYNC, ..ServiceConfig::default() })
+            .expect("starts");
+    let ListenAddress::Tcp(address) = service.address() else { panic!("a port") };
     let plan = r#"
         [[flow]]
         [[flow.step]]
@@ -201,7 +203,7 @@ fn thinking_is_not_waiting() {
         assert_eq!((total.outcomes.ok, counts(&total)), (40, vec![(40, 40, 0); 3]));
         let mut begun = BTreeMap::new();
         let mut pauses = Vec::new();
-        for request in server.heard() {
+        for request in server.requests() {
             match request.path[1..].split_once('/') {
                 Some(("one", user)) => _ = begun.insert(user.to_owned(), request.at),
                 Some((_, user)) => pauses.push(request.at - begun[user]),
@@ -228,9 +230,10 @@ fn thinking_is_not_waiting() {
 fn a_closed_loop_takes_flow_after_flow() {
     let server = Server::start(shop);
     let mut engine = Engine::start(&job(server.address.port(), SHOP)).expect("starts");
-    let load = Offer::Closed { connections: 3, requests: Some(50), duration: None };
-    let total =
-        engine.trial(&load, Nanos::from_secs(10), &mut |_| {}, &mut |_| {}, &mut |_, _| Wish::GoOn).total;
+    let load = OfferedLoad::Closed { connections: 3, requests: Some(50), duration: None };
+    let total = engine
+        .run_trial(&load, Nanos::from_secs(10), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+        .total;
     assert_eq!((total.due, total.outcomes.ok), (50, 50), "{:?}", total.failures);
     assert_eq!(counts(&total), [(50, 50, 0); 3]);
     assert!(total.connects <= 3, "{} connections", total.connects);

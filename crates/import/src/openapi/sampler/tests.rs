@@ -11,7 +11,7 @@ fn check(schema: Value, expected: &str) {
     let spec = Spec::new(&root).expect("it has a version");
     let mut secrets = Secrets::default();
     let mut sampler = Sampler::new(&spec, &mut secrets);
-    let found = sampler.of(&schema, "body").map_or("none".to_owned(), |sample| sample.json());
+    let found = sampler.sample(&schema, "body").map_or("none".to_owned(), |sample| sample.json());
     assert_eq!(found, expected, "{schema} {:?}", sampler.notes);
 }
 
@@ -70,7 +70,7 @@ fn what_is_large_is_cut() {
     let spec = Spec::new(&root).expect("it has a version");
     let mut secrets = Secrets::default();
     let mut sampler = Sampler::new(&spec, &mut secrets);
-    let text = sampler.of(&schema, "body").expect("there is a value").json();
+    let text = sampler.sample(&schema, "body").expect("there is a value").json();
     assert!(text.len() < 10_000, "{}", text.len());
     assert!(sampler.notes.iter().any(|note| note.contains("beyond 500 values")), "{:?}", sampler.notes);
 }

@@ -20,7 +20,7 @@ const PORTS: usize = 10_000;
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const EVENTS: usize = 256;
 
-pub struct Crowd {
+pub struct ClientCrowd {
     pub address: SocketAddr,
     pub connections: usize,
     pub threads: usize,
@@ -34,16 +34,16 @@ pub struct Crowd {
 }
 
 /// Ends the threads, also when what is done meanwhile panics: they would be waited for without end.
-struct Ends<'a>(&'a Crowd);
+struct StopOnDrop<'a>(&'a ClientCrowd);
 
-impl Drop for Ends<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.ending.store(true, Relaxed);
     }
 }
 
 /// What all threads have seen.
-pub struct Seen {
+pub struct CrowdCounts {
     pub answered: u64,
     /// Connections refused, broken, or with another answer.
     pub failed: u64,
@@ -53,7 +53,7 @@ pub struct Seen {
     pub read: Histogram<u64>,
 }
 
-impl Seen {
+impl CrowdCounts {
     fn new() -> Self {
         let histogram = || Histogram::new(3).expect("three digits are allowed");
         Self { answered: 0, failed: 0, arrived: histogram(), read: histogram() }
@@ -68,7 +68,7 @@ impl Seen {
     }
 }
 
-struct Member {
+struct CrowdClient {
     socket: OwnedFd,
     /// None while it waits for nothing.
     sent: Option<Instant>,
@@ -77,7 +77,7 @@ struct Member {
     is_connected: bool,
 }
 
-impl Crowd {
+impl ClientCrowd {
     pub fn new(address: SocketAddr, connections: usize, threads: usize, request: &'static [u8]) -> Self {
         Self {
             address,
@@ -93,27 +93,27 @@ impl Crowd {
 
     /// Connects all at once, asks once `asking` is set, and ends some time after `ending` is. What
     /// `conduct` does meanwhile sets them.
-    pub fn run(&self, conduct: impl FnOnce(&Self)) -> Seen {
+    pub fn run(&self, conduct: impl FnOnce(&Self)) -> CrowdCounts {
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.threads).map(|n| scope.spawn(move || self.part(n))).collect();
-            let ends = Ends(self);
+            let ends = StopOnDrop(self);
             conduct(self);
             drop(ends);
             let seen = threads.into_iter().map(|thread| thread.join().expect("no panic"));
-            seen.fold(Seen::new(), |all, one| all.add(&one))
+            seen.fold(CrowdCounts::new(), |all, one| all.add(&one))
         })
     }
 
-    fn part(&self, number: usize) -> Seen {
-        sys::own_descriptors(&[]).expect("the kernel is new enough");
+    fn part(&self, number: usize) -> CrowdCounts {
+        sys::unshare_descriptors(&[]).expect("the kernel is new enough");
         let epoll = epoll::create(CreateFlags::CLOEXEC).expect("a descriptor");
-        let mut members: Vec<Option<Member>> = Vec::new();
-        let mut seen = Seen::new();
+        let mut members: Vec<Option<CrowdClient>> = Vec::new();
+        let mut seen = CrowdCounts::new();
         for serial in (number..self.connections).step_by(self.threads) {
             let member = self.connect(serial).ok().and_then(|socket| {
                 let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
                 epoll::add(&epoll, &socket, EventData::new_u64(members.len() as u64), flags).ok()?;
-                Some(Member { socket, sent: None, have: 0, is_connected: false })
+                Some(CrowdClient { socket, sent: None, have: 0, is_connected: false })
             });
             seen.failed += u64::from(member.is_none());
             members.push(member);
@@ -152,7 +152,7 @@ impl Crowd {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
         sockopt::set_tcp_nodelay(&socket, true)?;
-        sys::stamp_arrivals(&socket).expect("the kernel is new enough");
+        sys::enable_receive_timestamps(&socket).expect("the kernel is new enough");
         sys::bind_address_no_port(&socket).expect("the kernel is new enough");
         let last = u8::try_from(1 + serial / PORTS).expect("fewer than two million connections");
         rustix::net::bind(&socket, &SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 0)))?;
@@ -165,11 +165,11 @@ impl Crowd {
     /// `false` when the connection is of no more use.
     fn on_event(
         &self,
-        member: &mut Member,
+        member: &mut CrowdClient,
         flags: EventFlags,
         is_asking: bool,
         length: &mut Option<usize>,
-        seen: &mut Seen,
+        seen: &mut CrowdCounts,
     ) -> bool {
         if flags.intersects(EventFlags::HUP | EventFlags::ERR | EventFlags::RDHUP) {
             return false;
@@ -183,7 +183,7 @@ impl Crowd {
             return true;
         }
         let mut buffer = [0; 4_096];
-        let Ok((n, Some(age))) = sys::recv_stamped(&member.socket, &mut buffer) else { return false };
+        let Ok((n, Some(age))) = sys::recv_with_age(&member.socket, &mut buffer) else { return false };
         if member.have == 0 && !buffer[..n].starts_with(b"HTTP/1.1 200 ") {
             return false;
         }
@@ -201,7 +201,7 @@ impl Crowd {
         self.ending.load(Relaxed) || self.ask(member)
     }
 
-    fn ask(&self, member: &mut Member) -> bool {
+    fn ask(&self, member: &mut CrowdClient) -> bool {
         member.sent = Some(Instant::now());
         rustix::net::send(&member.socket, self.request, SendFlags::NOSIGNAL) == Ok(self.request.len())
     }

@@ -1,12 +1,12 @@
 //! What the cluster allows, as it says itself.
 
-use super::Lab;
+use super::TestCluster;
 use serde_json::Value;
 
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn doctor_asks_the_cluster_and_tries_it() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     let asked = lab.torment(["doctor", "--on", "k8s"]).expect(0);
     println!("{}", asked.stdout);
     assert!(asked.stdout.contains("namespace load of dev") && asked.stdout.contains("not tried"), "{asked}");
@@ -50,5 +50,5 @@ fn doctor_asks_the_cluster_and_tries_it() {
     let tried = lab.torment(["doctor", "--on", "k8s", "--try"]);
     println!("{}", tried.stdout);
     assert!(tried.stdout.contains("2 joined in") && tried.stdout.contains("they agree within"), "{tried}");
-    lab.is_swept();
+    lab.assert_swept();
 }

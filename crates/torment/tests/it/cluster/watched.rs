@@ -1,7 +1,7 @@
 //! Who looks at the target's pods: from their nodes, and from inside.
 
-use super::{Lab, STARTS};
-use crate::program::Running;
+use super::{STARTS, TestCluster};
+use crate::program::RunningProcess;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn the_pods_behind_a_service_are_watched() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     let address = lab.kubectl(&["-n", "shop", "get", "pod", "twin-b", "-o", "jsonpath={.status.podIP}"]);
     let url = format!("http://{address}:8080/fault/cpu?us=400");
     let load = ["run", &url, "-r", "1000", "-d", "6s", "--format", "json"];
     let watched = ["--watch-on", "k8s:dev/watch", "--target-service", "shop/twins", "--reach", "10.99.0.1"];
     let ended = lab.torment([&load[..], &watched[..]].concat());
-    lab.is_swept();
+    lab.assert_swept();
     let run = ended.json();
     let others = run["also_watched"].as_array().into_iter().flatten();
     let places: BTreeSet<&str> =
@@ -30,8 +30,8 @@ fn the_pods_behind_a_service_are_watched() {
     assert_eq!(run["diagnosis"]["place"], "b", "{ended}");
 
     let refused = |code: i32, arguments: &[&str], words: &[&str]| {
-        println!("{}", lab.torment([&load[..], arguments].concat()).complains(code, words));
-        lab.is_swept();
+        println!("{}", lab.torment([&load[..], arguments].concat()).expect_error(code, words));
+        lab.assert_swept();
     };
     refused(
         1,
@@ -47,7 +47,7 @@ fn the_pods_behind_a_service_are_watched() {
     let ip = lab.kubectl(&["-n", "shop", "get", "service", "nobody", "-o", "jsonpath={.spec.clusterIP}"]);
     let url = format!("http://{ip}:8080/");
     let load = ["run", &url, "-r", "9", "--watch-on", "k8s:admin/watch"];
-    println!("{}", lab.torment(load).complains(2, &["service nobody in namespace shop has no pods"]));
+    println!("{}", lab.torment(load).expect_error(2, &["service nobody in namespace shop has no pods"]));
     refused(
         2,
         &["--watch-on", "k8s:dev/watch", "--target-service", "shop/none"],
@@ -56,7 +56,7 @@ fn the_pods_behind_a_service_are_watched() {
 }
 
 /// The watchers that were put into a pod: their names, and how each ended, if it did.
-fn put_into(lab: &Lab, pod: &str) -> Vec<(String, Option<i64>)> {
+fn put_into(lab: &TestCluster, pod: &str) -> Vec<(String, Option<i64>)> {
     let pod = lab.kubectl(&["-n", "inner", "get", "pod", pod, "-o", "json"]);
     assert!(!pod.contains("PRIVATE KEY"), "{pod}");
     let pod: Value = serde_json::from_str(&pod).expect("it is JSON");
@@ -69,13 +69,13 @@ fn put_into(lab: &Lab, pod: &str) -> Vec<(String, Option<i64>)> {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn the_target_s_pods_are_watched_from_inside() {
-    let lab = Lab::new();
+    let lab = TestCluster::new();
     let address = lab.kubectl(&["-n", "inner", "get", "pod", "inner-b", "-o", "jsonpath={.status.podIP}"]);
     let url = format!("http://{address}:8080/fault/cpu?us=1000");
     let load = ["run", &url, "-r", "600", "-d", "6s", "--reach", "10.99.0.1", "--format", "json"];
     let inside = |service| ["--watch-on", "inside", "--target-service", service];
     let ended = lab.torment([&load[..], &inside("inner/inner")].concat());
-    lab.is_swept();
+    lab.assert_swept();
     let run = ended.json();
     let others = run["also_watched"].as_array().into_iter().flatten();
     let seen: BTreeSet<(&str, &str)> = others
@@ -98,7 +98,7 @@ fn the_target_s_pods_are_watched_from_inside() {
 
     // Nobody tells them to go: they go by themselves.
     let long = ["run", &url, "-r", "9", "-d", "2m", "--reach", "10.99.0.1"];
-    let running = Running::start(lab.command([&long[..], &inside("inner/inner")].concat()));
+    let running = RunningProcess::start(lab.command([&long[..], &inside("inner/inner")].concat()));
     let until = |what: &str, holds: &dyn Fn() -> bool| {
         let began = Instant::now();
         while !holds() {
@@ -111,11 +111,11 @@ fn the_target_s_pods_are_watched_from_inside() {
     running.signal(Signal::KILL);
     running.end();
     until("it goes", &|| put_into(&lab, "inner-b").iter().all(|(_, code)| code.is_some()));
-    lab.is_swept();
+    lab.assert_swept();
 
     let refused = |service: &'static str, words: &[&str]| {
-        println!("{}", lab.torment([&load[..], &inside(service)].concat()).complains(1, words));
-        lab.is_swept();
+        println!("{}", lab.torment([&load[..], &inside(service)].concat()).expect_error(1, words));
+        lab.assert_swept();
     };
     let right =
         "kubectl create role torment-inside --verb=get,patch --resource=pods/ephemeralcontainers -n shop";

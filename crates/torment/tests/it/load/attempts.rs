@@ -2,7 +2,7 @@
 
 use super::join::{file, worker};
 use crate::program::target::free_port;
-use crate::program::{Place, Running, Turn, adds_up, repository};
+use crate::program::{LoadTurn, RunningProcess, Sandbox, adds_up, repository};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::net::TcpListener;
@@ -96,8 +96,8 @@ fn answers(judged: &Value, truth: &str) {
 
 #[test]
 fn what_helps_is_better_and_what_does_not_is_no_difference() {
-    let (place, port) = (Place::new(), free_port());
-    let _turn = Turn::shared();
+    let (place, port) = (Sandbox::new(), free_port());
+    let _turn = LoadTurn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
     let (ended, result) = place.json(["try", plan.to_str().expect("a path"), "--quiet"]);
     assert!([0, 91].contains(&ended.code()), "{ended}");
@@ -126,17 +126,18 @@ fn what_helps_is_better_and_what_does_not_is_no_difference() {
     let logs = place.torment(["show", &id, "--logs"]).expect(0);
     assert!(logs.stdout.contains("listening on"), "{logs}");
     place.torment(["rm", &id]).expect(0);
-    place.torment(["show", part]).complains(1, &["no run"]);
+    place.torment(["show", part]).expect_error(1, &["no run"]);
 }
 
 /// The same two from the first start to the last.
 #[test]
 fn a_fleet_makes_the_loads_of_an_experiment() {
-    let (place, port) = (Place::new(), free_port());
-    let _turn = Turn::shared();
+    let (place, port) = (Sandbox::new(), free_port());
+    let _turn = LoadTurn::shared();
     let plan = workers(port, "[fleet]\non = 'join'\nworkers = 2").replace("most = 4", "most = 3");
     let plan = place.write("workers.toml", &plan);
-    let running = Running::start(place.command(["try", plan.to_str().expect("a path"), "--format", "json"]));
+    let running =
+        RunningProcess::start(place.command(["try", plan.to_str().expect("a path"), "--format", "json"]));
     file(&place, "run.join");
     let two = [worker(&place, "run.join"), worker(&place, "run.join")];
     let mut expected = two.each_ref().map(|worker| u64::from(worker.pid()));
@@ -168,21 +169,21 @@ fn a_fleet_makes_the_loads_of_an_experiment() {
     }
     nothing_left(port);
     let plan = plan.to_str().expect("a path");
-    place.torment(["try", plan, "--on", "k8s"]).complains(2, &["--on", "in their cluster"]);
+    place.torment(["try", plan, "--on", "k8s"]).expect_error(2, &["--on", "in their cluster"]);
 }
 
 #[test]
 fn whatever_ends_it_nothing_is_left_and_it_goes_on() {
-    let (place, port) = (Place::new(), free_port());
-    let _turn = Turn::shared();
+    let (place, port) = (Sandbox::new(), free_port());
+    let _turn = LoadTurn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
-    let begun = Running::start(place.command(["try", plan.to_str().expect("a path"), "--quiet"]));
+    let begun = RunningProcess::start(place.command(["try", plan.to_str().expect("a path"), "--quiet"]));
     sleep(Duration::from_secs(4));
     begun.signal(Signal::KILL);
     assert_eq!(begun.end().signal(), Some(9));
     nothing_left(port);
 
-    let again = Running::start(place.command(["try", "--resume", "last", "--quiet"]));
+    let again = RunningProcess::start(place.command(["try", "--resume", "last", "--quiet"]));
     sleep(Duration::from_secs(4));
     again.signal(Signal::INT);
     let again = again.end().expect(130);
@@ -199,13 +200,13 @@ fn whatever_ends_it_nothing_is_left_and_it_goes_on() {
     answers(&hypothesis(&result, "twice the workers help")["judged"], "better");
     nothing_left(port);
 
-    place.torment(["try", "--resume", "20200101"]).complains(1, &["no run"]);
+    place.torment(["try", "--resume", "20200101"]).expect_error(1, &["no run"]);
 }
 
 #[test]
 fn a_plan_starts_its_service_for_run_and_find_too() {
-    let (place, port) = (Place::new(), free_port());
-    let _turn = Turn::shared();
+    let (place, port) = (Sandbox::new(), free_port());
+    let _turn = LoadTurn::shared();
     let plan = place.write("workers.toml", &workers(port, ""));
     let plan = plan.to_str().expect("a path");
     let (ended, result) = place.load(["run", plan, "-r", "50", "-d", "1s", "--quiet"]);
@@ -213,12 +214,12 @@ fn a_plan_starts_its_service_for_run_and_find_too() {
     assert_eq!(result["trial"]["due"], 50, "{ended}");
     nothing_left(port);
     let again = place.torment(["try", "--resume", "last"]);
-    again.complains(2, &["torment run", "torment try"]);
+    again.expect_error(2, &["torment run", "torment try"]);
 }
 
 #[test]
 fn wrong_experiments_are_told_before_or_when_they_show() {
-    let (place, free) = (Place::new(), free_port());
+    let (place, free) = (Sandbox::new(), free_port());
     let attempt = |plan: String| {
         let file = place.write("wrong.toml", &plan);
         place.torment(["try", file.to_str().expect("a path"), "--quiet"])
@@ -229,12 +230,14 @@ fn wrong_experiments_are_told_before_or_when_they_show() {
         attempt(plan.replace(from, to))
     };
     changed("torment target --listen", "no-such-program --listen")
-        .complains(2, &["no-such-program", "baseline"]);
-    changed("relieves = [\"workers\"]", "relieves = [\"workerz\"]").complains(2, &["workerz", "workers"]);
-    changed("args = \"--workers 4\"", "args = []").complains(2, &["4 workers", "changes nothing"]);
-    changed("warm = \"0s\"", "budget = \"3s\"").complains(2, &["3 s", "starts before the first look"]);
-    changed("variant = \"8 workers\"", "variant = \"9 workers\"").complains(2, &["9 workers", "4 workers"]);
-    attempt("[target]\nurl = \"demo\"\n[[variant]]\nname = \"a\"\n".to_owned()).complains(2, &["[service]"]);
+        .expect_error(2, &["no-such-program", "baseline"]);
+    changed("relieves = [\"workers\"]", "relieves = [\"workerz\"]").expect_error(2, &["workerz", "workers"]);
+    changed("args = \"--workers 4\"", "args = []").expect_error(2, &["4 workers", "changes nothing"]);
+    changed("warm = \"0s\"", "budget = \"3s\"").expect_error(2, &["3 s", "starts before the first look"]);
+    changed("variant = \"8 workers\"", "variant = \"9 workers\"")
+        .expect_error(2, &["9 workers", "4 workers"]);
+    attempt("[target]\nurl = \"demo\"\n[[variant]]\nname = \"a\"\n".to_owned())
+        .expect_error(2, &["[service]"]);
     let nothing = place.torment(["try"]).expect(2);
     assert!(nothing.stderr.contains("<PLAN>"), "{nothing}");
     // It goes on with the fleet that its plan has.
@@ -244,7 +247,7 @@ fn wrong_experiments_are_told_before_or_when_they_show() {
     // Whose port it is.
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let held = taken.local_addr().expect("it is bound").port();
-    let told = attempt(workers(held, "")).complains(2, &[&held.to_string(), "process"]);
+    let told = attempt(workers(held, "")).expect_error(2, &[&held.to_string(), "process"]);
     assert!(told.contains(&std::process::id().to_string()), "it says who holds it: {told}");
 
     // What only a start can show: its own last words are.
@@ -263,7 +266,7 @@ fn wrong_experiments_are_told_before_or_when_they_show() {
 /// The plans of this repository are read as they stand, quick and in full.
 #[test]
 fn the_plans_that_come_along_can_be_read() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for name in ["homelab", "pool-size", "two-disks", "threads-or-fibers"] {
         let file = repository().join(format!("plans/{name}.toml"));
         let file = file.to_str().expect("a path");

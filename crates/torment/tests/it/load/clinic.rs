@@ -1,18 +1,18 @@
 //! Writes: every one that was acknowledged is a row afterwards, once. On SQLite, and on PostgreSQL
 //! where that is installed.
 
-use crate::program::target::Target;
-use crate::program::{Ended, Place, Turn, adds_up, outcome};
+use crate::program::target::TargetProcess;
+use crate::program::{LoadTurn, ProcessOutput, Sandbox, adds_up, outcome};
 use serde_json::{Value, json};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
-use testbed::Postgres;
+use testbed::TestPostgres;
 
 /// Owners that the clinic has from the start.
 const SEEDED: u64 = 1_000;
 
 /// What was written, asked of the database itself.
-struct Written {
+struct WrittenRows {
     rows: u64,
     /// Different last names among them; every request has a name of its own.
     names: u64,
@@ -21,16 +21,17 @@ struct Written {
 const WRITTEN: &str =
     "SELECT count(*), count(DISTINCT last_name) FROM owners WHERE last_name LIKE 'N%-torment'";
 
-fn in_sqlite(path: &std::path::Path) -> Written {
+fn in_sqlite(path: &std::path::Path) -> WrittenRows {
     let db = rusqlite::Connection::open(path).expect("the clinic's database");
-    let read = |row: &rusqlite::Row<'_>| Ok(Written { rows: count(row.get(0)?), names: count(row.get(1)?) });
+    let read =
+        |row: &rusqlite::Row<'_>| Ok(WrittenRows { rows: count(row.get(0)?), names: count(row.get(1)?) });
     db.query_row(WRITTEN, [], read).expect("the clinic's table")
 }
 
-fn in_postgres(server: &Postgres) -> Written {
+fn in_postgres(server: &TestPostgres) -> WrittenRows {
     let mut db = postgres::Client::connect(&server.url(), postgres::NoTls).expect("the server answers");
     let row = db.query_one(WRITTEN, &[]).expect("the clinic's table");
-    Written { rows: count(row.get(0)), names: count(row.get(1)) }
+    WrittenRows { rows: count(row.get(0)), names: count(row.get(1)) }
 }
 
 fn count(n: i64) -> u64 {
@@ -47,7 +48,12 @@ const FORM: [&str; 5] = [
 ];
 
 /// `command` on the form that makes owners, with further arguments.
-fn post(place: &Place, command: &str, target: &Target, arguments: &[&str]) -> (Ended, Value) {
+fn post(
+    place: &Sandbox,
+    command: &str,
+    target: &TargetProcess,
+    arguments: &[&str],
+) -> (ProcessOutput, Value) {
     let url = target.url("/owners/new");
     let (ended, json) =
         place.json([&[command, &*url, "--expect-status", "302"], &FORM[..], arguments].concat());
@@ -57,7 +63,7 @@ fn post(place: &Place, command: &str, target: &Target, arguments: &[&str]) -> (E
 
 /// What the clinic counted, once it has written everything: requests whose client gave up are
 /// finished all the same.
-fn settled(target: &Target) -> Value {
+fn settled(target: &TargetProcess) -> Value {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
         let truth = target.truth("/owners/new");
@@ -70,7 +76,7 @@ fn settled(target: &Target) -> Value {
 }
 
 /// Panics unless rows and acknowledgements agree.
-fn agree(trials: &[Value], target: &Target, written: impl Fn() -> Written) {
+fn assert_agree(trials: &[Value], target: &TargetProcess, written: impl Fn() -> WrittenRows) {
     settled(target);
     let mut acknowledged = 0;
     // These may have been written or not: nobody was told.
@@ -80,7 +86,7 @@ fn agree(trials: &[Value], target: &Target, written: impl Fn() -> Written) {
         acknowledged += outcome(trial, "ok") + outcome(trial, "late");
         unknown += ["failed", "timeout", "unfinished"].iter().map(|name| outcome(trial, name)).sum::<u64>();
     }
-    let Written { rows, names } = written();
+    let WrittenRows { rows, names } = written();
     println!("{acknowledged} acknowledged, {unknown} without an answer, {rows} rows of {names} names");
     assert!(rows >= acknowledged, "{} acknowledged writes are lost", acknowledged - rows);
     assert!(rows <= acknowledged + unknown, "{} rows too many", rows - acknowledged - unknown);
@@ -95,7 +101,7 @@ fn agree(trials: &[Value], target: &Target, written: impl Fn() -> Written) {
 }
 
 #[track_caller]
-fn find(place: &Place, target: &Target, written: impl Fn() -> Written) {
+fn find(place: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRows) {
     // What a disk takes moves on a busy machine, and a search with it: some of it will do.
     let short = ["--from", "50", "--max", "100", "--trial", "1s", "--budget", "40s"];
     let (ended, found) = post(place, "find", target, &short);
@@ -106,56 +112,58 @@ fn find(place: &Place, target: &Target, written: impl Fn() -> Written) {
         "hardly anything was written: {ended}"
     );
     assert!(found["limits"][0]["lower"].as_f64().is_some_and(|lower| lower >= 10.0), "{ended}");
-    agree(trials, target, written);
+    assert_agree(trials, target, written);
 }
 
 #[track_caller]
-fn run(place: &Place, target: &Target, written: impl Fn() -> Written) {
+fn run(place: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRows) {
     // Random arrivals come in crowds: several writes are under way at once. What a disk takes moves on a busy machine: half of them would do.
     let load = ["-r", "100", "-d", "3s", "--arrivals", "poisson", "--goal", "loss<50%"];
     let (ended, run) = post(place, "run", target, &load);
     let ended = ended.measured();
     assert!(outcome(&run["trial"], "ok") > 200, "{ended}");
-    agree(std::slice::from_ref(&run["trial"]), target, written);
+    assert_agree(std::slice::from_ref(&run["trial"]), target, written);
 }
 
 #[test]
 fn a_search_loses_no_write_on_sqlite() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let database = place.path("clinic.db");
-    let target = Target::start(&place, &["--database", database.to_str().expect("UTF-8")]);
+    let target = TargetProcess::start(&place, &["--database", database.to_str().expect("UTF-8")]);
     find(&place, &target, || in_sqlite(&database));
 }
 
 #[test]
 fn a_load_loses_no_write_on_sqlite_in_any_model() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     for model in ["pool", "threads", "async"] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let database = place.path("clinic.db");
-        let target =
-            Target::start(&place, &["--database", database.to_str().expect("UTF-8"), "--model", model]);
+        let target = TargetProcess::start(
+            &place,
+            &["--database", database.to_str().expect("UTF-8"), "--model", model],
+        );
         run(&place, &target, || in_sqlite(&database));
     }
 }
 
 #[test]
 fn a_search_loses_no_write_on_postgresql() {
-    let _turn = Turn::shared();
-    let Some(server) = Postgres::start() else { return };
-    let place = Place::new();
-    let target = Target::start(&place, &["--database", &server.url()]);
+    let _turn = LoadTurn::shared();
+    let Some(server) = TestPostgres::start() else { return };
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--database", &server.url()]);
     find(&place, &target, || in_postgres(&server));
 }
 
 #[test]
 fn a_load_loses_no_write_on_postgresql_in_any_model() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     for model in ["pool", "threads", "async"] {
-        let Some(server) = Postgres::start() else { return };
-        let place = Place::new();
-        let target = Target::start(&place, &["--database", &server.url(), "--model", model]);
+        let Some(server) = TestPostgres::start() else { return };
+        let place = Sandbox::new();
+        let target = TargetProcess::start(&place, &["--database", &server.url(), "--model", model]);
         run(&place, &target, || in_postgres(&server));
     }
 }
@@ -164,11 +172,11 @@ fn a_load_loses_no_write_on_postgresql_in_any_model() {
 /// its clients have given up long ago.
 #[test]
 fn what_was_given_up_may_be_written_but_nothing_else() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let database = place.path("clinic.db");
     let file = database.to_str().expect("UTF-8");
-    let target = Target::start(&place, &["--database", file, "--model", "threads"]);
+    let target = TargetProcess::start(&place, &["--database", file, "--model", "threads"]);
     let other = thread::spawn({
         let database = database.clone();
         move || {
@@ -188,14 +196,14 @@ fn what_was_given_up_may_be_written_but_nothing_else() {
     let trial = &run["trial"];
     assert!([92, 99].contains(&ended.code()), "{ended}");
     assert!(outcome(trial, "timeout") > 100 && outcome(trial, "ok") > 100, "{ended}");
-    agree(std::slice::from_ref(trial), &target, || in_sqlite(&database));
+    assert_agree(std::slice::from_ref(trial), &target, || in_sqlite(&database));
 }
 
 #[test]
 fn a_rejected_form_is_a_failure_with_its_status() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &[]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &[]);
     let mut form = FORM.to_vec();
     form[4] = "--form=telephone=";
     let url = target.url("/owners/new");

@@ -1,7 +1,7 @@
 //! `torment find connections` against services whose number of connections is known.
 
 use crate::program;
-use crate::program::{Place, Running, Turn, adds_up, number};
+use crate::program::{LoadTurn, RunningProcess, Sandbox, adds_up, number};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -50,7 +50,7 @@ fn limit(find: &Value) -> &Value {
 
 /// Both bounds, of a search that has converged.
 #[track_caller]
-fn bounds(ended: &program::Ended, find: &Value) -> (f64, f64) {
+fn bounds(ended: &program::ProcessOutput, find: &Value) -> (f64, f64) {
     println!("{}", ended.stderr);
     assert_eq!(find["state"], "ended", "{ended}");
     let limit = limit(find);
@@ -61,8 +61,8 @@ fn bounds(ended: &program::Ended, find: &Value) -> (f64, f64) {
 /// Half of them each: what one alone holds is not what is found.
 #[test]
 fn several_hold_them_together() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let url = serve(100);
     let arguments = ["find", "connections", &url, "--from", "64", "--trial", "1s", "--no-watch", "--idle"];
     let (ended, find) = place.json(arguments.into_iter().chain(["--on", "here", "--workers", "3"]));
@@ -75,8 +75,8 @@ fn several_hold_them_together() {
 
 #[test]
 fn a_service_that_closes_one_too_many() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     for further in [&["--idle"][..], &["--rate", "300"]] {
         let url = serve(100);
         let arguments = ["find", "connections", &url, "--from", "64", "--trial", "1s", "--no-watch"];
@@ -97,9 +97,9 @@ fn a_service_that_closes_one_too_many() {
 /// of them are its own.
 #[test]
 fn nginx_with_256_connections() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     let Some(nginx) = testbed::Nginx::start_with_connections(256) else { return };
-    let place = Place::new();
+    let place = Sandbox::new();
     let url = nginx.url();
     let (ended, find) =
         place.json(["find", "connections", &url, "--from", "128", "--trial", "1s", "--rate", "200"]);
@@ -113,13 +113,13 @@ fn nginx_with_256_connections() {
 }
 
 /// The built-in service, with so few descriptors.
-struct Few {
+struct LimitedTarget {
     child: Child,
     url: String,
 }
 
-impl Few {
-    fn start(place: &Place, descriptors: u32) -> Self {
+impl LimitedTarget {
+    fn start(place: &Sandbox, descriptors: u32) -> Self {
         let script = format!(
             "ulimit -n {descriptors}; exec '{}' target --while-stdin --model async --workers 1 --listen 127.0.0.1:0",
             program::binary()
@@ -136,7 +136,7 @@ impl Few {
     }
 }
 
-impl Drop for Few {
+impl Drop for LimitedTarget {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -145,9 +145,9 @@ impl Drop for Few {
 
 #[test]
 fn a_service_that_runs_out_of_descriptors() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Few::start(&place, 200);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = LimitedTarget::start(&place, 200);
     let arguments = [
         "find",
         "connections",
@@ -169,8 +169,8 @@ fn a_service_that_runs_out_of_descriptors() {
 
 #[test]
 fn as_many_as_are_asked_for() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let url = serve(usize::MAX);
     let (ended, find) =
         place.json(["find", "connections", &url, "--trial", "1s", "--max", "50", "--no-watch"]);
@@ -181,12 +181,12 @@ fn as_many_as_are_asked_for() {
 /// While thousands of connections were being made, Ctrl-C was not heard.
 #[test]
 fn an_interrupt_is_heard_while_connections_are_made() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
     let running =
-        Running::start(place.command(["find", "connections", &url, "--from", "5000", "--no-watch"]));
+        RunningProcess::start(place.command(["find", "connections", &url, "--from", "5000", "--no-watch"]));
     // One answer, to the look before; what comes then waits in the kernel's queue until that is full.
     let (mut stream, _) = listener.accept().expect("it comes");
     let mut lines = BufReader::new(stream.try_clone().expect("a descriptor is free")).lines();
@@ -202,7 +202,7 @@ fn an_interrupt_is_heard_while_connections_are_made() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (arguments, word) in [
         (&["http://127.0.0.1:1/"][..], "refuses connections"),
         (&["http://127.0.0.1:1/", "--rate", "none"], "--rate"),
@@ -211,7 +211,7 @@ fn what_is_wrong_is_said() {
         (&["http://127.0.0.1:1/", "--trial", "10ms"], "--trial"),
     ] {
         let all = ["find", "connections"].into_iter().chain(arguments.iter().copied());
-        let ended = Running::start(place.command(all)).end();
+        let ended = RunningProcess::start(place.command(all)).end();
         assert!(ended.code() != 0 && ended.stderr.contains(word), "{ended}");
     }
 }

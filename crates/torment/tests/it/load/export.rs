@@ -1,13 +1,13 @@
 //! A run's tables, read back by somebody else's reader, hold what the run's own account says.
 
-use crate::program::{Place, Turn, adds_up, number, outcome};
+use crate::program::{LoadTurn, Sandbox, adds_up, number, outcome};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use serde_json::Value;
 use std::fs::File;
 
 /// Rows of a table.
-fn rows(place: &Place, file: &str) -> Vec<Row> {
+fn rows(place: &Sandbox, file: &str) -> Vec<Row> {
     let file = File::open(place.path(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
     let reader = SerializedFileReader::new(file).expect("Parquet");
     let rows: Vec<Row> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
@@ -52,8 +52,8 @@ fn csv(text: &str) -> Vec<Vec<&str>> {
 
 #[test]
 fn tables_hold_the_account_of_the_run() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (ended, run) = place.load(["run", "demo/shed?us=2000&limit=5", "-r", "600", "-d", "3s"]);
     let trial = &run["trial"];
     adds_up(trial);
@@ -108,7 +108,7 @@ fn tables_hold_the_account_of_the_run() {
     complains(&place, id);
 }
 
-fn is_the_same_as_csv(place: &Place, slices: &[Row], trial: &Value) {
+fn is_the_same_as_csv(place: &Sandbox, slices: &[Row], trial: &Value) {
     let printed =
         place.torment(["export", "--what", "slices", "--format", "csv", "-o", "-"]).expect(0).stdout;
     place.torment(["export", "last", "--what", "slices", "-o", "here.csv"]).expect(0);
@@ -131,7 +131,7 @@ fn is_the_same_as_csv(place: &Place, slices: &[Row], trial: &Value) {
     }
 }
 
-fn complains(place: &Place, id: &str) {
+fn complains(place: &Sandbox, id: &str) {
     place.write("file", "");
     for (arguments, code, words) in [
         (&["export", "nobody"][..], 1, &["nobody"][..]),
@@ -149,7 +149,7 @@ fn complains(place: &Place, id: &str) {
             // Clap's own message.
             assert!(ended.code() == 2 && words.iter().all(|word| ended.stderr.contains(word)), "{ended}");
         } else {
-            ended.complains(code, words);
+            ended.expect_error(code, words);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `torment find` against the built-in service, whose limits are known.
 
-use crate::program::target::Target;
-use crate::program::{Ended, Place, Turn, adds_up, held, number, outcome};
+use crate::program::target::TargetProcess;
+use crate::program::{LoadTurn, ProcessOutput, Sandbox, adds_up, held, number, outcome};
 use serde_json::Value;
 
 fn trials(find: &Value) -> &Vec<Value> {
@@ -10,7 +10,7 @@ fn trials(find: &Value) -> &Vec<Value> {
 
 /// What holds of every search, however it ended.
 #[track_caller]
-fn is_consistent(place: &Place, ended: &Ended, find: &Value) {
+fn assert_consistent(place: &Sandbox, ended: &ProcessOutput, find: &Value) {
     assert_eq!(find["state"], "ended", "{ended}");
     assert_eq!(find["exit_code"], ended.code(), "{ended}");
     assert_eq!(find["skipped_events"], 0, "{ended}");
@@ -26,7 +26,7 @@ fn is_consistent(place: &Place, ended: &Ended, find: &Value) {
 /// What holds of a search that found its limit: bounds within the width, each with its trials,
 /// and the curve below it.
 #[track_caller]
-fn is_regular(ended: &Ended, find: &Value, width: f64) {
+fn is_regular(ended: &ProcessOutput, find: &Value, width: f64) {
     let limit = held(find);
     assert_eq!(ended.code(), 0, "{ended}");
     assert_eq!((&find["ended"], &limit["regular"]), (&"converged".into(), &true.into()), "{ended}");
@@ -46,7 +46,7 @@ fn is_regular(ended: &Ended, find: &Value, width: f64) {
 
 /// A search that was left alone. One that came to no limit, and of which torment itself says that the machine was given to others
 /// or too busy to make the load, is made again; if that is no better, nothing can be held against it.
-fn undisturbed(search: impl Fn() -> (Ended, Value)) -> Option<(Ended, Value)> {
+fn undisturbed(search: impl Fn() -> (ProcessOutput, Value)) -> Option<(ProcessOutput, Value)> {
     const ATTEMPTS: u32 = 2;
     for _ in 0..ATTEMPTS {
         let (ended, find) = search();
@@ -65,10 +65,10 @@ fn undisturbed(search: impl Fn() -> (Ended, Value)) -> Option<(Ended, Value)> {
 
 #[test]
 fn the_demo_holds_two_thousand_a_second() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let Some((ended, find)) = undisturbed(|| place.json(["find", "demo"])) else { return };
-    is_consistent(&place, &ended, &find);
+    assert_consistent(&place, &ended, &find);
     let (lower, upper) = (number(held(&find), "/lower"), number(held(&find), "/upper"));
     if find["ended"] == "noisy" {
         // Others took so much of this machine that the built-in service moved.
@@ -84,12 +84,12 @@ fn the_demo_holds_two_thousand_a_second() {
 /// it has sent what it says.
 #[test]
 fn a_search_keeps_to_its_budget_and_sends_what_it_says() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/pool?size=10&ms=20");
     let (ended, find) = place.json(["find", &url, "--budget", "8s", "--trial", "2s"]);
-    is_consistent(&place, &ended, &find);
+    assert_consistent(&place, &ended, &find);
     // And the look before the load.
     let sent: f64 = trials(&find).iter().map(|trial| number(trial, "/sent")).sum();
     assert_eq!(target.truth("/pool")["received"], sent as u64 + 1);
@@ -111,12 +111,12 @@ fn a_search_keeps_to_its_budget_and_sends_what_it_says() {
 
 #[test]
 fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (ended, find) =
         place.json(["find", "demo/delay?ms=10", "--from", "150", "--max", "300", "--trial", "1s"]);
     println!("{}", ended.stderr);
-    is_consistent(&place, &ended, &find);
+    assert_consistent(&place, &ended, &find);
     let ended = ended.expect(0);
     assert_eq!(find["ended"], "max_reached", "{ended}");
     let limit = held(&find);
@@ -131,10 +131,10 @@ fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
 
 #[test]
 fn a_goal_that_no_rate_meets_is_not_met() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (ended, find) = place.json(["find", "demo/delay?ms=10", "--goal", "p99<1ms", "--trial", "1s"]);
-    is_consistent(&place, &ended, &find);
+    assert_consistent(&place, &ended, &find);
     let ended = ended.expect(99);
     assert_eq!(find["goal"], "p99<1ms", "{ended}");
     assert_eq!((&find["ended"], &held(&find)["lower"]), (&"below_min".into(), &Value::Null), "{ended}");
@@ -146,13 +146,13 @@ fn a_goal_that_no_rate_meets_is_not_met() {
 /// says so, and says nothing that it has not seen.
 #[test]
 fn a_real_server_gets_an_honest_verdict() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     let Some(nginx) = testbed::Nginx::start() else { return };
-    let place = Place::new();
+    let place = Sandbox::new();
     let (ended, find) =
         place.json(["find", &nginx.url(), "--from", "1000", "--trial", "1s", "--budget", "18s"]);
     println!("{}", ended.stderr);
-    is_consistent(&place, &ended, &find);
+    assert_consistent(&place, &ended, &find);
     let limit = held(&find);
     match (find["ended"].as_str().expect("a reason"), ended.code()) {
         // The time may be up just when the bounds are close enough.

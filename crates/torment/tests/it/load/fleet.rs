@@ -1,8 +1,8 @@
 //! `--on here`: several processes make the load, and one of them is taken away. Whatever becomes of it, every arrival is accounted
 //! for, and held against what the target itself has counted.
 
-use crate::program::target::Target;
-use crate::program::{Place, Running, SOON, Turn, adds_up, number, outcome};
+use crate::program::target::TargetProcess;
+use crate::program::{LoadTurn, RunningProcess, SOON, Sandbox, adds_up, number, outcome};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::thread::{scope, sleep};
@@ -24,7 +24,7 @@ fn workers(coordinator: u32) -> Vec<Pid> {
 }
 
 /// Waits until the target has received so many requests.
-fn wait_for(target: &Target, page: &str, requests: u64) {
+fn wait_for(target: &TargetProcess, page: &str, requests: u64) {
     let began = Instant::now();
     while target.truth(page)["received"].as_u64().unwrap_or(0) < requests {
         assert!(began.elapsed() < SOON * 2, "the load does not come");
@@ -38,9 +38,9 @@ fn has(trial: &Value, code: &str) -> bool {
 
 /// A load from two workers, of which one is sent `signals`, each after a pause. What came of it, and what the target received.
 fn load_with(signals: &[(u64, Signal)]) -> (i32, Value, u64) {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let command = place.command([
         "run",
@@ -56,7 +56,7 @@ fn load_with(signals: &[(u64, Signal)]) -> (i32, Value, u64) {
         "--format",
         "json",
     ]);
-    let running = Running::start(command);
+    let running = RunningProcess::start(command);
     wait_for(&target, "/json", 500);
     let worker = workers(running.pid())[1];
     for (pause, signal) in signals {
@@ -120,9 +120,9 @@ fn a_worker_that_stands_still_for_long_is_not_waited_for() {
 
 #[test]
 fn a_search_asks_again_for_what_a_lost_worker_has_spoiled() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let command = place.command([
         "find",
@@ -142,7 +142,7 @@ fn a_search_asks_again_for_what_a_lost_worker_has_spoiled() {
         "--format",
         "json",
     ]);
-    let running = Running::start(command);
+    let running = RunningProcess::start(command);
     wait_for(&target, "/json", 150);
     let killed = workers(running.pid())[0];
     kill_process(killed, Signal::KILL).expect("it is there");
@@ -167,9 +167,9 @@ fn a_search_asks_again_for_what_a_lost_worker_has_spoiled() {
 }
 
 /// A load of a minute from two workers, which has begun.
-fn under_way(place: &Place, target: &Target) -> Running {
+fn under_way(place: &Sandbox, target: &TargetProcess) -> RunningProcess {
     let url = target.url("/json");
-    let running = Running::start(place.command([
+    let running = RunningProcess::start(place.command([
         "run",
         &url,
         "-r",
@@ -187,7 +187,7 @@ fn under_way(place: &Place, target: &Target) -> Running {
 
 /// Nothing is sent any more.
 #[track_caller]
-fn is_quiet(target: &Target) {
+fn is_quiet(target: &TargetProcess) {
     let received = target.truth("/json")["received"].clone();
     sleep(Duration::from_millis(500));
     assert_eq!(target.truth("/json")["received"], received, "somebody goes on");
@@ -195,9 +195,9 @@ fn is_quiet(target: &Target) {
 
 #[test]
 fn without_a_coordinator_nobody_goes_on() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let running = under_way(&place, &target);
     let workers = workers(running.pid());
     assert_eq!(workers.len(), 2);
@@ -219,9 +219,9 @@ fn without_a_coordinator_nobody_goes_on() {
 /// It could not stop a load that does harm.
 #[test]
 fn of_a_coordinator_that_stands_still_nobody_waits_to_hear() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let running = under_way(&place, &target);
     let workers = workers(running.pid());
     running.signal(Signal::STOP);
@@ -240,13 +240,13 @@ fn of_a_coordinator_that_stands_still_nobody_waits_to_hear() {
 /// It hears late that all are ready, and that they go on: nobody is called late for that, and whatever reaches the target is in the account.
 #[test]
 fn a_coordinator_that_is_held_up_leaves_nothing_unsaid() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let arguments = ["find", &url, "--from", "200", "--max", "400", "--trial", "1s", "--budget", "20s"];
     let fleet = ["--on", "here", "--workers", "2", "--format", "json"];
-    let mut running = Running::start(place.command(arguments.into_iter().chain(fleet)));
+    let mut running = RunningProcess::start(place.command(arguments.into_iter().chain(fleet)));
     // Each time at another moment of a trial.
     for pause in (0..).map(|nth| 40 + nth * 97 % 500) {
         if !running.is_running() {
@@ -275,8 +275,8 @@ fn a_coordinator_that_is_held_up_leaves_nothing_unsaid() {
 #[test]
 fn however_many_make_the_load_the_limit_is_the_same() {
     let limit = |count: &str| {
-        let _turn = Turn::shared();
-        let place = Place::new();
+        let _turn = LoadTurn::shared();
+        let place = Sandbox::new();
         let (ended, found) = place.json([
             "find",
             "demo",
@@ -313,8 +313,8 @@ fn however_many_make_the_load_the_limit_is_the_same() {
 /// Nothing answers as fast as nothing: one worker is the limit, until there are two.
 #[test]
 fn a_fleet_grows_before_it_is_the_limit() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let arguments = ["find", "null", "--from", "100k", "--max", "10M", "--trial", "1s", "--budget", "20s"];
     let (ended, run) = place.json(arguments.into_iter().chain(["--on", "here", "--workers", "1..2"]));
     let workers = run["fleet"]["workers"].as_array().expect("a list");
@@ -325,8 +325,8 @@ fn a_fleet_grows_before_it_is_the_limit() {
 
 #[test]
 fn each_has_as_many_loops_as_it_may_have_processors() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let load =
         ["run", "null", "-r", "300", "-d", "1s", "--on", "here", "--workers", "2", "--worker-cpus", "3"];
     let (ended, run) = place.load(load);
@@ -339,8 +339,8 @@ fn each_has_as_many_loops_as_it_may_have_processors() {
 
 #[test]
 fn workers_without_a_user_wait_for_the_end() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let load = |more: [&'static str; 2]| {
         ["run", "null", "-c", "2", more[0], more[1], "--on", "here", "--workers", "3"]
     };
@@ -355,9 +355,9 @@ fn workers_without_a_user_wait_for_the_end() {
 
 #[test]
 fn how_many_may_be_said_in_two_ways() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for wrong in ["0", "4..2", "1..65", "..", "two"] {
         let ended = place.torment(["run", "null", "-r", "9", "--on", "here", "--workers", wrong]);
-        println!("{}", ended.complains(2, &["--workers", "4..16"]));
+        println!("{}", ended.expect_error(2, &["--workers", "4..16"]));
     }
 }

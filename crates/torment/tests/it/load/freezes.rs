@@ -1,8 +1,8 @@
 //! A target that stands still now and then, and what only looks like it.
 
 use super::store::wait_until;
-use crate::program::target::{Target, unix};
-use crate::program::{Place, Running, Turn};
+use crate::program::target::{TargetProcess, unix};
+use crate::program::{LoadTurn, RunningProcess, Sandbox};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::thread::sleep;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Frozen for 0.4 s in every two: told of at any rate, with length and period.
 #[test]
 fn freezes_are_found_at_any_rate() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     for rate in ["50", "1000"] {
         let off: Vec<String> = (0..3).map_while(|_| freezes(rate).err()).collect();
         assert!(off.len() < 3, "{rate}/s: {off:?}");
@@ -19,7 +19,7 @@ fn freezes_are_found_at_any_rate() {
 }
 
 fn freezes(rate: &str) -> Result<(), String> {
-    let place = Place::new();
+    let place = Sandbox::new();
     let arguments = ["run", "demo/stall?every=2s&for=400ms", "-r", rate, "-d", "12s"];
     let (ended, run) = place.load(arguments);
     let found = &run["freezes"];
@@ -39,10 +39,10 @@ fn freezes(rate: &str) -> Result<(), String> {
 
 #[test]
 fn a_steady_target_never_stands_still() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     let off: Vec<String> = (0..3)
         .map_while(|_| {
-            let place = Place::new();
+            let place = Sandbox::new();
             let (ended, run) =
                 place.load(["run", "demo/delay?ms=300", "-r", "20", "-d", "4s", "--arrivals", "poisson"]);
             println!("{ended}");
@@ -53,9 +53,9 @@ fn a_steady_target_never_stands_still() {
 }
 
 /// A load of nine seconds, in which something is done; what it says of freezes.
-fn meanwhile(place: &Place, arguments: &[&str], act: impl Fn(&Running)) -> Value {
+fn meanwhile(place: &Sandbox, arguments: &[&str], act: impl Fn(&RunningProcess)) -> Value {
     let load = ["run", "-r", "200", "-d", "9s", "--format", "json"];
-    let running = Running::start(place.command(load.iter().chain(arguments).copied()));
+    let running = RunningProcess::start(place.command(load.iter().chain(arguments).copied()));
     // A busy machine may take its time before the load begins.
     wait_until(place, "a second of load", |run| run["trial"]["due"].as_u64() > Some(0));
     act(&running);
@@ -69,10 +69,10 @@ const PAUSE: Duration = Duration::from_millis(600);
 /// A Unix socket does not say when an answer came, so that only torment itself can know that it stood still.
 #[test]
 fn that_torment_stood_still_is_not_laid_to_the_target() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let socket = place.path("service.sock");
-    let _target = Target::listen(&place, &unix(&socket), &[]);
+    let _target = TargetProcess::listen(&place, &unix(&socket), &[]);
     let socket = socket.to_str().expect("a temporary path is UTF-8");
     let arguments = ["http://clinic.example/delay?ms=20", "--unix-socket", socket];
     let found = meanwhile(&place, &arguments, |running| {
@@ -91,15 +91,15 @@ fn that_torment_stood_still_is_not_laid_to_the_target() {
 /// Stopped as a debugger, a snapshot or a freezer of control groups does it.
 #[test]
 fn a_target_that_was_stopped_is_said_to_have_been() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     // Where others take the processors, torment looks too seldom now and then, and says that nothing explains it.
     let off: Vec<String> = (0..3).map_while(|_| stopped().err()).collect();
     assert!(off.len() < 3, "{off:?}");
 }
 
 fn stopped() -> Result<(), String> {
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let found = meanwhile(&place, &[&target.url("/json")], |_| {
         for _ in 0..3 {
             target.signal(Signal::STOP);

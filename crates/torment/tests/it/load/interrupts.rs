@@ -1,7 +1,7 @@
 //! Ctrl-C, and what others send in its place: what was measured is told, once; whoever asks again gets out.
 
-use crate::program::strange;
-use crate::program::{Place, Running, Turn};
+use crate::program::odd_servers;
+use crate::program::{LoadTurn, RunningProcess, Sandbox};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const SOON: Duration = Duration::from_secs(4);
 fn falls_silent() -> (String, Arc<AtomicUsize>) {
     let heard = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&heard);
-    let address = strange::server(move |mut stream| {
+    let address = odd_servers::server(move |mut stream| {
         while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {
             if counted.fetch_add(1, Ordering::SeqCst) == 0 {
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
@@ -39,12 +39,12 @@ fn wait_for(what: &str, truth: impl Fn() -> bool) {
 /// second signal, a millisecond after the first, ended torment at once.
 #[test]
 fn two_signals_at_once_are_one_request() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     for pause in [0, 2, 300] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let (url, heard) = falls_silent();
         let arguments = ["run", &url, "-r", "20", "-d", "60s", "--timeout", "1s", "--no-watch"];
-        let running = Running::start(place.command(arguments));
+        let running = RunningProcess::start(place.command(arguments));
         wait_for("the load", || heard.load(Ordering::SeqCst) > 5);
         running.signal(Signal::TERM);
         sleep(Duration::from_millis(pause));
@@ -58,11 +58,11 @@ fn two_signals_at_once_are_one_request() {
 /// Requests that wait for their answers may take long: somebody who asks again, a second later or more, waits no longer.
 #[test]
 fn who_asks_again_gets_out_at_once() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (url, heard) = falls_silent();
     let arguments = ["run", &url, "-r", "20", "-d", "60s", "--timeout", "60s", "--no-watch"];
-    let mut running = Running::start(place.command(arguments));
+    let mut running = RunningProcess::start(place.command(arguments));
     wait_for("the load", || heard.load(Ordering::SeqCst) > 5);
     running.signal(Signal::INT);
     sleep(Duration::from_millis(2500));

@@ -1,15 +1,15 @@
 //! `--on join`: workers that others start, and a file that lets them in.
 
-use crate::program::target::{Target, free_port};
-use crate::program::{Place, Running, SOON, Turn, adds_up, binary, number};
+use crate::program::target::{TargetProcess, free_port};
+use crate::program::{LoadTurn, RunningProcess, SOON, Sandbox, adds_up, binary, number};
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use testbed::Relay;
+use testbed::TestRelay;
 
 /// Waits for what lets in.
-pub(super) fn file(place: &Place, name: &str) -> String {
+pub(super) fn file(place: &Sandbox, name: &str) -> String {
     let began = Instant::now();
     loop {
         let text = std::fs::read_to_string(place.path(name)).unwrap_or_default();
@@ -21,31 +21,31 @@ pub(super) fn file(place: &Place, name: &str) -> String {
     }
 }
 
-pub(super) fn worker(place: &Place, file: &str) -> Running {
-    Running::start(place.command(["worker", "--join", file]))
+pub(super) fn worker(place: &Sandbox, file: &str) -> RunningProcess {
+    RunningProcess::start(place.command(["worker", "--join", file]))
 }
 
 #[test]
 fn whoever_has_the_file_makes_a_part_of_the_load() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let arguments =
         ["run", &url, "-r", "300", "-d", "3s", "--on", "join", "--workers", "2", "--format", "json"];
-    let running = Running::start(place.command(arguments));
+    let running = RunningProcess::start(place.command(arguments));
     let text = file(&place, "run.join");
     let mode = std::fs::metadata(place.path("run.join")).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "others could read it");
     // Another run keeps its hands off it.
     let other = place.torment(["run", &url, "-r", "9", "--on", "join"]);
-    other.complains(2, &["run.join", "another folder"]);
+    other.expect_error(2, &["run.join", "another folder"]);
     // One by its file, one by standard input.
     let first = worker(&place, "run.join");
     let mut command = place.command(["worker", "--join", "-", "--quiet"]);
     place.write("copied", &text);
     command.stdin(std::fs::File::open(place.path("copied")).expect("it was written"));
-    let second = Running::start(command);
+    let second = RunningProcess::start(command);
     let ended = running.end().measured();
     assert!(ended.stderr.contains("waits for 2 workers"), "{ended}");
     let run = ended.json();
@@ -69,46 +69,46 @@ fn whoever_has_the_file_makes_a_part_of_the_load() {
     assert!(!place.path("run.join").exists());
     // It lets nobody in any more.
     let late = worker(&place, "copied").end();
-    println!("{}", late.complains(1, &["cannot be reached", "as long as its run goes on"]));
+    println!("{}", late.expect_error(1, &["cannot be reached", "as long as its run goes on"]));
 }
 
 #[test]
 fn who_does_not_come_or_should_not_is_said() {
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let (url, port) = (target.url("/json"), free_port());
     let at = format!("join:127.0.0.1:{port}");
-    let wait = |place: &Place| {
+    let wait = |place: &Sandbox| {
         let arguments = ["run", &url, "-r", "9", "-d", "1s", "--on", &at, "--wait", "3s"];
-        Running::start(place.command(arguments))
+        RunningProcess::start(place.command(arguments))
     };
     let running = wait(&place);
     let old = file(&place, "run.join");
     assert!(old.contains(&format!("at 127.0.0.1:{port}\n")), "{old}");
     let alone = worker(&place, "run.join");
-    println!("{}", running.end().complains(1, &["1 of 2 workers came in time", "--wait"]));
+    println!("{}", running.end().expect_error(1, &["1 of 2 workers came in time", "--wait"]));
     // The only one that was there hears that there is no run.
     alone.end();
     // The same place, another run: the file of the first does not let in.
     place.write("old.join", &old);
     let running = wait(&place);
     file(&place, "run.join");
-    println!("{}", worker(&place, "old.join").end().complains(1, &["is it of this run?"]));
-    println!("{}", running.end().complains(1, &["0 of 2 workers came", "turned away: 127.0.0.1:"]));
+    println!("{}", worker(&place, "old.join").end().expect_error(1, &["is it of this run?"]));
+    println!("{}", running.end().expect_error(1, &["0 of 2 workers came", "turned away: 127.0.0.1:"]));
     for (text, words) in [("", "it is no file of torment's"), ("# Lets one process", "no file of torment's")]
     {
         place.write("none.join", text);
-        println!("{}", worker(&place, "none.join").end().complains(1, &[words]));
+        println!("{}", worker(&place, "none.join").end().expect_error(1, &[words]));
     }
-    println!("{}", worker(&place, "missing.join").end().complains(1, &["missing.join", "No such file"]));
+    println!("{}", worker(&place, "missing.join").end().expect_error(1, &["missing.join", "No such file"]));
     // What is not ours stays as it is.
     place.write("run.join", "mine");
-    println!("{}", wait(&place).end().complains(2, &["run.join is another file"]));
+    println!("{}", wait(&place).end().expect_error(2, &["run.join is another file"]));
     assert_eq!(std::fs::read_to_string(place.path("run.join")).expect("it is there"), "mine");
 }
 
 /// This program with another stamp, as its linker gives it when it is made from other sources.
-fn another_build(place: &Place) -> std::path::PathBuf {
+fn another_build(place: &Sandbox) -> std::path::PathBuf {
     let said = std::process::Command::new(binary()).arg("stamp").output().expect("it can be run").stdout;
     let said = String::from_utf8(said).expect("digits");
     let digits = said.split_whitespace().last().expect("its stamp").as_bytes();
@@ -126,17 +126,17 @@ fn another_build(place: &Place) -> std::path::PathBuf {
 
 #[test]
 fn another_build_of_the_same_version_is_not_let_in() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let arguments = ["run", &url, "-r", "9", "-d", "1s", "--on", "join", "--workers", "1", "--wait", "20s"];
-    let running = Running::start(place.command(arguments));
+    let running = RunningProcess::start(place.command(arguments));
     file(&place, "run.join");
     let mut command = std::process::Command::new(another_build(&place));
     command.args(["worker", "--join", "run.join"]);
-    let refused = Running::start(place.homed(command)).end();
-    println!("{}", refused.complains(1, &["another torment", "than the coordinator's", "the same file"]));
+    let refused = RunningProcess::start(place.homed(command)).end();
+    println!("{}", refused.expect_error(1, &["another torment", "than the coordinator's", "the same file"]));
     // Its place is free for one that is the same.
     let worker = worker(&place, "run.join");
     running.end().measured();
@@ -144,14 +144,18 @@ fn another_build_of_the_same_version_is_not_let_in() {
 }
 
 /// Two workers, one of which comes through a relay, and a load that has begun.
-fn through_a_relay(place: &Place, target: &Target, arguments: &[&str]) -> (Running, Relay, [Running; 2]) {
+fn through_a_relay(
+    place: &Sandbox,
+    target: &TargetProcess,
+    arguments: &[&str],
+) -> (RunningProcess, TestRelay, [RunningProcess; 2]) {
     let url = target.url("/json");
     let load = ["--on", "join", "--workers", "2", "--format", "json"];
     let all = arguments.iter().copied().chain([url.as_str()]).chain(load);
-    let running = Running::start(place.command(all));
+    let running = RunningProcess::start(place.command(all));
     let text = file(place, "run.join");
     let at = text.lines().find_map(|line| line.strip_prefix("at ")).expect("it says where");
-    let relay = Relay::to(at.parse().expect("an address"));
+    let relay = TestRelay::to(at.parse().expect("an address"));
     place.write("far.join", &text.replace(at, &relay.address().to_string()));
     let workers = [worker(place, "run.join"), worker(place, "far.join")];
     let began = Instant::now();
@@ -165,13 +169,13 @@ fn through_a_relay(place: &Place, target: &Target, arguments: &[&str]) -> (Runni
 /// It makes another line, and hands over what it counted meanwhile.
 #[test]
 fn a_link_that_is_cut_for_two_seconds_voids_nothing() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let (running, relay, workers) = through_a_relay(&place, &target, &["run", "-r", "200", "-d", "8s"]);
     relay.cut();
     sleep(Duration::from_secs(2));
-    relay.mend();
+    relay.restore();
     let ended = running.end().measured();
     let run = ended.json();
     adds_up(&run["trial"]);
@@ -187,9 +191,9 @@ fn a_link_that_is_cut_for_two_seconds_voids_nothing() {
 /// How far its clock is away is known less well then, and nothing else is worse.
 #[test]
 fn a_long_and_uneven_way_to_the_coordinator_voids_nothing() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let (running, relay, workers) = through_a_relay(&place, &target, &["run", "-r", "200", "-d", "6s"]);
     relay.delays(Duration::from_millis(2), Duration::from_millis(40));
     let run = running.end().measured().json();
@@ -205,14 +209,14 @@ fn a_long_and_uneven_way_to_the_coordinator_voids_nothing() {
 
 #[test]
 fn a_link_that_is_cut_for_ten_seconds_voids_one_trial() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let find = ["find", "--from", "150", "--max", "300", "--trial", "8s", "--budget", "2m"];
     let (mut running, relay, workers) = through_a_relay(&place, &target, &find);
     relay.cut();
     sleep(Duration::from_secs(10));
-    relay.mend();
+    relay.restore();
     sleep(Duration::from_secs(9));
     // Where others take the processors a search ends before that.
     let goes_on = running.is_running();
@@ -233,13 +237,13 @@ fn a_link_that_is_cut_for_ten_seconds_voids_one_trial() {
 
 #[test]
 fn a_worker_that_leaves_is_lost_and_says_so() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let arguments =
         ["run", &url, "-r", "300", "-d", "1m", "--on", "join", "--workers", "1", "--format", "json"];
-    let running = Running::start(place.command(arguments));
+    let running = RunningProcess::start(place.command(arguments));
     file(&place, "run.join");
     let worker = worker(&place, "run.join");
     let began = Instant::now();
@@ -257,10 +261,11 @@ fn a_worker_that_leaves_is_lost_and_says_so() {
 
 #[test]
 fn who_waits_for_workers_can_be_interrupted() {
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
-    let running = Running::start(place.command(["run", &url, "-r", "300", "-d", "1s", "--on", "join"]));
+    let running =
+        RunningProcess::start(place.command(["run", &url, "-r", "300", "-d", "1s", "--on", "join"]));
     file(&place, "run.join");
     running.signal(Signal::INT);
     running.end().expect(130);

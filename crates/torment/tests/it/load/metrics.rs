@@ -1,9 +1,9 @@
 //! What a run tells other people's tools while it lasts: scraped, and pushed.
 
-use crate::program::serving::Serving;
-use crate::program::strange::{server, silent, tls};
+use crate::program::odd_servers::{server, silent, tls};
+use crate::program::serving::ServingTorment;
 use crate::program::target::free_port;
-use crate::program::{Ended, Place, Running, SOON, Turn, outcome, outcomes};
+use crate::program::{LoadTurn, ProcessOutput, RunningProcess, SOON, Sandbox, outcome, outcomes};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -47,10 +47,10 @@ fn account(run: &Value) -> BTreeMap<String, u64> {
 
 #[test]
 fn a_search_is_scraped_while_it_goes_on_and_sums_to_its_account() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let search = ["find", "demo", "--budget", "8s", "--trial", "2s", "-q", "--page=127.0.0.1:0"];
-    let mut running = Serving::start(&place, &search, true);
+    let mut running = ServingTorment::start(&place, &search, true);
     let (mut scrapes, mut before) = (0, BTreeMap::new());
     while running.is_running() {
         let Some(answer) = running.try_get("/metrics") else { continue };
@@ -74,7 +74,7 @@ fn a_search_is_scraped_while_it_goes_on_and_sums_to_its_account() {
     // Whoever scrapes less often still gets all of it.
     let (_, run) = place.json(["show"]);
     let expected = account(&run);
-    let serving = Serving::start(&place, &["serve", "--listen", "0"], false);
+    let serving = ServingTorment::start(&place, &["serve", "--listen", "0"], false);
     let text = serving.get("/metrics");
     let told = counters(&text);
     for (name, value) in &expected {
@@ -89,21 +89,21 @@ fn a_search_is_scraped_while_it_goes_on_and_sums_to_its_account() {
 }
 
 /// A request that a collector got: its head, and its body.
-type Got = (String, Value);
+type PushRequest = (String, Value);
 
 /// A collector that takes everything, and hands it on.
-fn collector() -> (SocketAddr, Receiver<Got>) {
+fn collector() -> (SocketAddr, Receiver<PushRequest>) {
     let (to, got) = channel();
     let to = Mutex::new(to);
     let address = server(move |stream| {
-        let to: Sender<Got> = to.lock().expect("nobody panics with it").clone();
+        let to: Sender<PushRequest> = to.lock().expect("nobody panics with it").clone();
         let _ = take(&stream, &to);
     });
     (address, got)
 }
 
 /// Requests of one connection, one after the other.
-fn take(mut stream: &TcpStream, to: &Sender<Got>) -> std::io::Result<()> {
+fn take(mut stream: &TcpStream, to: &Sender<PushRequest>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let mut head = String::new();
@@ -141,24 +141,24 @@ fn pushed(body: &Value, name: &str, outcome: &str) -> u64 {
 }
 
 /// A load whose measures go to a collector.
-fn load(place: &Place, to: &str, seconds: &str, headers: Option<&str>) -> Ended {
+fn load(place: &Sandbox, to: &str, seconds: &str, headers: Option<&str>) -> ProcessOutput {
     let mut command = place.command(["run", "null", "-r", "100", "-d", seconds, "--otlp", to]);
     if let Some(headers) = headers {
         command.env("OTEL_EXPORTER_OTLP_HEADERS", headers);
     }
-    Running::start(command).end().measured()
+    RunningProcess::start(command).end().measured()
 }
 
 #[test]
 fn a_collector_gets_pushes_and_at_last_all_of_the_run() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (address, got) = collector();
     let secret = "Bearer%20geheim-und-lang";
     let ended =
         load(&place, &format!("http://{address}/below"), "3s", Some(&format!("Authorization={secret}")));
     assert!(!ended.stderr.contains("pushes"), "nothing failed: {ended}");
-    let pushes: Vec<Got> = got.try_iter().collect();
+    let pushes: Vec<PushRequest> = got.try_iter().collect();
     assert!(pushes.len() >= 2, "{} pushes in three seconds", pushes.len());
     for (head, body) in &pushes {
         assert!(head.starts_with("POST /below/v1/metrics HTTP/1.1\r\n"), "{head}");
@@ -189,8 +189,8 @@ fn has_requests(body: &Value) -> bool {
 /// A run once would have waited for whoever does not answer.
 #[test]
 fn a_collector_that_hangs_or_is_away_costs_a_line() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     for (address, why) in [
         (silent(), "no answer"),
         (SocketAddr::from(([127, 0, 0, 1], free_port())), "nothing listens there (connection refused)"),
@@ -208,8 +208,8 @@ fn a_collector_that_hangs_or_is_away_costs_a_line() {
 
 #[test]
 fn a_collector_over_tls_is_trusted_by_its_authority_only() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let tls = tls();
     let url = format!("https://localhost:{}", tls.address.port());
     let ended = load(&place, &url, "3s", None);
@@ -220,13 +220,13 @@ fn a_collector_over_tls_is_trusted_by_its_authority_only() {
     place.write("authority.pem", &tls.authority);
     let mut command = place.command(["run", "null", "-r", "100", "-d", "3s", "--otlp", &url]);
     command.env("SSL_CERT_FILE", place.path("authority.pem"));
-    let ended = Running::start(command).end().measured();
+    let ended = RunningProcess::start(command).end().measured();
     assert!(!ended.stderr.contains("certificate"), "{ended}");
 }
 
 #[test]
 fn what_cannot_be_pushed_is_said_before_the_run() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let load = ["run", "null", "-r", "1", "-d", "1s", "-q"];
     for (to, why) in [
         ("127.0.0.1:4318", "does not begin with http:// or https://"),
@@ -239,9 +239,10 @@ fn what_cannot_be_pushed_is_said_before_the_run() {
     let to = ["--otlp", "http://127.0.0.1:1"];
     place
         .torment(load.into_iter().chain(to).chain(["--no-store"]))
-        .complains(2, &["--otlp", "--no-store keeps nothing"]);
+        .expect_error(2, &["--otlp", "--no-store keeps nothing"]);
     let mut command = place.command(load.into_iter().chain(to));
     command.env("OTEL_EXPORTER_OTLP_HEADERS", "a=1,geheim");
-    let message = Running::start(command).end().complains(2, &["OTEL_EXPORTER_OTLP_HEADERS", "2. entry"]);
+    let message =
+        RunningProcess::start(command).end().expect_error(2, &["OTEL_EXPORTER_OTLP_HEADERS", "2. entry"]);
     assert!(!message.contains("geheim"), "{message}");
 }

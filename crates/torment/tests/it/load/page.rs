@@ -1,7 +1,7 @@
 //! The page of real runs: while they go on, afterwards, and as a file.
 
-use crate::program::serving::Serving;
-use crate::program::{Place, Running, Turn};
+use crate::program::serving::ServingTorment;
+use crate::program::{LoadTurn, RunningProcess, Sandbox};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
@@ -16,10 +16,10 @@ const PLACE: &str = "id=\"document\">";
 
 #[test]
 fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let running =
-        Serving::start(&place, &["run", "demo", "-r", "200", "-d", "6s", "--page=127.0.0.1:0"], true);
+        ServingTorment::start(&place, &["run", "demo", "-r", "200", "-d", "6s", "--page=127.0.0.1:0"], true);
     let page = running.get("/");
     let is_built = page.contains(PLACE);
     assert!(is_built || page.contains("make page build"), "{page}");
@@ -60,7 +60,7 @@ fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
     let written = place.torment(["report", "last", "-o", "run.html"]);
     if !is_built {
         println!("skipped: this binary holds no page to be frozen");
-        written.complains(1, &["make page build"]);
+        written.expect_error(1, &["make page build"]);
         return;
     }
     assert!(written.expect(0).stdout.contains("wrote run.html ("));
@@ -81,20 +81,20 @@ fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
     std::fs::create_dir(&folder).expect("the place is ours");
     place
         .torment(["report", "-o", "folder"])
-        .complains(2, &["'folder' is a folder", &format!("folder/run-{id}.html")]);
+        .expect_error(2, &["'folder' is a folder", &format!("folder/run-{id}.html")]);
     // The run is one load: its picture is how it went.
     place.torment(["report", "-o", "load.svg"]).expect(0);
     let picture = std::fs::read_to_string(place.path("load.svg")).expect("it was written");
     assert!(picture.contains(">rate, a second</text>") && picture.contains("course achieved"), "{picture}");
-    place.torment(["report", "-o", "none/run.html"]).complains(1, &["'none/run.html' cannot be written"]);
-    place.torment(["report", "nothing"]).complains(1, &["no run 'nothing' among the 1 kept"]);
+    place.torment(["report", "-o", "none/run.html"]).expect_error(1, &["'none/run.html' cannot be written"]);
+    place.torment(["report", "nothing"]).expect_error(1, &["no run 'nothing' among the 1 kept"]);
 }
 
 /// What a page shows, in words, with the picture beside it.
 #[test]
 fn a_run_is_written_as_markdown() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     place.torment(["run", "null", "-r", "100", "-d", "1s", "-q", "--name", "load"]).measured();
     let said = place.torment(["report", "load", "--markdown"]).expect(0);
     assert!(said.stdout.starts_with("# torment run null\n\n"), "{said}");
@@ -119,13 +119,15 @@ fn a_run_is_written_as_markdown() {
     assert!(text.contains("](the%20search-limit.svg)\n"), "{text}");
     let picture = std::fs::read_to_string(place.path("the search-limit.svg")).expect("it was written");
     assert!(picture.starts_with("<svg "), "{picture}");
-    place.torment(["report", "-o", "none/run.md"]).complains(1, &["'none/run-limit.svg' cannot be written"]);
+    place
+        .torment(["report", "-o", "none/run.md"])
+        .expect_error(1, &["'none/run-limit.svg' cannot be written"]);
 }
 
 #[test]
 fn all_runs_are_served_until_somebody_ends_it() {
-    let place = Place::new();
-    let serving = Serving::start(&place, &["serve", "--listen", "0"], false);
+    let place = Sandbox::new();
+    let serving = ServingTorment::start(&place, &["serve", "--listen", "0"], false);
     assert_eq!(
         serving.json("/api/history")["runs"],
         Value::Array(Vec::new()),
@@ -142,7 +144,7 @@ fn all_runs_are_served_until_somebody_ends_it() {
 
 #[test]
 fn where_nothing_can_be_served_that_is_said_before_the_run() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let at = socket.local_addr().expect("it is bound").to_string();
     let pid = std::process::id().to_string();
@@ -150,12 +152,12 @@ fn where_nothing_can_be_served_that_is_said_before_the_run() {
     let load = ["run", "null", "-r", "1", "-d", "1s", "-q"];
     place
         .torment(load.into_iter().chain([page.as_str()]))
-        .complains(1, &[&at, "is taken by", &pid, "--page=0"]);
-    place.torment(["serve", "--listen", &at]).complains(1, &[&at, "is taken by", &pid, "--listen 0"]);
-    place.torment(["serve", "--listen", "192.0.2.1"]).complains(1, &["no address 192.0.2.1", "127.0.0.1"]);
+        .expect_error(1, &[&at, "is taken by", &pid, "--page=0"]);
+    place.torment(["serve", "--listen", &at]).expect_error(1, &[&at, "is taken by", &pid, "--listen 0"]);
+    place.torment(["serve", "--listen", "192.0.2.1"]).expect_error(1, &["no address 192.0.2.1", "127.0.0.1"]);
     place
         .torment(load.into_iter().chain(["--page", "--no-store"]))
-        .complains(2, &["--no-store keeps nothing"]);
+        .expect_error(2, &["--no-store keeps nothing"]);
     let ended = place.torment(["run", "null", "--page=nowhere"]).expect(2);
     assert!(ended.stderr.contains("cannot listen at 'nowhere'"), "{ended}");
     let ended = place.torment(["serve", "--token", "short"]).expect(2);
@@ -164,7 +166,7 @@ fn where_nothing_can_be_served_that_is_said_before_the_run() {
 
 #[test]
 fn others_need_a_token() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let mut command = place.command(["serve", "--listen", "0.0.0.0:0"]);
     let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary runs");
     let mut said = String::new();
@@ -178,11 +180,11 @@ fn others_need_a_token() {
 
 #[test]
 fn a_page_at_no_address_of_its_own_takes_any_port() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     // Whoever has the usual port meanwhile, this one or another.
     let _usual = TcpListener::bind("127.0.0.1:7979");
-    let running = Running::start(place.command(["run", "null", "-r", "100", "-d", "1s", "--page"]));
+    let running = RunningProcess::start(place.command(["run", "null", "-r", "100", "-d", "1s", "--page"]));
     let ended = running.end().measured();
     let line = ended.stderr.lines().find(|line| line.contains("the page of this run: http://127.0.0.1:"));
     assert!(line.is_some_and(|line| !line.contains(":7979/")), "{ended}");

@@ -1,10 +1,10 @@
 //! `torment plan`: what it makes of other things is a plan that runs; what it checks is what runs.
 
-use crate::program::target::Target;
-use crate::program::{Ended, Place, Running, Turn, adds_up, binary};
+use crate::program::target::TargetProcess;
+use crate::program::{LoadTurn, ProcessOutput, RunningProcess, Sandbox, adds_up, binary};
 use std::process::Command;
 
-fn curl(target: &Target) -> String {
+fn curl(target: &TargetProcess) -> String {
     let url = target.url("/owners/new");
     format!(
         "curl '{url}' -H 'Accept: text/html' -H 'Authorization: Bearer geheim' --compressed \
@@ -13,16 +13,16 @@ fn curl(target: &Target) -> String {
 }
 
 /// With the secret that the import took out.
-fn with_token(place: &Place, arguments: &[&str]) -> Ended {
+fn with_token(place: &Sandbox, arguments: &[&str]) -> ProcessOutput {
     let mut command = place.command(arguments.iter().copied());
     command.env("AUTHORIZATION", "Bearer geheim");
-    Running::start(command).end()
+    RunningProcess::start(command).end()
 }
 
 #[test]
 fn a_curl_command_becomes_a_plan_that_runs() {
-    let place = Place::new();
-    let target = Target::start(&place, &[]);
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &[]);
     let made = place.torment(["plan", "from-curl", &curl(&target), "-o", "login.toml"]).expect(0);
     assert!(made.stdout.is_empty() && made.stderr.contains("AUTHORIZATION"), "{made}");
     let text = std::fs::read_to_string(place.path("login.toml")).expect("it was written");
@@ -33,7 +33,9 @@ fn a_curl_command_becomes_a_plan_that_runs() {
         checked.stdout.contains("POST /owners/new") && checked.stderr.contains("AUTHORIZATION="),
         "{checked}"
     );
-    place.torment(["run", "login.toml", "--once"]).complains(2, &["{env:AUTHORIZATION}", "AUTHORIZATION=…"]);
+    place
+        .torment(["run", "login.toml", "--once"])
+        .expect_error(2, &["{env:AUTHORIZATION}", "AUTHORIZATION=…"]);
 
     let checked = with_token(&place, &["plan", "check", "login.toml"]).expect(0);
     assert_eq!(checked.stderr, "", "{checked}");
@@ -46,13 +48,13 @@ fn a_curl_command_becomes_a_plan_that_runs() {
     // What exists is not written over.
     place
         .torment(["plan", "from-curl", &curl(&target), "-o", "login.toml"])
-        .complains(2, &["'login.toml' exists already"]);
+        .expect_error(2, &["'login.toml' exists already"]);
     assert_eq!(std::fs::read_to_string(place.path("login.toml")).expect("it is there"), text);
 }
 
 #[test]
 fn from_standard_input_to_standard_output() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.write("command.txt", "curl http://127.0.0.1:1/");
     place.write(
         "api.yaml",
@@ -75,22 +77,22 @@ fn from_standard_input_to_standard_output() {
         let mut shell = place.homed(Command::new("sh"));
         let binary = binary();
         shell.args(["-c", &format!("{binary} plan {arguments} | tee plan.toml | {binary} plan check -")]);
-        let ended = Running::start(shell).end().expect(0);
+        let ended = RunningProcess::start(shell).end().expect(0);
         assert!(ended.stdout.contains("http://127.0.0.1:1"), "{arguments}: {ended}");
         let json = place.torment(["plan", "check", "plan.toml", "--format", "json"]).expect(0).json();
         assert!(json["plan"].as_str().is_some_and(|plan| plan.contains("[target]")), "{json}");
     }
-    place.torment(["plan", "from-curl", "wget x"]).complains(2, &["curl"]);
-    place.torment(["plan", "from-har", "missing.har"]).complains(2, &["missing.har", "No such file"]);
+    place.torment(["plan", "from-curl", "wget x"]).expect_error(2, &["curl"]);
+    place.torment(["plan", "from-har", "missing.har"]).expect_error(2, &["missing.har", "No such file"]);
     place.write("broken.toml", "[target]\nurl = \"h\"\n[[flow]]\n");
-    place.torment(["plan", "check", "broken.toml"]).complains(2, &["broken.toml:3:1", "[[flow.step]]"]);
+    place.torment(["plan", "check", "broken.toml"]).expect_error(2, &["broken.toml:3:1", "[[flow.step]]"]);
 }
 
 /// The example plans do what they say.
 #[test]
 fn the_examples_run() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     for (name, due) in [("mix", 60), ("flow", 20)] {
         let file = format!("{}/../../plans/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         place.torment(["plan", "check", &file]).expect(0);

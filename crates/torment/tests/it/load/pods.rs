@@ -1,7 +1,7 @@
 //! `--on k8s` with a kubectl of the tests, which is a script: what torment asks it for, and that all of it is taken back. In a cluster: `cluster.rs`.
 
-use crate::program::target::Target;
-use crate::program::{Place, Running, SOON, Turn, adds_up, binary, number};
+use crate::program::target::TargetProcess;
+use crate::program::{LoadTurn, RunningProcess, SOON, Sandbox, adds_up, binary, number};
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -29,7 +29,7 @@ case "$*" in
 esac
 "#;
 
-fn cluster(place: &Place) {
+fn cluster(place: &Sandbox) {
     place.write("config.json", CONFIG);
     place.write("pods.json", r#"{"items": []}"#);
     std::fs::create_dir(place.path("bin")).expect("the folder is ours");
@@ -39,14 +39,14 @@ fn cluster(place: &Place) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
 }
 
-fn command(place: &Place, arguments: &[&str]) -> Command {
+fn command(place: &Sandbox, arguments: &[&str]) -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = place.command(arguments.iter().copied());
     command.env("PATH", format!("{}:{path}", place.path("bin").display()));
     command
 }
 
-fn wait_for(place: &Place, name: &str) {
+fn wait_for(place: &Sandbox, name: &str) {
     let began = Instant::now();
     while !place.path(name).exists() {
         assert!(began.elapsed() < SOON, "there is no {name}");
@@ -56,12 +56,12 @@ fn wait_for(place: &Place, name: &str) {
 
 #[test]
 fn pods_are_asked_for_and_taken_back() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     cluster(&place);
     // Nothing is sent there: it is all about who is started, and by what.
     let arguments = ["run", "null", "-r", "300", "-d", "2s", "--on", "k8s", "--format", "json"];
-    let ended = Running::start(command(&place, &arguments)).end().measured();
+    let ended = RunningProcess::start(command(&place, &arguments)).end().measured();
     let run = ended.json();
     adds_up(&run["trial"]);
     assert_eq!(number(&run, "/trial/sent") as u64, 600, "{ended}");
@@ -81,8 +81,8 @@ fn pods_are_asked_for_and_taken_back() {
 /// Nothing answers as fast as nothing: one worker is the limit, until there are two.
 #[test]
 fn more_pods_are_asked_for_before_one_is_the_limit() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     cluster(&place);
     let arguments = [
         "find",
@@ -98,7 +98,8 @@ fn more_pods_are_asked_for_before_one_is_the_limit() {
         "--workers",
         "1..2",
     ];
-    let ended = Running::start(command(&place, &[&arguments[..], &["--format", "json"]].concat())).end();
+    let ended =
+        RunningProcess::start(command(&place, &[&arguments[..], &["--format", "json"]].concat())).end();
     assert_eq!(ended.json()["fleet"]["workers"].as_array().map(Vec::len), Some(2), "{ended}");
     let asked = std::fs::read_to_string(place.path("asked")).expect("it was written");
     let patches: Vec<&str> = asked.lines().filter(|line| line.contains(" patch job torment-")).collect();
@@ -108,10 +109,11 @@ fn more_pods_are_asked_for_before_one_is_the_limit() {
 
 #[test]
 fn a_torment_that_is_killed_leaves_no_pods() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     cluster(&place);
-    let running = Running::start(command(&place, &["run", "null", "-r", "100", "-d", "1m", "--on", "k8s"]));
+    let running =
+        RunningProcess::start(command(&place, &["run", "null", "-r", "100", "-d", "1m", "--on", "k8s"]));
     wait_for(&place, "pids");
     sleep(Duration::from_millis(500));
     assert!(!place.path("deleted").exists());
@@ -122,13 +124,16 @@ fn a_torment_that_is_killed_leaves_no_pods() {
 
 #[test]
 fn what_the_cluster_says_is_told_before_anything_is_sent() {
-    let place = Place::new();
+    let place = Sandbox::new();
     cluster(&place);
     let run = |arguments: &[&str]| {
-        Running::start(command(&place, &[&["run", "null", "-r", "9"], arguments].concat())).end()
+        RunningProcess::start(command(&place, &[&["run", "null", "-r", "9"], arguments].concat())).end()
     };
-    println!("{}", run(&["--on", "k8s:none"]).complains(2, &["kubectl knows no context none; it knows lab"]));
-    println!("{}", run(&["--on", "here", "--reach", "b:7"]).complains(2, &["--reach", "it is for pods"]));
+    println!(
+        "{}",
+        run(&["--on", "k8s:none"]).expect_error(2, &["kubectl knows no context none; it knows lab"])
+    );
+    println!("{}", run(&["--on", "here", "--reach", "b:7"]).expect_error(2, &["--reach", "it is for pods"]));
     // A pod that cannot start ends the wait at once.
     let pod = r#"{"items": [{"metadata": {"name": "torment-1-0-x", "annotations": {"batch.kubernetes.io/job-completion-index": "0"}},
         "spec": {"nodeName": "b"}, "status": {"phase": "Pending", "containerStatuses": [
@@ -139,15 +144,16 @@ fn what_the_cluster_says_is_told_before_anything_is_sent() {
     println!(
         "{}",
         run(&["--on", "k8s"])
-            .complains(1, &["worker 0 on b cannot start: ImagePullBackOff", "torment image"])
+            .expect_error(1, &["worker 0 on b cannot start: ImagePullBackOff", "torment image"])
     );
     assert!(place.path("deleted").exists());
     // Nor is anything made for a target that no pod finds.
     std::fs::remove_file(place.path("asked")).expect("it was asked");
-    let target = Target::start(&place, &["--model", "async"]);
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let ended =
-        Running::start(command(&place, &["run", &target.url("/json"), "-r", "9", "--on", "k8s"])).end();
-    println!("{}", ended.complains(1, &["this machine's own address", "http://SERVICE.NAMESPACE:PORT/"]));
+        RunningProcess::start(command(&place, &["run", &target.url("/json"), "-r", "9", "--on", "k8s"]))
+            .end();
+    println!("{}", ended.expect_error(1, &["this machine's own address", "http://SERVICE.NAMESPACE:PORT/"]));
     let asked = std::fs::read_to_string(place.path("asked")).expect("it was asked");
     assert!(!asked.contains("create"), "{asked}");
 }

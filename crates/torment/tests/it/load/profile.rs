@@ -1,7 +1,7 @@
 //! `torment profile` on code whose shares are known, beside `perf record`, and where it is not allowed.
 
-use crate::program::target::Target;
-use crate::program::{Ended, Place, Running, Turn, binary};
+use crate::program::target::TargetProcess;
+use crate::program::{LoadTurn, ProcessOutput, RunningProcess, Sandbox, binary};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Does this while a client asks for a page again and again.
-fn under_load<T>(target: &Target, page: &str, work: impl FnOnce() -> T) -> T {
+fn under_load<T>(target: &TargetProcess, page: &str, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -26,7 +26,10 @@ fn under_load<T>(target: &Target, page: &str, work: impl FnOnce() -> T) -> T {
 }
 
 /// Its profile; none where the kernel does not allow one, if that is said as it should be.
-fn profile<'a>(place: &Place, arguments: impl IntoIterator<Item = &'a str>) -> Option<(Ended, Value)> {
+fn profile<'a>(
+    place: &Sandbox,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> Option<(ProcessOutput, Value)> {
     let (ended, json) = place.json(["profile"].into_iter().chain(arguments));
     if ended.stderr.contains("cannot be sampled") {
         let says_what_to_do = ["perf_event_paranoid", "PERFMON", "CONFIG_PERF_EVENTS"];
@@ -51,9 +54,9 @@ fn samples(profile: &Value, which: &str, name: &str) -> f64 {
 /// no frame pointers: every caller is found by its DWARF tables.
 #[test]
 fn two_functions_have_the_shares_that_they_were_given() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--workers", "4"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--workers", "4"]);
     let whom = target.pid().to_string();
     let mut counted = 0;
     for (page, deeper) in [("/burn?a=70&b=30&us=50000", 0), ("/burn?a=25&b=75&us=50000&deep=40", 40)] {
@@ -88,7 +91,7 @@ fn two_functions_have_the_shares_that_they_were_given() {
 }
 
 /// What other tools read says the same; those that are here read it.
-fn is_exported(place: &Place, samples: u64) {
+fn is_exported(place: &Sandbox, samples: u64) {
     place.torment(["export", "last", "--profile", "folded", "-o", "p.folded"]).expect(0);
     let folded = std::fs::read_to_string(place.path("p.folded")).expect("it was written");
     let counts =
@@ -123,13 +126,21 @@ fn is_exported(place: &Place, samples: u64) {
 /// Workers that wait for one of two permits, half of a second each: each stands where it is made to wait.
 #[test]
 fn threads_that_wait_are_shown_where_they_do() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--workers", "6"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--workers", "6"]);
     let url = target.url("/fault/permit?size=2&us=500000");
     let whom = target.pid().to_string();
-    let load =
-        Running::start(place.command(["run", &url, "-c", "6", "-d", "6s", "--no-store", "--no-watch"]));
+    let load = RunningProcess::start(place.command([
+        "run",
+        &url,
+        "-c",
+        "6",
+        "-d",
+        "6s",
+        "--no-store",
+        "--no-watch",
+    ]));
     thread::sleep(Duration::from_secs(2));
     let (ended, _) = place.json(["profile", &whom, "-d", "1s"]);
     load.end();
@@ -149,9 +160,9 @@ fn threads_that_wait_are_shown_where_they_do() {
 /// Beside a load, samples become the processor time of a request.
 #[test]
 fn a_load_tells_what_a_request_costs_in_each_function() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--workers", "4"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--workers", "4"]);
     let url = target.url("/burn?a=70&b=30&us=10000");
     let (ended, json) = place.json(["run", &url, "-r", "30", "-d", "8s", "--profile"]);
     if ended.stdout.contains("not-profiled") {
@@ -174,9 +185,9 @@ fn a_load_tells_what_a_request_costs_in_each_function() {
 /// A search that is over looks at the code on both sides of its limit, and neither its verdict nor its exit code is any other for it.
 #[test]
 fn a_search_is_followed_by_a_look_at_both_sides_of_its_limit() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--workers", "1"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--workers", "1"]);
     let url = target.url("/burn?a=70&b=30&us=20000");
     let search = |when, budget| {
         let how = ["--from", "15", "--max", "200", "--trial", "1s", "--budget", budget, "--profile", when];
@@ -217,14 +228,14 @@ fn perf_record_says_the_same() {
     if Command::new("perf").arg("--version").output().is_err() {
         return eprintln!("SKIPPED: there is no perf here");
     }
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--workers", "4"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--workers", "4"]);
     let (whom, data) = (target.pid().to_string(), place.path("perf.data"));
     let found = under_load(&target, "/burn?a=60&b=40&us=50000", || {
         let mut perf = place.homed(Command::new("perf"));
         perf.args(["record", "-q", "-e", "cpu-clock", "-F", "499", "-o"]).arg(&data);
-        let perf = Running::start({
+        let perf = RunningProcess::start({
             perf.args(["-p", &whom, "--", "sleep", "6"]);
             perf
         });
@@ -235,7 +246,7 @@ fn perf_record_says_the_same() {
     let Some((ended, profile)) = found else { return };
     let mut report = place.homed(Command::new("perf"));
     report.args(["report", "--stdio", "-q", "--no-children", "-F", "overhead,sym", "-i"]).arg(&data);
-    let report = Running::start(report).end().expect(0).stdout;
+    let report = RunningProcess::start(report).end().expect(0).stdout;
     let all = profile["samples"].as_f64().expect("a count");
     let mut compared = 0;
     for line in report.lines() {
@@ -264,11 +275,11 @@ fn samples_by(pid: u32) -> bool {
 /// Neither a process nor an event nor a file stays behind a profile that is killed, and the target does not notice.
 #[test]
 fn nothing_stays_behind_a_profile_that_is_killed() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--workers", "4"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--workers", "4"]);
     let whom = target.pid().to_string();
-    let running = Running::start(place.command(["profile", &whom, "-d", "60s"]));
+    let running = RunningProcess::start(place.command(["profile", &whom, "-d", "60s"]));
     let pid = running.pid();
     let is_there = || std::path::Path::new(&format!("/proc/{pid}/fd")).exists();
     let begins = (0..200).find(|_| {
@@ -297,10 +308,10 @@ fn nothing_stays_behind_a_profile_that_is_killed() {
 
 #[test]
 fn who_may_not_be_sampled_is_told_what_to_change() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let refuse = |line: &str, code: i32, words: &[&str]| {
         let arguments: Vec<&str> = ["profile"].into_iter().chain(line.split_whitespace()).collect();
-        place.torment(arguments).complains(code, words);
+        place.torment(arguments).expect_error(code, words);
     };
     refuse("4194305", 1, &["there is no process 4194305", "torment profile :8080"]);
     refuse("java", 2, &["'java' is neither a process such as 4711"]);
@@ -327,9 +338,9 @@ fn who_may_not_sample_finds_the_limit_as_before() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("SKIPPED: only root can be somebody else");
     }
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--workers", "4"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--workers", "4"]);
     let copy = std::env::temp_dir().join(format!("torment-finds-as-nobody-{}", std::process::id()));
     std::fs::copy(binary(), &copy).expect("there is room");
     let mut nobody = Command::new(&copy);

@@ -1,8 +1,8 @@
 //! A service that crashes and comes back under load: every arrival is accounted for, what could not
 //! be answered says why, and the load finds the service again by itself.
 
-use crate::program::target::Target;
-use crate::program::{Place, Running, Turn, adds_up, outcome};
+use crate::program::target::TargetProcess;
+use crate::program::{LoadTurn, RunningProcess, Sandbox, adds_up, outcome};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ const DOWN: Duration = Duration::from_secs(2);
 
 #[test]
 fn a_service_that_crashes_and_comes_back_is_accounted_for() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     // A load that the machine voided, being busy with something else, is made again.
     assert!((0..3).any(|_| crash_under_load()), "the generator was late three times");
 }
 
 /// One load on a service that crashes and comes back; false if the generator was late.
 fn crash_under_load() -> bool {
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let (url, listen) = (target.url("/delay?ms=1"), target.socket_address().to_string());
-    let run = Running::start(
+    let run = RunningProcess::start(
         place.command(["run", &url, "-r", "500", "-d", "7s", "--goal", "loss<1%", "--format", "json"]),
     );
     sleep(UP);
     target.kill();
     sleep(DOWN);
-    let again = Target::listen(&place, &listen, &["--model", "async"]);
+    let again = TargetProcess::listen(&place, &listen, &["--model", "async"]);
     let ended = run.end();
     let json = ended.json();
     let trial = &json["trial"];

@@ -1,24 +1,24 @@
 //! `torment run`: one load, every arrival accounted for, and a verdict.
 
-use crate::program::target::{Target, unix};
-use crate::program::{Ended, Place, Turn, adds_up, number, outcome};
+use crate::program::target::{TargetProcess, unix};
+use crate::program::{LoadTurn, ProcessOutput, Sandbox, adds_up, number, outcome};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Makes a load and checks what holds of every one. The trial and the exit code.
 #[track_caller]
-fn load(place: &Place, arguments: &[&str]) -> (Value, i32) {
+fn load(place: &Sandbox, arguments: &[&str]) -> (Value, i32) {
     checked(place, place.load([&["run"], arguments].concat()))
 }
 
 /// The same where the target counts, so that nothing may be made twice.
 #[track_caller]
-fn load_once(place: &Place, arguments: &[&str]) -> (Value, i32) {
+fn load_once(place: &Sandbox, arguments: &[&str]) -> (Value, i32) {
     checked(place, place.json([&["run"], arguments].concat()))
 }
 
 #[track_caller]
-fn checked(place: &Place, (ended, run): (Ended, Value)) -> (Value, i32) {
+fn checked(place: &Sandbox, (ended, run): (ProcessOutput, Value)) -> (Value, i32) {
     println!("{}", ended.stderr);
     assert_eq!((&run["state"], &run["exit_code"]), (&"ended".into(), &ended.code().into()), "{ended}");
     let trial = run["trial"].clone();
@@ -39,7 +39,7 @@ fn checked(place: &Place, (ended, run): (Ended, Value)) -> (Value, i32) {
 /// spread over that second. A generator that waits with it would not see them.
 #[test]
 fn a_frozen_target_is_not_flattered() {
-    let _turn = Turn::shared();
+    let _turn = LoadTurn::shared();
     // The machine's own hiccups only add to the waits: one quiet run of three is enough, and a
     // generator that forgets those that waited never has one.
     let off: Vec<String> = (0..3).map_while(|_| frozen_target().err()).collect();
@@ -48,8 +48,8 @@ fn a_frozen_target_is_not_flattered() {
 
 /// One load on a target that freezes; how far its quantiles are off, if they are.
 fn frozen_target() -> Result<(), String> {
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let (trial, code) = load_once(&place, &[&target.url("/stall"), "-r", "500", "-d", "20s"]);
     if code == 92 {
         return Err("the generator was late".to_owned());
@@ -74,8 +74,8 @@ fn frozen_target() -> Result<(), String> {
 
 #[test]
 fn stages_ramp_in_straight_lines() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     // The article's stages in a fiftieth of their time: 0 → 10 → 100 → 500 → 1,000, and hold.
     let stages = "600ms:1% 600ms:10% 600ms:50% 600ms:100% 1200ms:100%";
     let (trial, code) = load(&place, &["demo/json", "-r", "1000", "--stages", stages]);
@@ -90,9 +90,9 @@ fn stages_ramp_in_straight_lines() {
 
 #[test]
 fn a_closed_loop_makes_exactly_its_requests() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "threads"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "threads"]);
     let (trial, code) = load_once(&place, &[&target.url("/delay?ms=10"), "-c", "4", "-n", "1000"]);
     assert_eq!(code, 0, "{trial:#}");
     assert_eq!((&trial["due"], &trial["sent"], outcome(&trial, "ok")), (&1_000.into(), &1_000.into(), 1_000));
@@ -106,8 +106,8 @@ fn a_closed_loop_makes_exactly_its_requests() {
 
 #[test]
 fn a_goal_that_is_not_met_is_said_by_the_exit_code() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let slow = ["demo/delay?ms=20", "-r", "100", "-d", "1s", "--goal"];
     let (trial, code) = load(&place, &[&slow[..], &["p99<15ms"]].concat());
     assert_eq!((code, outcome(&trial, "late")), (99, 100), "{trial:#}");
@@ -117,9 +117,9 @@ fn a_goal_that_is_not_met_is_said_by_the_exit_code() {
 
 #[test]
 fn the_plan_says_which_status_is_an_answer() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &[]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &[]);
     let short = ["-r", "50", "-d", "1s"];
     // Redirects are answers, and not followed.
     let (trial, code) = load(&place, &[&[&*target.url("/status/302")], &short[..]].concat());
@@ -135,10 +135,10 @@ fn the_plan_says_which_status_is_an_answer() {
 
 #[test]
 fn a_unix_socket_takes_the_place_of_the_host() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let socket = place.path("service.sock");
-    let _target = Target::listen(&place, &unix(&socket), &[]);
+    let _target = TargetProcess::listen(&place, &unix(&socket), &[]);
     let socket = socket.to_str().expect("a temporary path is UTF-8");
     let (trial, code) =
         load(&place, &["http://clinic.example/healthz", "--unix-socket", socket, "-r", "200", "-d", "1s"]);
@@ -150,8 +150,8 @@ fn a_unix_socket_takes_the_place_of_the_host() {
 
 #[test]
 fn random_arrivals_are_the_same_for_the_same_seed() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let due = |seed| {
         let poisson = ["null", "-r", "1000", "-d", "1s", "--arrivals", "poisson", "--seed", seed];
         let (trial, code) = load(&place, &poisson);
@@ -169,7 +169,7 @@ fn random_arrivals_are_the_same_for_the_same_seed() {
 
 #[test]
 fn once_prints_all_that_is_sent_and_answered() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let arguments =
         ["run", "--once", "demo/echo?n={counter}", "-H", "X-Number: {counter}", "-b", "number {counter}"];
     let once = place.torment(arguments).expect(0);
@@ -194,7 +194,7 @@ fn once_prints_all_that_is_sent_and_answered() {
 
 #[test]
 fn a_dry_run_prints_a_plan_that_says_the_same_again() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for arguments in [
         &["run", "http://127.0.0.1:9/a?b={1..9}", "-r", "2.5k", "-d", "90s", "--goal", "loss<0.1%"][..],
         &["run", "demo", "-s", "10s:100", "-s", "1m:100", "--arrivals", "poisson", "--seed", "3"],
@@ -236,11 +236,11 @@ fn a_dry_run_prints_a_plan_that_says_the_same_again() {
 
 #[test]
 fn placeholders_reach_the_target() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let database = place.path("clinic.db");
     let target =
-        Target::start(&place, &["--database", database.to_str().expect("UTF-8"), "--model", "async"]);
+        TargetProcess::start(&place, &["--database", database.to_str().expect("UTF-8"), "--model", "async"]);
 
     // In the path: each of four statuses a quarter of the times.
     let path = target.url("/status/{200..203}");
@@ -296,8 +296,8 @@ fn rows(database: &std::path::Path, after: u32) -> Vec<[String; 5]> {
 
 #[test]
 fn what_is_not_answered_in_time_is_counted_as_that() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     // A POST is not sent for a look, which would end the run before it begins.
     let slow = ["demo/delay?ms=2000", "-m", "POST", "-r", "50", "-d", "1s", "--timeout", "300ms"];
     let (trial, code) = load(&place, &slow);

@@ -1,11 +1,11 @@
 //! Runs are named, found and compared by the real binary.
 
-use crate::program::target::Target;
-use crate::program::{Place, Turn};
+use crate::program::target::TargetProcess;
+use crate::program::{LoadTurn, Sandbox};
 use serde_json::Value;
 
 /// A short load that is called so.
-fn run(place: &Place, target: &str, name: &str) {
+fn run(place: &Sandbox, target: &str, name: &str) {
     let arguments =
         ["run", target, "-r", "200", "-d", "8s", "--name", name, "--tag", "pool=10", "--tag", "nightly"];
     let (ended, json) = place.load(arguments);
@@ -55,9 +55,9 @@ fn is_well_formed(xml: &str) -> bool {
 /// Failed once for a single answer of 41 ms: ten times a tenth of a second is beyond whatever a busy machine adds to either.
 #[test]
 fn a_slower_target_is_worse_than_the_baseline() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     run(&place, &target.url("/delay?ms=100"), "before");
     run(&place, &target.url("/delay?ms=100"), "again <b>&\"'|");
     run(&place, &target.url("/delay?ms=1000"), "after");
@@ -137,7 +137,7 @@ fn a_slower_target_is_worse_than_the_baseline() {
 
 /// What was typed is refused before anything is done, by these words.
 #[track_caller]
-fn refused(place: &Place, arguments: &[&str], words: &[&str]) {
+fn refused(place: &Sandbox, arguments: &[&str], words: &[&str]) {
     let ended = place.torment(arguments.iter().copied());
     assert_eq!(ended.code(), 2, "{ended}");
     assert!(words.iter().all(|word| ended.stderr.contains(word)), "{ended}");
@@ -165,7 +165,7 @@ fn cells(line: &str) -> Vec<String> {
 
 #[test]
 fn runs_are_named_tagged_and_listed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let git = |words: &[&str]| {
         let mut git = std::process::Command::new("git");
         git.current_dir(place.path(".")).args(["-c", "user.name=n", "-c", "user.email=e"]).args(words);
@@ -224,21 +224,23 @@ fn runs_are_named_tagged_and_listed() {
         "{shown:#}"
     );
     place.torment(["name", "three", "--remove"]).expect(0);
-    place.torment(["show", "three"]).complains(1, &["no run 'three'", "torment list"]);
-    place.torment(["show", "twoo"]).complains(1, &["no run 'twoo' among the 3 kept", "did you mean two?"]);
+    place.torment(["show", "three"]).expect_error(1, &["no run 'three'", "torment list"]);
+    place.torment(["show", "twoo"]).expect_error(1, &["no run 'twoo' among the 3 kept", "did you mean two?"]);
 
     refused(&place, &["run", "null", "-r", "1", "--name", "last"], &["last and last~N mean the latest runs"]);
     refused(&place, &["run", "null", "-r", "1", "--tag", "two words"], &["it contains a space"]);
-    place.torment(["compare", "one"]).complains(2, &["one run to compare; expected two to 8"]);
-    place.torment(["compare", "one", "three"]).complains(1, &["no run 'three'"]);
-    place.torment(["compare", "one", "there.json"]).complains(1, &["no file 'there.json'", "torment list"]);
+    place.torment(["compare", "one"]).expect_error(2, &["one run to compare; expected two to 8"]);
+    place.torment(["compare", "one", "three"]).expect_error(1, &["no run 'three'"]);
+    place
+        .torment(["compare", "one", "there.json"])
+        .expect_error(1, &["no file 'there.json'", "torment list"]);
     place
         .torment(["run", "null", "-r", "1", "--format", "csv"])
-        .complains(2, &["--format csv", "compare, list and show"]);
+        .expect_error(2, &["--format csv", "compare, list and show"]);
     refused(&place, &["list", "--since", "yesterday"], &["'yesterday' is not a moment"]);
     place
         .torment(["show", "two", "--logs", "--format", "csv"])
-        .complains(2, &["logs are printed as text only"]);
+        .expect_error(2, &["logs are printed as text only"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A secret is sent to the target and to nobody else, whatever goes wrong.
 
-use crate::program::strange::{closing, server, silent, tls};
-use crate::program::{Place, Running};
+use crate::program::odd_servers::{closing, server, silent, tls};
+use crate::program::{RunningProcess, Sandbox};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -109,10 +109,10 @@ fn no_failure_tells_a_secret() {
             load,
         ),
     ] {
-        let place = Place::new();
+        let place = Sandbox::new();
         place.write("key", &format!("{SECRET}\n"));
         place.write("plan.toml", &format!("target.url = '{url}'\n{plan}\n"));
-        let running = Running::start(place.command([&["run", "plan.toml"][..], words].concat()));
+        let running = RunningProcess::start(place.command([&["run", "plan.toml"][..], words].concat()));
         if name == "interrupted" {
             std::thread::sleep(Duration::from_millis(1500));
             running.signal(rustix::process::Signal::INT);

@@ -1,15 +1,15 @@
 //! `--on ssh:`: workers on other machines, by the real ssh and sshd.
 
-use crate::program::sshd::{Hosts, is_root};
-use crate::program::strange::tls;
-use crate::program::target::{Target, free_port};
-use crate::program::{Place, Running, SOON, Turn, adds_up, binary, number, outcome};
+use crate::program::odd_servers::tls;
+use crate::program::sshd::{SshHosts, is_root};
+use crate::program::target::{TargetProcess, free_port};
+use crate::program::{LoadTurn, RunningProcess, SOON, Sandbox, adds_up, binary, number, outcome};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-pub(super) fn until(what: &str, limit: Duration, mut is_so: impl FnMut() -> bool) {
+pub(super) fn wait_until(what: &str, limit: Duration, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < limit, "{what}");
@@ -22,7 +22,7 @@ const GONE: Duration = Duration::from_secs(8);
 
 /// On either side.
 #[track_caller]
-pub(super) fn nothing_stays(hosts: &Hosts<'_>) {
+pub(super) fn assert_nothing_left(hosts: &SshHosts<'_>) {
     let mut left = Vec::new();
     let began = Instant::now();
     while began.elapsed() < GONE {
@@ -42,14 +42,14 @@ pub(super) fn kill(pid: u32) {
 
 #[test]
 fn two_hosts_make_the_load_as_one_and_nothing_stays_there() {
-    let place = Place::new();
-    let Some(hosts) = Hosts::new(&place) else { return };
-    let _turn = Turn::shared();
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&place) else { return };
+    let _turn = LoadTurn::shared();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let command =
         hosts.command(["run", &url, "-r", "300", "-d", "2s", "--on", "ssh:b,c", "--format", "json"]);
-    let ended = Running::start(command).end().measured();
+    let ended = RunningProcess::start(command).end().measured();
     let run = ended.json();
     adds_up(&run["trial"]);
     assert_eq!(run["trial"]["due"], 600);
@@ -61,43 +61,43 @@ fn two_hosts_make_the_load_as_one_and_nothing_stays_there() {
     assert_eq!(number(&run, "/trial/sent") as u64, received - 1, "{ended}");
     let caveats = run["caveats"].as_array().expect("a list");
     assert!(caveats.iter().any(|caveat| caveat["code"] == "beside-target"), "{run:#}");
-    nothing_stays(&hosts);
+    assert_nothing_left(&hosts);
 }
 
 /// The file of the authority is here alone.
 #[test]
 fn whom_the_coordinator_trusts_its_workers_trust() {
-    let place = Place::new();
-    let Some(hosts) = Hosts::new(&place) else { return };
-    let _turn = Turn::shared();
+    let place = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&place) else { return };
+    let _turn = LoadTurn::shared();
     let server = tls();
     let url = format!("https://localhost:{}/", server.address.port());
     let load = ["run", &url, "-r", "50", "-d", "1s", "--on", "ssh:b", "--format", "json"];
-    let refused = Running::start(hosts.command(load)).end();
-    println!("{}", refused.complains(1, &["worker on b", "certificate", "SSL_CERT_FILE"]));
+    let refused = RunningProcess::start(hosts.command(load)).end();
+    println!("{}", refused.expect_error(1, &["worker on b", "certificate", "SSL_CERT_FILE"]));
     let mut command = hosts.command(load);
     command.env("SSL_CERT_FILE", place.write("authority.pem", &server.authority));
-    let run = Running::start(command).end().measured().json();
+    let run = RunningProcess::start(command).end().measured().json();
     // All that were sent: on a busy machine that need not be all of the 50.
     let (ok, sent) = (outcome(&run["trial"], "ok"), number(&run, "/trial/sent") as u64);
     assert!(ok > 0 && ok == sent, "{ok} of {sent}: {run:#}");
 }
 
 /// A load of a minute from two hosts, which has begun.
-fn under_way(hosts: &Hosts<'_>, target: &Target) -> Running {
+fn under_way(hosts: &SshHosts<'_>, target: &TargetProcess) -> RunningProcess {
     let url = target.url("/json");
     let arguments = ["run", &url, "-r", "300", "-d", "1m", "--on", "ssh:b,c", "--format", "json"];
-    let running = Running::start(hosts.command(arguments));
-    until("the load does not come", SOON * 2, || target.truth("/json")["received"].as_u64() > Some(300));
+    let running = RunningProcess::start(hosts.command(arguments));
+    wait_until("the load does not come", SOON * 2, || target.truth("/json")["received"].as_u64() > Some(300));
     running
 }
 
 #[test]
 fn a_worker_there_that_is_killed_voids_the_load() {
-    let place = Place::new();
-    let Some(hosts) = Hosts::new(&place) else { return };
-    let _turn = Turn::shared();
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&place) else { return };
+    let _turn = LoadTurn::shared();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let running = under_way(&hosts, &target);
     let workers = hosts.workers();
     assert_eq!(workers.len(), 2, "{:?}", hosts.processes());
@@ -111,18 +111,18 @@ fn a_worker_there_that_is_killed_voids_the_load() {
     let received = target.truth("/json")["received"].as_u64().expect("a count") - 1;
     let (sent, open) = (number(&run, "/trial/sent") as u64, number(&lost[0], "/unaccounted") as u64);
     assert!(sent <= received && received <= sent + open, "{sent} sent, {received} came, {open} are open");
-    nothing_stays(&hosts);
+    assert_nothing_left(&hosts);
 }
 
 #[test]
 fn without_its_coordinator_nothing_goes_on_there() {
-    let place = Place::new();
-    let Some(hosts) = Hosts::new(&place) else { return };
-    let _turn = Turn::shared();
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&place) else { return };
+    let _turn = LoadTurn::shared();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let running = under_way(&hosts, &target);
     running.signal(Signal::KILL);
-    nothing_stays(&hosts);
+    assert_nothing_left(&hosts);
     let received = target.truth("/json")["received"].clone();
     sleep(Duration::from_millis(300));
     assert_eq!(target.truth("/json")["received"], received, "somebody goes on");
@@ -131,8 +131,8 @@ fn without_its_coordinator_nothing_goes_on_there() {
 /// Another one is on its path: this one is copied, into a file that is gone when it begins.
 #[test]
 fn torment_takes_itself_along() {
-    let place = Place::new();
-    let Some(hosts) = Hosts::new(&place) else { return };
+    let place = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&place) else { return };
     std::fs::create_dir(place.path("old")).expect("the folder is ours");
     // Of the same version, but another build.
     let version = env!("CARGO_PKG_VERSION");
@@ -160,22 +160,22 @@ fn torment_takes_itself_along() {
         "json",
         "--no-store",
     ]);
-    let running = Running::start(hosts.homed(place.homed(command)));
-    until("no worker begins", SOON * 4, || !hosts.workers().is_empty());
+    let running = RunningProcess::start(hosts.homed(place.homed(command)));
+    wait_until("no worker begins", SOON * 4, || !hosts.workers().is_empty());
     let worker = hosts.workers()[0];
     let runs = std::fs::read_link(format!("/proc/{worker}/exe")).expect("it runs");
     assert!(runs.display().to_string().ends_with(" (deleted)"), "{}", runs.display());
     assert_eq!(std::fs::read_dir(place.path("tmp")).expect("it is ours").count(), 0, "a file stays");
     // The ssh there is gone, and so is whatever it started.
     running.signal(Signal::KILL);
-    nothing_stays(&hosts);
+    assert_nothing_left(&hosts);
 }
 
 #[test]
 fn what_keeps_a_host_from_taking_part_is_said_before_any_load() {
-    let place = Place::new();
-    let Some(hosts) = Hosts::new(&place) else { return };
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&place) else { return };
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let other = format!("IdentityFile {}", place.path("other").display());
     hosts.add("locked", "torment-bin", "", &format!("{other}\n  IdentityAgent none"));
@@ -199,7 +199,7 @@ fn what_keeps_a_host_from_taking_part_is_said_before_any_load() {
     hosts.add("noisy", "noisy", "", "");
     let check = |arguments: &[&str], words: &[&str]| {
         let all = ["run", &url, "-r", "9", "-d", "1s"].into_iter().chain(arguments.iter().copied());
-        println!("{}", Running::start(hosts.command(all)).end().complains(1, words));
+        println!("{}", RunningProcess::start(hosts.command(all)).end().expect_error(1, words));
     };
     check(&["--on", "ssh:b,locked"], &["worker on locked", "without a password", "ssh-copy-id locked"]);
     check(&["--on", "ssh:stranger"], &["worker on stranger", "does not know this host", "ssh stranger"]);
@@ -226,6 +226,9 @@ fn what_keeps_a_host_from_taking_part_is_said_before_any_load() {
     // Nor is there ssh everywhere.
     let mut command = place.command(["run", &url, "-r", "9", "-d", "1s", "--on", "ssh:b"]);
     command.env("PATH", place.path("torment-bin"));
-    println!("{}", Running::start(command).end().complains(1, &["no ssh on this machine", "openssh-client"]));
-    nothing_stays(&hosts);
+    println!(
+        "{}",
+        RunningProcess::start(command).end().expect_error(1, &["no ssh on this machine", "openssh-client"])
+    );
+    assert_nothing_left(&hosts);
 }

@@ -1,20 +1,20 @@
 //! Runs are kept: through crashes, interruptions, and two torments at once.
 
-use crate::program::target::{Target, free_port};
-use crate::program::{Place, Running, Turn, adds_up, held, number, outcome, outcomes};
+use crate::program::target::{TargetProcess, free_port};
+use crate::program::{LoadTurn, RunningProcess, Sandbox, adds_up, held, number, outcome, outcomes};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The runs kept, the newest first.
-fn list(place: &Place) -> Vec<Value> {
+fn list(place: &Sandbox) -> Vec<Value> {
     let list = place.torment(["list", "--format", "json"]).expect(0).json();
     list["runs"].as_array().expect("a list").clone()
 }
 
 /// Waits until the run that goes on, not one before it, is such that `holds`, then returns it.
-pub fn wait_until(place: &Place, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+pub fn wait_until(place: &Sandbox, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
         if list(place).first().is_some_and(|run| run["state"] == "running") {
@@ -30,16 +30,16 @@ pub fn wait_until(place: &Place, what: &str, holds: impl Fn(&Value) -> bool) -> 
 
 #[test]
 fn a_killed_run_is_kept_but_for_its_last_second() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let began = Instant::now();
-    let running = Running::start(place.command(["run", "null", "-r", "1000", "-d", "60s"]));
+    let running = RunningProcess::start(place.command(["run", "null", "-r", "1000", "-d", "60s"]));
     wait_until(&place, "three seconds in the store", |run| run["trial"]["due"].as_u64() >= Some(3_000));
     assert_eq!(list(&place)[0]["state"], "running");
     let text = place.torment(["show"]).expect(0).stdout;
     assert!(text.contains("still running"), "{text}");
     let refused = place.torment(["rm", "last"]);
-    refused.complains(1, &["is still running", "stop it first"]);
+    refused.expect_error(1, &["is still running", "stop it first"]);
 
     sleep(Duration::from_millis(1_500));
     let loaded = began.elapsed();
@@ -65,10 +65,10 @@ fn a_killed_run_is_kept_but_for_its_last_second() {
 
 #[test]
 fn an_interrupted_search_says_what_is_known() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     for signal in [Signal::INT, Signal::TERM] {
-        let running = Running::start(place.command(["find", "demo"]));
+        let running = RunningProcess::start(place.command(["find", "demo"]));
         wait_until(&place, "a lower bound", |run| {
             run.pointer("/limits/0/lower").and_then(Value::as_f64) >= Some(10.0)
         });
@@ -91,9 +91,9 @@ fn an_interrupted_search_says_what_is_known() {
 
 #[test]
 fn an_interrupted_load_counts_what_came_due() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let running = Running::start(place.command(["run", "demo/delay?ms=10", "-r", "200", "-d", "60s"]));
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let running = RunningProcess::start(place.command(["run", "demo/delay?ms=10", "-r", "200", "-d", "60s"]));
     wait_until(&place, "a second of load", |run| run["trial"]["due"].as_u64() > Some(0));
     running.signal(Signal::INT);
     let ended = running.end().expect(130);
@@ -109,10 +109,10 @@ fn an_interrupted_load_counts_what_came_due() {
 
 #[test]
 fn two_torments_share_a_store() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let load = |rate| place.command(["run", "null", "-r", rate, "-d", "2s", "--format", "json"]);
-    let both: Vec<Running> = ["1000", "2000"].map(|rate| Running::start(load(rate))).into();
+    let both: Vec<RunningProcess> = ["1000", "2000"].map(|rate| RunningProcess::start(load(rate))).into();
     let mut ids = Vec::new();
     for (running, due) in both.into_iter().zip([2_000, 4_000]) {
         let run = running.end().measured().json();
@@ -129,8 +129,8 @@ fn two_torments_share_a_store() {
         assert_eq!(run["state"], "ended", "{run:#}");
     }
     // A new file, opened by many at the same moment, is made once.
-    let fresh = Place::new();
-    let many: Vec<Running> = (0..6).map(|_| Running::start(fresh.command(["list"]))).collect();
+    let fresh = Sandbox::new();
+    let many: Vec<RunningProcess> = (0..6).map(|_| RunningProcess::start(fresh.command(["list"]))).collect();
     for running in many {
         running.end().expect(0);
     }
@@ -138,8 +138,8 @@ fn two_torments_share_a_store() {
 
 #[test]
 fn runs_are_listed_shown_and_removed_by_name() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let run = |rate| place.json(["run", "null", "-d", "100ms", "-r", rate]).1;
     let (first, second, third) = (run("100"), run("200"), run("300"));
     let id = |run: &Value| run["id"].as_str().expect("an id").to_owned();
@@ -157,16 +157,16 @@ fn runs_are_listed_shown_and_removed_by_name() {
     ] {
         assert_eq!(place.json(["show", name]).1, *expected, "{name}");
     }
-    place.torment(["show", "last~3"]).complains(1, &["last~3", "torment list"]);
+    place.torment(["show", "last~3"]).expect_error(1, &["last~3", "torment list"]);
     // All begin with the year.
-    place.torment(["show", &id(&first)[..4]]).complains(1, &["more than one", &id(&first)]);
+    place.torment(["show", &id(&first)[..4]]).expect_error(1, &["more than one", &id(&first)]);
 
     // A wrong name among right ones removes nothing.
-    place.torment(["rm", &id(&first), "nonsense"]).complains(1, &["nonsense"]);
+    place.torment(["rm", &id(&first), "nonsense"]).expect_error(1, &["nonsense"]);
     assert_eq!(list(&place).len(), 3);
     place.torment(["rm", &id(&first), &id(&third)]).expect(0);
     assert_eq!(list(&place).iter().map(id).collect::<Vec<_>>(), [id(&second)]);
-    place.torment(["show", &id(&first)]).complains(1, &[&id(&first)]);
+    place.torment(["show", &id(&first)]).expect_error(1, &[&id(&first)]);
 
     // Not asked to be kept, a run is not.
     place.torment(["run", "null", "-d", "100ms", "-r", "100", "--no-store"]).measured();
@@ -175,16 +175,17 @@ fn runs_are_listed_shown_and_removed_by_name() {
 
 #[test]
 fn a_target_that_dies_and_comes_back_loses_no_arrival() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let listen = format!("127.0.0.1:{}", free_port());
-    let target = Target::listen(&place, &listen, &[]);
+    let target = TargetProcess::listen(&place, &listen, &[]);
     let url = target.url("/delay?ms=5");
-    let running = Running::start(place.command(["run", &url, "-r", "200", "-d", "5s", "--format", "json"]));
+    let running =
+        RunningProcess::start(place.command(["run", &url, "-r", "200", "-d", "5s", "--format", "json"]));
     sleep(Duration::from_millis(1_500));
     target.kill();
     sleep(Duration::from_millis(1_000));
-    let again = Target::listen(&place, &listen, &[]);
+    let again = TargetProcess::listen(&place, &listen, &[]);
     let ended = running.end();
     assert!([92, 99].contains(&ended.code()), "{ended}");
     let run = ended.json();

@@ -1,22 +1,22 @@
 //! `torment run --processes` and `torment find processes`: real programs, exactly as many as asked for, and nothing left.
 
-use crate::program::{Ended, Place, Running, Turn, adds_up, binary, number, outcome};
+use crate::program::{LoadTurn, ProcessOutput, RunningProcess, Sandbox, adds_up, binary, number, outcome};
 use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// torment with these arguments, and this command for it to start.
-fn storm(place: &Place, arguments: &[&str], command: &[&str]) -> Running {
+fn storm(place: &Sandbox, arguments: &[&str], command: &[&str]) -> RunningProcess {
     let mut torment = place.homed(Command::new(binary()));
     torment.args(arguments).arg("--store").arg(place.store());
     if !command.is_empty() {
         torment.arg("--").args(command);
     }
-    Running::start(torment)
+    RunningProcess::start(torment)
 }
 
 /// Its result, and how it ended.
-fn json(place: &Place, arguments: &[&str], command: &[&str]) -> (Ended, Value) {
+fn json(place: &Sandbox, arguments: &[&str], command: &[&str]) -> (ProcessOutput, Value) {
     let ended = storm(place, &[arguments, &["--format", "json"]].concat(), command).end();
     let json = ended.json();
     (ended, json)
@@ -49,8 +49,8 @@ fn wait_for(what: &str, until: impl Fn() -> bool) {
 
 #[test]
 fn so_many_processes_are_so_many_lines() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (log, output) = (place.path("jobs.ndjson"), place.path("output"));
     let arguments = [
         "run",
@@ -86,8 +86,8 @@ fn so_many_processes_are_so_many_lines() {
 
 #[test]
 fn programs_that_fail_fail_the_goal() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (ended, run) = json(&place, &["run", "--processes", "30"], &["sh", "-c", "exit 7"]);
     ended.expect(99);
     assert_eq!(outcome(&run["trial"], "failed"), 30);
@@ -104,8 +104,8 @@ fn programs_that_fail_fail_the_goal() {
 
 #[test]
 fn a_rate_of_processes_is_kept() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (ended, run) = json(&place, &["run", "-r", "50", "-d", "2s"], &["true"]);
     ended.measured();
     adds_up(&run["trial"]);
@@ -115,8 +115,8 @@ fn a_rate_of_processes_is_kept() {
 /// Ten at a time, each 50 ms: 200 a second.
 #[test]
 fn a_known_rate_is_reported() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (ended, run) = json(&place, &["run", "--processes", "200", "--parallel", "10"], &["sleep", "0.05"]);
     ended.expect(0);
     let rate = number(&run["trial"], "/answered_per_second");
@@ -125,8 +125,8 @@ fn a_known_rate_is_reported() {
 
 #[test]
 fn a_search_counts_in_processes() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let arguments = [
         "find",
         "processes",
@@ -152,7 +152,7 @@ fn a_search_counts_in_processes() {
 }
 
 /// A storm with five processes that sleep, each with this word.
-fn five_asleep(place: &Place) -> (Running, String) {
+fn five_asleep(place: &Sandbox) -> (RunningProcess, String) {
     let word = own_sleep();
     let storm_of = ["run", "--processes", "1000", "--parallel", "5", "--timeout", "1h"];
     let running = storm(place, &storm_of, &["sleep", &word]);
@@ -162,8 +162,8 @@ fn five_asleep(place: &Place) -> (Running, String) {
 
 #[test]
 fn nothing_is_left_after_an_interrupt() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (running, word) = five_asleep(&place);
     running.signal(rustix::process::Signal::INT);
     let ended = running.end();
@@ -173,8 +173,8 @@ fn nothing_is_left_after_an_interrupt() {
 
 #[test]
 fn nothing_is_left_after_a_kill() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let (running, word) = five_asleep(&place);
     running.signal(rustix::process::Signal::KILL);
     assert_eq!(running.end().signal(), Some(9));
@@ -183,7 +183,7 @@ fn nothing_is_left_after_a_kill() {
 
 #[test]
 fn what_is_wrong_is_one_message() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let text = place.write("text", "nothing\n").to_string_lossy().into_owned();
     let cases: &[(&[&str], &[&str], &[&str])] = &[
         (&["run", "--processes", "10"], &["nowhere-at-all"], &["nowhere-at-all", "PATH"]),
@@ -201,10 +201,10 @@ fn what_is_wrong_is_one_message() {
         (&["find", "processes", "--max", "none"], &["true"], &["--max"]),
     ];
     for (arguments, command, words) in cases {
-        storm(&place, arguments, command).end().complains(2, words);
+        storm(&place, arguments, command).end().expect_error(2, words);
     }
     let (log, none) = (["run", "--processes", "10", "--job-log", "/proc/nowhere/jobs"], ["true"]);
-    storm(&place, &[&log[..], &["-q"]].concat(), &none).end().complains(1, &["/proc/nowhere/jobs"]);
+    storm(&place, &[&log[..], &["-q"]].concat(), &none).end().expect_error(1, &["/proc/nowhere/jobs"]);
     let many = ["run", "--processes", "10", "--parallel", "1000000", "-q"];
-    storm(&place, &many, &none).end().complains(1, &["1000000", "--parallel"]);
+    storm(&place, &many, &none).end().expect_error(1, &["1000000", "--parallel"]);
 }

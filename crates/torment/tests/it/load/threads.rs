@@ -1,6 +1,6 @@
 //! `torment find threads` and `torment explain limits`. Each limit on its own is provoked in the tests of the crate `tasks`.
 
-use crate::program::{Ended, Place, Running, number};
+use crate::program::{ProcessOutput, RunningProcess, Sandbox, number};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::read_to_string;
@@ -34,7 +34,7 @@ fn ramp(json: &Value) -> Vec<u64> {
 
 #[test]
 fn as_many_as_asked_and_all_of_them_go_again() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (ended, json) = place.json(["find", "threads", "--most", "500"]);
     ended.expect(0);
     assert_eq!(
@@ -54,7 +54,7 @@ fn as_many_as_asked_and_all_of_them_go_again() {
 
 #[test]
 fn each_limit_is_listed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let text = place.torment(["explain", "limits"]).expect(0).stdout;
     for name in ["RLIMIT_NPROC", "kernel.pid_max", "vm.max_map_count", "kernel.pid_max="] {
         assert!(text.contains(name), "{name}: {text}");
@@ -63,21 +63,22 @@ fn each_limit_is_listed() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (arguments, says) in [
         (&["find", "threads", "--stack", "1KiB"][..], "too small for a thread's stack"),
         (&["find", "threads", "--stack", "1MiB", "--touch", "2MiB"], "give a larger --stack"),
     ] {
-        place.torment(arguments.iter().copied()).complains(2, &[says]);
+        place.torment(arguments.iter().copied()).expect_error(2, &[says]);
     }
     let ended = place.torment(["find", "threads", "--raw", "--touch", "1KiB"]);
     assert_eq!(ended.code(), 2, "{ended}");
 }
 
 /// A ramp that goes on for some time, for each thread touches what it can.
-fn slow(place: &Place) -> (Running, u32) {
-    let running =
-        Running::start(place.command(["find", "threads", "--most", "3000", "--touch", "256KiB", "--quiet"]));
+fn slow(place: &Sandbox) -> (RunningProcess, u32) {
+    let running = RunningProcess::start(
+        place.command(["find", "threads", "--most", "3000", "--touch", "256KiB", "--quiet"]),
+    );
     let mut crowd = None;
     wait_until("it has threads", || {
         crowd = crowds(running.pid()).first().copied();
@@ -94,10 +95,10 @@ fn is_gone(pid: u32) -> bool {
 
 #[test]
 fn ctrl_c_ends_it_and_keeps_what_was_seen() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (running, crowd) = slow(&place);
     running.signal(Signal::INT);
-    let ended: Ended = running.end();
+    let ended: ProcessOutput = running.end();
     // It may have come to its end just then.
     assert!([0, 130].contains(&ended.code()), "{ended}");
     assert!(is_gone(crowd), "no thread outlives it");
@@ -109,7 +110,7 @@ fn ctrl_c_ends_it_and_keeps_what_was_seen() {
 
 #[test]
 fn nothing_outlives_a_killed_torment() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (running, crowd) = slow(&place);
     running.signal(Signal::KILL);
     assert_eq!(running.end().signal(), Some(Signal::KILL.as_raw()));

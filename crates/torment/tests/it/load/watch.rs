@@ -1,6 +1,6 @@
 //! `torment watch` on real processes: what it says of them, and what it says if they are not there.
 
-use crate::program::Place;
+use crate::program::Sandbox;
 use crate::program::target::free_port;
 use serde_json::Value;
 use std::net::TcpListener;
@@ -8,10 +8,10 @@ use std::process::Command;
 
 #[test]
 fn whoever_is_not_there_is_said_so() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let refuse = |line: &str, code: i32, words: &[&str]| {
         let arguments: Vec<&str> = ["watch"].into_iter().chain(line.split_whitespace()).collect();
-        let message = place.torment(arguments).complains(code, words);
+        let message = place.torment(arguments).expect_error(code, words);
         assert_eq!(message.lines().count(), 1, "{message}");
     };
     // No Linux process has this number: they end at 2²².
@@ -31,7 +31,7 @@ fn whoever_is_not_there_is_said_so() {
 
 #[test]
 fn a_program_is_started_seen_and_ended() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let pids = place.path("pids");
     // In quotes, so that the command line, which is shown, is not what it prints.
     let script = format!("sleep 1000 & echo $! $$ > '{}'; echo pri''nted; wait", pids.display());
@@ -49,7 +49,7 @@ fn a_program_is_started_seen_and_ended() {
 
 #[test]
 fn whoever_listens_at_a_port_is_watched() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let at = socket.local_addr().expect("it is bound");
     for whom in [format!(":{}", at.port()), at.to_string(), std::process::id().to_string()] {
@@ -67,7 +67,7 @@ fn the_compilers_of_a_java_machine_are_seen() {
     if Command::new("java").arg("-version").output().is_err() {
         return eprintln!("SKIPPED: there is no java");
     }
-    let place = Place::new();
+    let place = Sandbox::new();
     let source = place.path("Busy.java");
     let busy =
         "class Busy { public static void main(String[] a) { for (;;) new java.util.Random().nextInt(); } }";

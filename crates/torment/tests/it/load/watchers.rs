@@ -1,10 +1,10 @@
 //! `--watch-on`: the target is watched from its own machine, by the real ssh and sshd, or over TLS.
 
 use super::join::file;
-use super::ssh::{kill, nothing_stays, until};
-use crate::program::sshd::{Hosts, is_root};
-use crate::program::target::Target;
-use crate::program::{Place, Running, SOON, Turn, binary, number};
+use super::ssh::{assert_nothing_left, kill, wait_until};
+use crate::program::sshd::{SshHosts, is_root};
+use crate::program::target::TargetProcess;
+use crate::program::{LoadTurn, RunningProcess, SOON, Sandbox, binary, number};
 use rustix::process::Signal;
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use std::path::Path;
 const PERMITS: &str = "/fault/permit?size=10&us=50000";
 
 /// A service with many workers.
-fn pool(place: &Place) -> Target {
-    Target::start(place, &["--workers", "200"])
+fn pool(place: &Sandbox) -> TargetProcess {
+    TargetProcess::start(place, &["--workers", "200"])
 }
 
 /// First less than that, then more, for long enough to see why.
@@ -31,7 +31,7 @@ fn given(found: &serde_json::Value) -> &serde_json::Value {
     all.find(is_it).unwrap_or_else(|| panic!("nothing of it: {found:#}"))
 }
 
-fn pid(target: &Target) -> f64 {
+fn pid(target: &TargetProcess) -> f64 {
     let page = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let port = target.socket_address().port();
     let held = page.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -57,7 +57,7 @@ fn listens(pid: u32, port: u16) -> bool {
 }
 
 /// All that goes there is written down on the way.
-fn overheard(hosts: &Hosts<'_>, place: &Place) {
+fn overheard(hosts: &SshHosts<'_>, place: &Sandbox) {
     std::fs::create_dir(place.path("heard")).expect("the folder is ours");
     let (heard, real) = (place.path("heard.bytes"), binary());
     let real = Path::new(real).display();
@@ -71,9 +71,9 @@ fn overheard(hosts: &Hosts<'_>, place: &Place) {
 
 #[test]
 fn what_gave_first_is_seen_where_the_target_is_and_no_secret_goes_there() {
-    let place = Place::new();
-    let Some(hosts) = Hosts::new(&place) else { return };
-    let _turn = Turn::shared();
+    let place = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&place) else { return };
+    let _turn = LoadTurn::shared();
     overheard(&hosts, &place);
     let target = pool(&place);
     let url = target.url(PERMITS);
@@ -83,7 +83,7 @@ fn what_gave_first_is_seen_where_the_target_is_and_no_secret_goes_there() {
     let all = all.iter().map(String::as_str).chain(["--watch-on", "ssh:web"]).chain(secret);
     let mut command = hosts.command(all);
     command.env("TOKEN", "geheim-one");
-    let ended = Running::start(command).end();
+    let ended = RunningProcess::start(command).end();
     let run = ended.json();
     assert_eq!((&run["watched"]["place"], &run["watched"]["on"]), (&"web".into(), &"ssh:web".into()));
     assert_eq!(number(&run, "/watched/subjects/0/pid"), pid(&target), "{ended}");
@@ -106,14 +106,14 @@ fn what_gave_first_is_seen_where_the_target_is_and_no_secret_goes_there() {
     }
     let rows = place.torment(["export", "last", "--what", "samples", "--format", "csv", "-o", "-"]);
     assert!(rows.stdout.contains(",web,"), "{}", rows.stdout.lines().take(3).collect::<Vec<_>>().join("\n"));
-    nothing_stays(&hosts);
+    assert_nothing_left(&hosts);
 }
 
 #[test]
 fn what_keeps_a_watcher_from_seeing_is_said_before_any_load() {
-    let place = Place::new();
-    let Some(hosts) = Hosts::new(&place) else { return };
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&place) else { return };
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let other = format!("IdentityFile {}", place.path("other").display());
     hosts.add("locked", "torment-bin", "", &format!("{other}\n  IdentityAgent none"));
@@ -123,7 +123,7 @@ fn what_keeps_a_watcher_from_seeing_is_said_before_any_load() {
     hosts.add("riscv", "riscv", "", "");
     let check = |code: i32, arguments: &[&str], words: &[&str]| {
         let all = ["run", &url, "-r", "9", "-d", "1s"].into_iter().chain(arguments.iter().copied());
-        println!("{}", Running::start(hosts.command(all)).end().complains(code, words));
+        println!("{}", RunningProcess::start(hosts.command(all)).end().expect_error(code, words));
     };
     check(
         1,
@@ -140,8 +140,8 @@ fn what_keeps_a_watcher_from_seeing_is_said_before_any_load() {
         "plan.toml",
         &format!("target.url = '{url}'\nload.rate = 9\n[fleet]\nwatch_on = 'ssh:locked'\n"),
     );
-    let by_file = Running::start(hosts.command(["run", "plan.toml", "-d", "1s"])).end();
-    println!("{}", by_file.complains(1, &["watcher on locked", "without a password"]));
+    let by_file = RunningProcess::start(hosts.command(["run", "plan.toml", "-d", "1s"])).end();
+    println!("{}", by_file.expect_error(1, &["watcher on locked", "without a password"]));
     check(2, &["--watch-on", "ssh:b", "--watchers", "2"], &["--watchers", "each host of ssh and each node"]);
     check(2, &["--watch-on", "ssh:b", "--wait", "3s"], &["--wait", "those of join"]);
     if is_root() {
@@ -152,21 +152,24 @@ fn what_keeps_a_watcher_from_seeing_is_said_before_any_load() {
         eprintln!("SKIPPED: only root has other networks to try");
     }
     assert_eq!(target.truth("/json")["received"].as_u64().unwrap_or(0), 0, "somebody sent something");
-    println!("{}", place.torment(["run", "null", "-r", "9", "--watch-on", "ssh:b"]).complains(2, &["null"]));
-    nothing_stays(&hosts);
+    println!(
+        "{}",
+        place.torment(["run", "null", "-r", "9", "--watch-on", "ssh:b"]).expect_error(2, &["null"])
+    );
+    assert_nothing_left(&hosts);
 }
 
 /// The load goes on, and its place says since when nothing is known.
 #[test]
 fn a_watcher_that_is_lost_ends_nothing() {
-    let place = Place::new();
-    let Some(hosts) = Hosts::new(&place) else { return };
-    let _turn = Turn::shared();
-    let target = Target::start(&place, &["--model", "async"]);
+    let place = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&place) else { return };
+    let _turn = LoadTurn::shared();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let arguments = ["run", &url, "-r", "50", "-d", "7s", "--watch-on", "ssh:b", "--format", "json"];
-    let running = Running::start(hosts.command(arguments));
-    until("the load does not come", SOON, || target.truth("/json")["received"].as_u64() > Some(110));
+    let running = RunningProcess::start(hosts.command(arguments));
+    wait_until("the load does not come", SOON, || target.truth("/json")["received"].as_u64() > Some(110));
     let watchers = hosts.watchers();
     assert_eq!(watchers.len(), 1, "{:?}", hosts.processes());
     kill(watchers[0]);
@@ -181,27 +184,27 @@ fn a_watcher_that_is_lost_ends_nothing() {
     assert!(unseen.contains("What happened on b is not known since"), "{unseen}");
     let shown = place.torment(["show", "last"]);
     assert!(shown.stdout.contains("into trial 1: torment was killed there"), "{shown}");
-    nothing_stays(&hosts);
+    assert_nothing_left(&hosts);
 }
 
-fn watcher(place: &Place, arguments: &[&str]) -> Running {
-    Running::start(place.command(["watch", "--join", "watch.join"].iter().chain(arguments).copied()))
+fn watcher(place: &Sandbox, arguments: &[&str]) -> RunningProcess {
+    RunningProcess::start(place.command(["watch", "--join", "watch.join"].iter().chain(arguments).copied()))
 }
 
 #[test]
 fn watchers_come_by_their_own_file_and_each_place_is_told_apart() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let (target, beside) = (pool(&place), Target::start(&place, &["--model", "async"]));
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let (target, beside) = (pool(&place), TargetProcess::start(&place, &["--model", "async"]));
     let all = overload(&target.url(PERMITS));
     let all = all.iter().map(String::as_str).chain(["--watch-on", "join", "--watchers", "2"]);
-    let running = Running::start(place.command(all));
+    let running = RunningProcess::start(place.command(all));
     file(&place, "watch.join");
     // Its certificate says what it is for.
-    let worker = Running::start(place.command(["worker", "--join", "watch.join"])).end();
-    println!("{}", worker.complains(1, &["does not let in a worker"]));
+    let worker = RunningProcess::start(place.command(["worker", "--join", "watch.join"])).end();
+    println!("{}", worker.expect_error(1, &["does not let in a worker"]));
     let nobody = watcher(&place, &["4194000"]).end();
-    println!("{}", nobody.complains(1, &["no process 4194000"]));
+    println!("{}", nobody.expect_error(1, &["no process 4194000"]));
     let (target_pid, other) = (pid(&target), pid(&beside));
     // One finds the target by itself, as the run says; the other is told whom to watch.
     let (first, second) = (watcher(&place, &[]), watcher(&place, &[&other.to_string()]));
@@ -224,21 +227,21 @@ fn watchers_come_by_their_own_file_and_each_place_is_told_apart() {
 
 #[test]
 fn a_watcher_that_goes_early_says_why() {
-    let _turn = Turn::shared();
-    let place = Place::new();
-    let target = Target::start(&place, &["--model", "async"]);
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
+    let target = TargetProcess::start(&place, &["--model", "async"]);
     let url = target.url("/json");
     let arguments =
         ["run", &url, "-r", "50", "-d", "8s", "--watch-on", "join", "--watchers", "2", "--format", "json"];
-    let running = Running::start(place.command(arguments));
+    let running = RunningProcess::start(place.command(arguments));
     file(&place, "watch.join");
     let told = watcher(&place, &[]);
     // The file need not be one.
     let text = std::fs::read_to_string(place.path("watch.join")).expect("it is there");
     let mut command = place.command(["watch", "--join", "env:LETS_IN", "--for", "5s"]);
     command.env("LETS_IN", text);
-    let timed = Running::start(command);
-    until("the load does not come", SOON, || target.truth("/json")["received"].as_u64() > Some(60));
+    let timed = RunningProcess::start(command);
+    wait_until("the load does not come", SOON, || target.truth("/json")["received"].as_u64() > Some(60));
     told.signal(Signal::TERM);
     told.end().expect(0);
     timed.end().expect(0);
@@ -247,5 +250,5 @@ fn a_watcher_that_goes_early_says_why() {
     assert!(whys.iter().any(|why| why.contains("SIGTERM")), "{whys:?}");
     assert!(whys.iter().any(|why| why.contains("its time was up")), "{whys:?}");
     let none = place.torment(["watch", "--join", "env:LETS_NOBODY_IN"]);
-    println!("{}", none.complains(1, &["LETS_NOBODY_IN holds no join file"]));
+    println!("{}", none.expect_error(1, &["LETS_NOBODY_IN holds no join file"]));
 }

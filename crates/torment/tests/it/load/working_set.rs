@@ -1,6 +1,6 @@
 //! `torment find working-set` behind caches of known size.
 
-use crate::program::{Place, Running, Turn, number};
+use crate::program::{LoadTurn, RunningProcess, Sandbox, number};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -29,8 +29,8 @@ fn left(temporary: &Path) -> Vec<PathBuf> {
 /// times of hits and misses say.
 #[test]
 fn a_cache_of_our_own_is_found() {
-    let _turn = Turn::alone();
-    let place = Place::new();
+    let _turn = LoadTurn::alone();
+    let place = Sandbox::new();
     let arguments = ["find", "working-set", "--direct", "--limit", "32MiB", "--quick"];
     let (ended, run) = place.json(arguments);
     println!("{}", ended.stderr);
@@ -55,8 +55,8 @@ fn a_cache_of_our_own_is_found() {
 /// The processor's caches are there on any machine: beyond them a line takes longer.
 #[test]
 fn memory_is_slower_than_the_first_cache() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let arguments = ["find", "working-set", "--memory", "--quick", "--sizes", "16KiB,64MiB"];
     let (ended, run) = place.json(arguments);
     println!("{}", ended.stderr);
@@ -69,8 +69,8 @@ fn memory_is_slower_than_the_first_cache() {
 
 #[test]
 fn ones_own_file_is_only_read() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let file = place.path("blocks");
     fs::write(&file, vec![7; 6 << 20]).expect("the folder is ours");
     let before = fs::metadata(&file).and_then(|m| m.modified()).expect("it is there");
@@ -88,15 +88,15 @@ fn ones_own_file_is_only_read() {
 /// Neither file nor group nor process stays, whether it is asked to end or killed.
 #[test]
 fn nothing_is_left() {
-    let _turn = Turn::shared();
-    let place = Place::new();
+    let _turn = LoadTurn::shared();
+    let place = Sandbox::new();
     let temporary = place.path("temporary");
     fs::create_dir(&temporary).expect("the folder is ours");
     let before = left(&temporary);
     for signal in [Signal::INT, Signal::KILL] {
         let mut command = place.command(["find", "working-set", "--quick", "--limit", "64MiB"]);
         command.env("TMPDIR", &temporary);
-        let running = Running::start(command);
+        let running = RunningProcess::start(command);
         std::thread::sleep(Duration::from_millis(2500));
         running.signal(signal);
         let ended = running.end();
@@ -114,7 +114,7 @@ fn nothing_is_left() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (arguments, word) in [
         (&["--limit", "1MiB"][..], "--limit"),
         (&["--sizes", "1KiB"], "--sizes"),
@@ -125,7 +125,7 @@ fn what_is_wrong_is_said() {
         (&["--memory", "--sizes", "100000GiB"], "available"),
     ] {
         let all = ["find", "working-set"].into_iter().chain(arguments.iter().copied());
-        let ended = Running::start(place.command(all)).end();
+        let ended = RunningProcess::start(place.command(all)).end();
         assert!(![0, 130].contains(&ended.code()) && ended.stderr.contains(word), "{ended}");
         assert!(!Path::new("/no/such/file").exists());
     }

@@ -4,8 +4,8 @@
 //! the browser and with the fonts of the machine: of those a test knows only that they are there, small, and shown.
 
 use super::pages::pages;
-use super::recorded;
-use crate::program::{Place, binary, repository};
+use super::recorded_runs;
+use crate::program::{Sandbox, binary, repository};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -34,8 +34,8 @@ fn image(name: &str) -> PathBuf {
 
 #[test]
 fn drawings_are_what_torment_draws() {
-    let place = Place::new();
-    recorded::put(&place.store());
+    let place = Sandbox::new();
+    recorded_runs::put(&place.store());
     let mut stale = Vec::new();
     for (name, run) in DRAWN {
         place.torment(["report", run, "-o", name]).expect(0);
@@ -88,8 +88,8 @@ fn every_image_is_small_and_shown_with_what_it_says() {
 #[test]
 #[ignore = "makes the photographs of the page anew, which wants chromium and npm"]
 fn photographs() {
-    let place = Place::new();
-    recorded::put_with_earlier(&place.store());
+    let place = Sandbox::new();
+    recorded_runs::put_with_earlier(&place.store());
     let mut camera = Command::new("node");
     camera.arg(repository().join(CAMERA)).arg(binary()).arg(place.store()).arg(repository().join(FOLDER));
     let ended = place.homed(camera).status().unwrap_or_else(|e| panic!("node: {e}"));

@@ -4,14 +4,14 @@ use crate::program::repository;
 use std::path::{Path, PathBuf};
 
 /// A page, read.
-pub struct Page {
+pub struct ManualPage {
     /// Below the repository, with `/` between folders.
     pub name: String,
     pub text: String,
 }
 
 /// What stands between two fences.
-pub struct Block {
+pub struct FencedBlock {
     /// The words behind the opening fence: a language, and what else is said of it.
     pub words: Vec<String>,
     /// Counted from 0: the first line behind the opening fence, and the closing one.
@@ -20,7 +20,7 @@ pub struct Block {
     pub lines: Vec<String>,
 }
 
-impl Block {
+impl FencedBlock {
     pub fn language(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
@@ -32,11 +32,11 @@ impl Block {
 }
 
 /// README.md, ARCHITECTURE.md and everything in docs/.
-pub fn pages() -> Vec<Page> {
+pub fn pages() -> Vec<ManualPage> {
     let mut files = vec![repository().join("README.md"), repository().join("ARCHITECTURE.md")];
     below(&repository().join("docs"), &mut files);
     files.sort();
-    files.into_iter().map(|file| Page::read(&file)).collect()
+    files.into_iter().map(|file| ManualPage::read(&file)).collect()
 }
 
 fn below(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -50,7 +50,7 @@ fn below(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-impl Page {
+impl ManualPage {
     fn read(file: &Path) -> Self {
         let name = file.strip_prefix(repository()).expect("it is in the repository").display().to_string();
         let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -66,15 +66,15 @@ impl Page {
         repository().join(&self.name)
     }
 
-    pub fn blocks(&self) -> Vec<Block> {
+    pub fn blocks(&self) -> Vec<FencedBlock> {
         let mut blocks = Vec::new();
-        let mut open: Option<Block> = None;
+        let mut open: Option<FencedBlock> = None;
         for (at, line) in self.text.lines().enumerate() {
             let fence = line.trim_start().strip_prefix("```");
             match (&mut open, fence) {
                 (None, Some(info)) => {
                     let words = info.split_whitespace().map(str::to_owned).collect();
-                    open = Some(Block { words, from: at + 1, to: at + 1, lines: Vec::new() });
+                    open = Some(FencedBlock { words, from: at + 1, to: at + 1, lines: Vec::new() });
                 }
                 (Some(block), Some(_)) => {
                     block.to = at;
@@ -162,7 +162,7 @@ impl Page {
 #[test]
 fn a_page_is_taken_apart() {
     let text = "# A `b` (c), d\n\nsee [e](f.md#g) and ![h](i.png) or `torment list`\n\n```console x=1\n$ a\n# b\n```\n## A b c d\n";
-    let page = Page { name: "docs/x.md".to_owned(), text: text.to_owned() };
+    let page = ManualPage { name: "docs/x.md".to_owned(), text: text.to_owned() };
     assert_eq!(page.anchors(), ["a-b-c-d", "a-b-c-d-1"]);
     assert_eq!(page.links(), [(3, "f.md#g".to_owned()), (3, "i.png".to_owned())]);
     assert_eq!(page.images(), [(3, "h".to_owned(), "i.png".to_owned())]);

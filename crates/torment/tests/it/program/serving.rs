@@ -1,6 +1,6 @@
 //! A torment that serves its page, and a plain client to ask it.
 
-use super::Place;
+use super::Sandbox;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,16 +10,16 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A torment that says where its page is; killed when dropped.
-pub struct Serving {
+pub struct ServingTorment {
     child: Child,
     /// Read no further, but open: whoever writes there must not fail.
     _said: (Option<BufReader<ChildStdout>>, Option<BufReader<ChildStderr>>),
     at: String,
 }
 
-impl Serving {
+impl ServingTorment {
     /// The page is where a line of its output says.
-    pub fn start(place: &Place, arguments: &[&str], on_stderr: bool) -> Self {
+    pub fn start(place: &Sandbox, arguments: &[&str], on_stderr: bool) -> Self {
         let mut command = place.command(arguments.iter().copied());
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
@@ -82,7 +82,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServingTorment {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.child.kill();

@@ -1,13 +1,13 @@
 //! Hosts that are reached by ssh, and are this machine: each connection has an sshd of its own, without a port, by keys that are made for it.
 
-use super::{Place, binary};
+use super::{Sandbox, binary};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What hosts there are: names for ssh.
-pub struct Hosts<'a> {
-    place: &'a Place,
+pub struct SshHosts<'a> {
+    place: &'a Sandbox,
     sshd: PathBuf,
 }
 
@@ -21,9 +21,9 @@ pub fn is_root() -> bool {
     rustix::process::getuid().is_root()
 }
 
-impl<'a> Hosts<'a> {
+impl<'a> SshHosts<'a> {
     /// None, which is said, where there is no OpenSSH.
-    pub fn new(place: &'a Place) -> Option<Self> {
+    pub fn new(place: &'a Sandbox) -> Option<Self> {
         let (Some(ssh), Some(sshd), Some(keygen)) = (found("ssh"), found("sshd"), found("ssh-keygen")) else {
             eprintln!("SKIPPED: there is no OpenSSH server here: apt-get install openssh-server");
             return None;

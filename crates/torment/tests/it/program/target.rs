@@ -1,6 +1,6 @@
 //! `torment target` as a child, and a plain client to ask it what truly happened.
 
-use super::{Place, SOON, binary};
+use super::{SOON, Sandbox, binary};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
 /// The built-in service; ended when dropped, and it ends by itself if the test does.
-pub struct Target {
+pub struct TargetProcess {
     child: Child,
     /// `http://127.0.0.1:PORT`, or `unix:PATH`.
     pub address: String,
 }
 
-impl Target {
+impl TargetProcess {
     /// On a free port, as the demo starts it, with further arguments.
-    pub fn start(place: &Place, arguments: &[&str]) -> Self {
+    pub fn start(place: &Sandbox, arguments: &[&str]) -> Self {
         Self::listen(place, "127.0.0.1:0", arguments)
     }
 
-    pub fn listen(place: &Place, listen: &str, arguments: &[&str]) -> Self {
+    pub fn listen(place: &Sandbox, listen: &str, arguments: &[&str]) -> Self {
         let mut command = place.homed(Command::new(binary()));
         command.args(["target", "--while-stdin", "--listen", listen]).args(arguments);
         let mut child =
@@ -90,7 +90,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for TargetProcess {
     fn drop(&mut self) {
         // At the end of its input it ends by itself, and takes its database along.
         drop(self.child.stdin.take());

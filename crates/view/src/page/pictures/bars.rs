@@ -1,7 +1,7 @@
 //! Figures of the machine: each a bar, and thin below it what it should come to by what else was measured.
 
-use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
-use crate::sheet::{distinct, value};
+use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRole, TextSpan};
+use crate::figure_tables::{distinct, value};
 use crate::{RunView, Tone};
 use record::Figure;
 
@@ -15,17 +15,17 @@ const FEWEST: usize = 2;
 const ALONE: &str = "one alone";
 
 /// One for each table, as the tables below are divided.
-pub(super) fn of(view: &RunView) -> Vec<Chart> {
+pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     pictures(&view.measured.iter().collect::<Vec<_>>())
 }
 
 /// Where the time of a process goes.
-pub(super) fn alone(view: &RunView) -> Vec<Chart> {
+pub(super) fn process_charts(view: &RunView) -> Vec<Chart> {
     pictures(&view.measured.iter().filter(|figure| figure.circumstances().1 == ALONE).collect::<Vec<_>>())
 }
 
 /// What stands in one picture: figures of a table that are of the same thing, in the same unit.
-fn kind(figure: &Figure) -> (&str, &str, record::Unit) {
+fn kind(figure: &Figure) -> (&str, &str, record::FigureUnit) {
     (figure.table.as_str(), figure.circumstances().1, figure.unit)
 }
 
@@ -42,7 +42,7 @@ fn pictures(all: &[&Figure]) -> Vec<Chart> {
         title.retain(|word| !word.is_empty());
         title.dedup();
         let title = title.join(": ");
-        let is_alike = |other: &&(&str, &str, record::Unit)| (other.0, other.1) == (*table, *what);
+        let is_alike = |other: &&(&str, &str, record::FigureUnit)| (other.0, other.1) == (*table, *what);
         let title = match kinds.iter().filter(is_alike).count() {
             1 => title,
             _ => format!("{title} ({})", quantity(*unit).0),
@@ -53,21 +53,21 @@ fn pictures(all: &[&Figure]) -> Vec<Chart> {
 }
 
 /// What is counted in a unit, which is better, what the page calls it, and how many of the page's one of it is.
-fn quantity(unit: record::Unit) -> (&'static str, &'static str, Unit, f64) {
+fn quantity(unit: record::FigureUnit) -> (&'static str, &'static str, AxisUnit, f64) {
     let (less, more) = (" (less is better)", " (more is better)");
     match unit {
-        record::Unit::Nanos => ("time", less, Unit::Seconds, 1e-9),
-        record::Unit::Bytes => ("memory", less, Unit::Bytes, 1.0),
-        record::Unit::PerSecond => ("rate", more, Unit::PerSecond, 1.0),
-        record::Unit::BytesPerSecond => ("bytes a second", more, Unit::BytesPerSecond, 1.0),
-        record::Unit::Count => ("number", "", Unit::Count, 1.0),
-        record::Unit::Share => ("share", "", Unit::Share, 1.0),
+        record::FigureUnit::Nanos => ("time", less, AxisUnit::Seconds, 1e-9),
+        record::FigureUnit::Bytes => ("memory", less, AxisUnit::Bytes, 1.0),
+        record::FigureUnit::PerSecond => ("rate", more, AxisUnit::PerSecond, 1.0),
+        record::FigureUnit::BytesPerSecond => ("bytes a second", more, AxisUnit::BytesPerSecond, 1.0),
+        record::FigureUnit::Count => ("number", "", AxisUnit::Count, 1.0),
+        record::FigureUnit::Share => ("share", "", AxisUnit::Share, 1.0),
     }
 }
 
-fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -> Chart {
+fn picture(id: String, title: String, unit: record::FigureUnit, figures: &[&Figure]) -> Chart {
     let (counted, better, axis, scale) = quantity(unit);
-    let is_log = differ(figures.iter().map(|figure| figure.median));
+    let is_log = needs_log_axis(figures.iter().map(|figure| figure.median));
     let several = distinct(figures.iter().map(|figure| figure.circumstances().0)).len() > 1;
     let (mut rows, mut bars, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     let all_doubtful = figures.iter().all(|figure| !figure.caveats.is_empty());
@@ -77,23 +77,30 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
         let label = if several { circumstances } else { "" };
         let doubtful = !figure.caveats.is_empty();
         // What is so of all is said above.
-        let word =
-            if doubtful && !all_doubtful { Piece::of(Tone::Warn, "doubtful") } else { Piece::default() };
+        let word = if doubtful && !all_doubtful {
+            TextSpan::new(Tone::Warn, "doubtful")
+        } else {
+            TextSpan::default()
+        };
         // What several in a row have in common is said once.
         let argument = figure.argument.as_ref().filter(|argument| said != Some(*argument));
         let note: Vec<String> = argument.cloned().into_iter().chain(unlike(figure)).collect();
-        let row = Row { note: note.join("; "), word, ..Row::named(&figure.row) };
+        let row = ChartRow { note: note.join("; "), word, ..ChartRow::named(&figure.row) };
         said = figure.argument.as_ref();
         if is_log && figure.median <= 0.0 {
             // On such an axis it has no place: its value stands there alone.
             let name = if several { format!("{}, {label}", figure.row) } else { figure.row.clone() };
-            rows.push(Row { name, word: Piece::of(row.word.tone, value(unit, figure.median)), ..row });
+            rows.push(ChartRow {
+                name,
+                word: TextSpan::new(row.word.tone, value(unit, figure.median)),
+                ..row
+            });
             continue;
         }
         rows.push(row);
         // A single measurement has no interval.
         let end = |end: f64| (figure.low < figure.high).then_some(end * scale);
-        bars.push(Point {
+        bars.push(ChartPoint {
             x: figure.median * scale,
             y: place as f64,
             low: end(figure.low),
@@ -101,12 +108,12 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
             label: label.to_owned(),
             tone: if doubtful { Tone::Warn } else { Tone::Plain },
         });
-        parts.extend(figure.parts.iter().map(|part| Point {
+        parts.extend(figure.parts.iter().map(|part| ChartPoint {
             x: part.amount * scale,
             y: place as f64,
             label: if several { format!("{label}: {}", part.name) } else { part.name.clone() },
             tone: Tone::Faint,
-            ..Point::default()
+            ..ChartPoint::default()
         }));
     }
     let mut note = "bar: the median with its interval".to_owned();
@@ -121,10 +128,11 @@ fn picture(id: String, title: String, unit: record::Unit, figures: &[&Figure]) -
     ];
     says.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, text)| note.push_str(text));
     let counted = format!("{counted}{better}");
-    let chart = Chart::of(id, title, Form::Bars, (counted.as_str(), axis), ("", Unit::Count)).note(note);
+    let chart =
+        Chart::of(id, title, ChartForm::Bars, (counted.as_str(), axis), ("", AxisUnit::Count)).note(note);
     let chart = if is_log { chart.log_x() } else { chart };
-    let chart = chart.points("measured", Role::Achieved, bars);
-    let chart = if parts.is_empty() { chart } else { chart.points("part", Role::Idle, parts) };
+    let chart = chart.points("measured", SeriesRole::Achieved, bars);
+    let chart = if parts.is_empty() { chart } else { chart.points("part", SeriesRole::Idle, parts) };
     Chart { rows, ..chart }
 }
 
@@ -138,7 +146,7 @@ fn unlike(figure: &Figure) -> Option<String> {
 }
 
 /// Whether the largest of these is so many times the smallest that only a logarithmic axis shows both.
-pub(super) fn differ(values: impl Iterator<Item = f64>) -> bool {
+pub(super) fn needs_log_axis(values: impl Iterator<Item = f64>) -> bool {
     let positive = values.filter(|value| value.is_finite() && *value > 0.0);
     let (least, most) =
         positive.fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));

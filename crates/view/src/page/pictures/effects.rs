@@ -1,12 +1,14 @@
 //! What an experiment came to: every start, and what all of them say together.
 
-use crate::document::{Chart, Form, Piece, Point, Role, Row, Unit};
-use crate::experiment::{Names, answer_in_full, answer_word, block_of, figure, gave, percent};
-use crate::sheet::distinct;
-use crate::words::quoted;
+use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRole, TextSpan};
+use crate::experiment::{
+    DesignLookup, answer_in_full, answer_word, block_of, cause_under_load, figure, percent,
+};
+use crate::figure_tables::distinct;
+use crate::wording::quoted;
 use crate::{RunView, Tone};
-use plan::{Hypothesis, Measure};
-use record::{Answer, Judged, Standing, Visit};
+use plan::{ArmMeasure, Hypothesis};
+use record::{ArmStart, ExperimentState, HypothesisAnswer, HypothesisResult};
 
 /// Where in its row the estimate stands, and between which places its starts do, the first at the top.
 const ESTIMATE: f64 = -0.2;
@@ -17,9 +19,9 @@ pub(crate) const UP: &str = "; better to the right";
 pub(crate) const DOWN: &str = "; better to the left";
 
 /// One for each direction and each smallest effect worth having: what lies in the same stretches stands together.
-pub(super) fn of(view: &RunView) -> Vec<Chart> {
-    let Some(names) = Names::of(view) else { return Vec::new() };
-    let nothing = Standing::default();
+pub(super) fn charts(view: &RunView) -> Vec<Chart> {
+    let Some(names) = DesignLookup::of(view) else { return Vec::new() };
+    let nothing = ExperimentState::default();
     let standing = view.standing.as_ref().unwrap_or(&nothing);
     let kinds = distinct(names.design.hypotheses.iter().map(kind));
     let all = kinds.into_iter().enumerate().map(|(nth, kind)| picture(&names, standing, nth, kind));
@@ -31,14 +33,14 @@ fn kind(asked: &Hypothesis) -> (bool, f64) {
     (asked.measure.more_is_better(), asked.effect.0)
 }
 
-fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) -> Chart {
+fn picture(names: &DesignLookup<'_>, standing: &ExperimentState, nth: usize, of: (bool, f64)) -> Chart {
     let (more_is_better, effect) = of;
     let all: Vec<(usize, &Hypothesis)> =
         names.design.hypotheses.iter().enumerate().filter(|(_, asked)| kind(asked) == of).collect();
     let figures = distinct(all.iter().map(|(_, asked)| (asked.probe, asked.measure)));
     let mut drawn = Vec::new();
     for &(probe, measure) in &figures {
-        let compared = Compared { names, probe, measure, alone: figures.len() == 1 };
+        let compared = ProbedMeasure { names, probe, measure, alone: figures.len() == 1 };
         drawn.push(compared.baseline());
         drawn.push(compared.placebo(placebo(names, standing, (probe, measure))));
         let of_it = all.iter().filter(|(_, asked)| (asked.probe, asked.measure) == (probe, measure));
@@ -48,7 +50,7 @@ fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) 
         }));
     }
     let what = match figures.as_slice() {
-        [(probe, measure)] => names.measured(*probe, *measure),
+        [(probe, measure)] => names.comparison_label(*probe, *measure),
         _ => "the effects".to_owned(),
     };
     let (direction, below, above) = if more_is_better {
@@ -71,75 +73,83 @@ fn picture(names: &Names<'_>, standing: &Standing, nth: usize, of: (bool, f64)) 
         if is_void { "; hollow: void, does not count" } else { "" }
     );
     let to = format!("{to}{}", if more_is_better { UP } else { DOWN });
-    let x = (to.as_str(), Unit::Ratio);
-    let chart = Chart::of(id, title, Form::Intervals, x, ("", Unit::Count)).log_x().note(note).hollow("void");
+    let x = (to.as_str(), AxisUnit::Ratio);
+    let chart = Chart::of(id, title, ChartForm::Intervals, x, ("", AxisUnit::Count))
+        .log_x()
+        .note(note)
+        .hollow("void");
     let (low, high) = (1.0 / (1.0 + effect), 1.0 + effect);
     let chart = chart
         .band(below.0, None, Some(low), below.1)
         .band("no difference", Some(low), Some(high), Tone::Faint)
         .band(above.0, Some(high), None, above.1)
-        .upright("no effect", Some(1.0), Tone::Faint);
+        .vertical_line("no effect", Some(1.0), Tone::Faint);
     placed(chart, drawn)
 }
 
 /// The placebo of a figure: there is one for each that is asked for, in the same order, once all can be compared.
-fn placebo<'a>(names: &Names<'_>, standing: &'a Standing, of: (usize, Measure)) -> Option<&'a Judged> {
-    let figures = names.asked();
-    let placebos: Vec<&Judged> =
+fn placebo<'a>(
+    names: &DesignLookup<'_>,
+    standing: &'a ExperimentState,
+    of: (usize, ArmMeasure),
+) -> Option<&'a HypothesisResult> {
+    let figures = names.hypothesis_measures();
+    let placebos: Vec<&HypothesisResult> =
         standing.judged.iter().filter(|judged| judged.hypothesis.is_none()).collect();
     let place = figures.iter().position(|figure| *figure == of)?;
     placebos.get(place).copied().filter(|_| placebos.len() == figures.len())
 }
 
 /// A row that has no place yet.
-struct Drawn {
-    row: Row,
-    estimate: Option<Point>,
-    starts: Vec<Point>,
+struct EffectRow {
+    row: ChartRow,
+    estimate: Option<ChartPoint>,
+    starts: Vec<ChartPoint>,
 }
 
 /// One below the other; starts a little apart, so that those of the same ratio can be seen.
-fn placed(chart: Chart, drawn: Vec<Drawn>) -> Chart {
+fn placed(chart: Chart, drawn: Vec<EffectRow>) -> Chart {
     let (mut rows, mut estimates, mut starts) = (Vec::new(), Vec::new(), Vec::new());
-    for Drawn { row, estimate, starts: of_it } in drawn {
+    for EffectRow { row, estimate, starts: of_it } in drawn {
         let middle = rows.len() as f64;
         let step = (STARTS.1 - STARTS.0) / of_it.len().max(1) as f64;
         let first = middle + STARTS.0 + step / 2.0;
-        estimates.extend(estimate.map(|point| Point { y: middle + ESTIMATE, ..point }));
+        estimates.extend(estimate.map(|point| ChartPoint { y: middle + ESTIMATE, ..point }));
         let each = of_it.into_iter().enumerate();
-        starts.extend(each.map(|(nth, point)| Point { y: first + step * nth as f64, ..point }));
+        starts.extend(each.map(|(nth, point)| ChartPoint { y: first + step * nth as f64, ..point }));
         rows.push(row);
     }
-    let chart = chart.points("estimate", Role::Achieved, estimates).points("start", Role::Idle, starts);
+    let chart =
+        chart.points("estimate", SeriesRole::Achieved, estimates).points("start", SeriesRole::Idle, starts);
     Chart { rows, ..chart }
 }
 
 /// Starts of a block that are one side of a comparison.
-struct Side {
+struct ContrastSide {
     arm: usize,
     /// Only the baseline's first or only its second; otherwise both.
     placebo: Option<bool>,
     weight: f64,
 }
 
-impl Side {
-    fn is_of(&self, visit: &Visit) -> bool {
+impl ContrastSide {
+    fn is_of(&self, visit: &ArmStart) -> bool {
         visit.arm == self.arm && self.placebo.is_none_or(|placebo| placebo == visit.placebo)
     }
 }
 
 /// A figure under its load.
-struct Compared<'a> {
-    names: &'a Names<'a>,
+struct ProbedMeasure<'a> {
+    names: &'a DesignLookup<'a>,
     probe: usize,
-    measure: Measure,
+    measure: ArmMeasure,
     /// No other stands in the same picture.
     alone: bool,
 }
 
-impl Compared<'_> {
+impl ProbedMeasure<'_> {
     /// The plan as it stands: how far starts of the same differ, and from block to block.
-    fn baseline(&self) -> Drawn {
+    fn baseline(&self) -> EffectRow {
         let counting = self.names.starts(0, self.probe);
         let mean = mean(counting.clone().filter_map(|visit| self.log(visit)));
         let since = counting.map(|visit| visit.block.min(1)).min().unwrap_or(1);
@@ -147,32 +157,35 @@ impl Compared<'_> {
         let starts = first
             .filter(|visit| visit.block >= since)
             .filter_map(|visit| Some(point(block_of(visit), visit.void.is_some(), self.log(visit)? - mean?)));
-        let row = Row { note: self.note([self.gave(0)]), ..Row::named(self.names.arm(0)) };
-        Drawn { row, estimate: None, starts: starts.collect() }
+        let row = ChartRow { note: self.note([self.gave(0)]), ..ChartRow::named(self.names.arm(0)) };
+        EffectRow { row, estimate: None, starts: starts.collect() }
     }
 
     /// The plan as it stands against itself.
-    fn placebo(&self, judged: Option<&Judged>) -> Drawn {
-        let side = |placebo, weight| Side { arm: 0, placebo: Some(placebo), weight };
+    fn placebo(&self, judged: Option<&HypothesisResult>) -> EffectRow {
+        let side = |placebo, weight| ContrastSide { arm: 0, placebo: Some(placebo), weight };
         let note = self.note([Some(format!("{} once more", self.names.arm(0)))]);
-        let word = |judged: &Judged| match judged.answer {
-            Answer::Better | Answer::Worse => Piece::of(Tone::Bad, "differs, but should not"),
+        let word = |judged: &HypothesisResult| match judged.answer {
+            HypothesisAnswer::Better | HypothesisAnswer::Worse => {
+                TextSpan::new(Tone::Bad, "differs, but should not")
+            }
             // Beside a hypothesis without a difference it would be counted as another one.
-            Answer::NoDifference => Piece::of(Tone::Faint, "as it should be"),
-            answer => Piece::of(answer_word(answer).1, answer_in_full(answer)),
+            HypothesisAnswer::NoDifference => TextSpan::new(Tone::Faint, "as it should be"),
+            answer => TextSpan::new(answer_word(answer).1, answer_in_full(answer)),
         };
         let word = judged.map(word).unwrap_or_default();
-        Drawn {
+        EffectRow {
             estimate: judged.and_then(|judged| estimate(judged, word.tone)),
-            row: Row { note, word, ..Row::named("placebo") },
+            row: ChartRow { note, word, ..ChartRow::named("placebo") },
             starts: self.blocks(&[side(true, 1.0), side(false, -1.0)]),
         }
     }
 
-    fn hypothesis(&self, asked: &Hypothesis, judged: Option<&Judged>) -> Drawn {
+    fn hypothesis(&self, asked: &Hypothesis, judged: Option<&HypothesisResult>) -> EffectRow {
         let weighed = || asked.contrast.iter().filter(|(_, weight)| *weight != 0.0);
-        let sides: Vec<Side> =
-            weighed().map(|(arm, weight)| Side { arm: *arm, placebo: None, weight: *weight }).collect();
+        let sides: Vec<ContrastSide> = weighed()
+            .map(|(arm, weight)| ContrastSide { arm: *arm, placebo: None, weight: *weight })
+            .collect();
         let arm = |sign: f64| weighed().find(|(_, weight)| weight * sign > 0.0).map(|(arm, _)| *arm);
         // Of several arms together nothing gave first.
         let of_two = |arm: Option<usize>| arm.filter(|_| sides.len() == 2);
@@ -183,28 +196,28 @@ impl Compared<'_> {
             of_two(arm(1.0)).map(|arm| self.names.changes(arm).join(", ")).filter(|said| !said.is_empty());
         let note = self.note([changed, self.names.contrast(asked).or(other), gave]);
         let said =
-            judged.map(|judged| Piece::of(answer_word(judged.answer).1, answer_in_full(judged.answer)));
+            judged.map(|judged| TextSpan::new(answer_word(judged.answer).1, answer_in_full(judged.answer)));
         let word = said.unwrap_or_default();
-        Drawn {
+        EffectRow {
             estimate: judged.and_then(|judged| estimate(judged, word.tone)),
-            row: Row { note, word, ..Row::named(quoted(&asked.name)) },
+            row: ChartRow { note, word, ..ChartRow::named(quoted(&asked.name)) },
             starts: self.blocks(&sides),
         }
     }
 
     fn gave(&self, arm: usize) -> Option<String> {
-        gave(self.names, arm, self.probe).map(|cause| format!("limited by {cause}"))
+        cause_under_load(self.names, arm, self.probe).map(|cause| format!("limited by {cause}"))
     }
 
     /// What is measured, where that is not the same in all rows, and what else there is.
     fn note<const N: usize>(&self, said: [Option<String>; N]) -> String {
-        let measured = (!self.alone).then(|| self.names.measured(self.probe, self.measure));
+        let measured = (!self.alone).then(|| self.names.comparison_label(self.probe, self.measure));
         measured.into_iter().chain(said.into_iter().flatten()).collect::<Vec<_>>().join(" · ")
     }
 
     /// The ratio in each block, as the analysis weighs it; and what it would be by the starts that do not count.
-    fn blocks(&self, sides: &[Side]) -> Vec<Point> {
-        let asked = |visit: &&Visit| sides.iter().any(|side| side.weight > 0.0 && side.is_of(visit));
+    fn blocks(&self, sides: &[ContrastSide]) -> Vec<ChartPoint> {
+        let asked = |visit: &&ArmStart| sides.iter().any(|side| side.weight > 0.0 && side.is_of(visit));
         let mut points = Vec::new();
         for block in self.names.visits.chunk_by(|a, b| a.block == b.block).filter(|block| block[0].block > 0)
         {
@@ -218,9 +231,9 @@ impl Compared<'_> {
     }
 
     /// The logarithm of the ratio in a block, with one start instead of those of its arm that count.
-    fn ratio(&self, block: &[Visit], sides: &[Side], instead: Option<&Visit>) -> Option<f64> {
-        let weighed = |side: &Side| {
-            let of_it = |visit: &&Visit| side.is_of(visit);
+    fn ratio(&self, block: &[ArmStart], sides: &[ContrastSide], instead: Option<&ArmStart>) -> Option<f64> {
+        let weighed = |side: &ContrastSide| {
+            let of_it = |visit: &&ArmStart| side.is_of(visit);
             let log = match instead.filter(of_it) {
                 Some(visit) => self.log(visit),
                 None => {
@@ -234,8 +247,9 @@ impl Compared<'_> {
     }
 
     /// The logarithm of what a start gave under the load that the blocks have.
-    fn log(&self, visit: &Visit) -> Option<f64> {
-        let is_it = |taken: &&record::Taken| taken.probe == self.probe && self.names.is_at_load(taken);
+    fn log(&self, visit: &ArmStart) -> Option<f64> {
+        let is_it =
+            |taken: &&record::MeasurementResult| taken.probe == self.probe && self.names.is_at_load(taken);
         let figure = figure(visit.taken.iter().find(is_it)?, self.measure)?;
         (figure.is_finite() && figure > 0.0).then(|| figure.ln())
     }
@@ -246,18 +260,18 @@ fn mean(logs: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-fn point(block: String, is_void: bool, log: f64) -> Point {
+fn point(block: String, is_void: bool, log: f64) -> ChartPoint {
     let (label, tone) = if is_void { (format!("{block}, void"), Tone::Warn) } else { (block, Tone::Plain) };
-    Point { x: log.exp(), label, tone, ..Point::default() }
+    ChartPoint { x: log.exp(), label, tone, ..ChartPoint::default() }
 }
 
-fn estimate(judged: &Judged, tone: Tone) -> Option<Point> {
+fn estimate(judged: &HypothesisResult, tone: Tone) -> Option<ChartPoint> {
     let interval = judged.ratio?;
-    Some(Point {
+    Some(ChartPoint {
         x: interval.value,
         low: Some(interval.low),
         high: Some(interval.high),
         tone,
-        ..Point::default()
+        ..ChartPoint::default()
     })
 }

@@ -1,13 +1,13 @@
 //! Where a service breaks, and how sure that is.
 
-use super::asked;
-use crate::document::{Chart, Form, Point, Role, Unit};
-use crate::strays::{PLACE, Strays, judged};
+use super::current_trial;
+use crate::contrary_trials::{ContraryTrials, PLACE, plotted_trials};
+use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
 use crate::summary::why_no_more;
-use crate::words::number;
-use crate::{RunView, Times, Tone, Trial, TrialState, Words, freezes, summary};
+use crate::wording::format_rate;
+use crate::{ArrivalKind, RunView, TimeSummary, Tone, Trial, TrialState, freezes, summary};
 use plan::Objective;
-use record::Ended;
+use record::SearchEnd;
 use units::Nanos;
 
 /// From the knee on the 99th percentile is more than so many times what it is below half of the limit,
@@ -30,21 +30,21 @@ const FAIL_OFTEN: &str = "more than one trial of ten fails, though some are good
 const OVERLOAD: &str = "overload";
 
 /// Nothing before a trial tells anything.
-pub(super) fn of(view: &RunView) -> Vec<Chart> {
-    if judged(view).next().is_none() {
+pub(super) fn charts(view: &RunView) -> Vec<Chart> {
+    if plotted_trials(view).next().is_none() {
         return Vec::new();
     }
     // Where none was bad there is nothing to be seen of how many were.
-    let is_bad = |(_, trial): (f64, &Trial)| TrialState::of(trial) == TrialState::Bad;
-    let good = judged(view).any(is_bad).then(|| good(view));
+    let is_bad = |(_, trial): (f64, &Trial)| TrialState::from_trial(trial) == TrialState::Bad;
+    let good = plotted_trials(view).any(is_bad).then(|| good(view));
     std::iter::once(limit(view)).chain(good).collect()
 }
 
 /// What is raised from trial to trial.
-fn raised(view: &RunView) -> (&'static str, Unit) {
+fn raised(view: &RunView) -> (&'static str, AxisUnit) {
     match view.words() {
-        Words::Connections => ("connections", Unit::Count),
-        words => (words.raised(), Unit::PerSecond),
+        ArrivalKind::Connections => ("connections", AxisUnit::Count),
+        words => (words.raised(), AxisUnit::PerSecond),
     }
 }
 
@@ -56,18 +56,18 @@ fn deadline(view: &RunView) -> Option<f64> {
 
 /// Response time against rate, every trial a mark; the limit as wide as its doubt, and what lies beyond.
 fn limit(view: &RunView) -> Chart {
-    let of = |quantile: fn(&Times) -> Nanos| {
+    let of = |quantile: fn(&TimeSummary) -> Nanos| {
         let point = |(x, trial): (f64, &Trial)| {
-            let state = TrialState::of(trial);
-            Some(Point {
+            let state = TrialState::from_trial(trial);
+            Some(ChartPoint {
                 x,
                 y: quantile(&trial.figures.response()?).as_secs_f64(),
                 label: format!("trial {}: {}", trial.number, state.name()),
                 tone: state.tone(),
-                ..Point::default()
+                ..ChartPoint::default()
             })
         };
-        let mut points: Vec<Point> = judged(view).filter_map(point).collect();
+        let mut points: Vec<ChartPoint> = plotted_trials(view).filter_map(point).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         points
     };
@@ -79,50 +79,53 @@ fn limit(view: &RunView) -> Chart {
         None => ("at least", held_up_to(view)),
     };
     let beyond = beyond(view);
-    let strays = Strays::of(view);
-    let is_all_good = judged(view).all(|(_, trial)| TrialState::of(trial) == TrialState::Good);
+    let strays = ContraryTrials::from_view(view);
+    let is_all_good =
+        plotted_trials(view).all(|(_, trial)| TrialState::from_trial(trial) == TrialState::Good);
     let good = if is_all_good { "" } else { ", good if it met the goal" };
     let mut note = format!("each mark is a percentile of one trial{good}{}", strays.words(view));
     // Where they fail because it froze the verdict says so.
     if let Some(why) =
-        why_no_more(view).filter(|_| view.fails_at().is_some() && freezes::decide(view).is_none())
+        why_no_more(view).filter(|_| view.fails_at().is_some() && freezes::why_trials_bad(view).is_none())
     {
         note += &format!("; beyond the line {why}");
     }
     if knee.is_some() {
         note += "; knee: from there on p99 is more than twice what it is below half of the limit";
     }
-    if let Some((at, p99)) = hiccup(view).filter(|_| !freezes::recur(view)) {
-        let at = number(at);
+    if let Some((at, p99)) = hiccup(view).filter(|_| !freezes::is_recurrent(view)) {
+        let at = format_rate(at);
         note +=
             &format!("; p99 of {p99} at {at} {unit} is a hiccup of one trial: at higher rates it is lower");
     }
-    if let Some(asked) = asked::now(view) {
+    if let Some(asked) = current_trial::current_trial_words(view) {
         note = format!("{asked}; {note}");
     }
-    let y = ("response time", Unit::Seconds);
-    let chart = Chart::of("limit", title, Form::Points, raised(view), y)
+    let y = ("response time", AxisUnit::Seconds);
+    let chart = Chart::of("limit", title, ChartForm::Points, raised(view), y)
         .log_y()
         .note(note)
         .hollow("void")
-        .points("p50", Role::Half, of(|times| times.quantiles.p50))
-        .points("p99", Role::NinetyNine, of(|times| times.quantiles.p99))
-        .points("p99.9", Role::Largest, of(|times| times.quantiles.p99_9))
+        .points("p50", SeriesRole::Half, of(|times| times.quantiles.p50))
+        .points("p99", SeriesRole::NinetyNine, of(|times| times.quantiles.p99))
+        .points("p99.9", SeriesRole::Largest, of(|times| times.quantiles.p99_9))
         .bound("goal", deadline(view), Tone::Bad);
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
-    let tone = view.search_ended().map_or(Tone::Strong, |ended| summary::tone(ended, freezes::recur(view)));
-    shaded(view, chart, beyond).upright(holds, held, tone).upright("knee", knee, Tone::Plain).upright(
-        "before the warm-up",
-        strays.cold_at,
-        Tone::Faint,
-    )
+    let tone =
+        view.search_ended().map_or(Tone::Strong, |ended| summary::tone(ended, freezes::is_recurrent(view)));
+    with_bands(view, chart, beyond)
+        .vertical_line(holds, held, tone)
+        .vertical_line("knee", knee, Tone::Plain)
+        .vertical_line("before the warm-up", strays.cold_at, Tone::Faint)
 }
 
 /// What the picture of a limit that was not found shows, in the words of the headline.
 fn held_up_to(view: &RunView) -> &'static str {
     match view.search_ended() {
-        Some(Ended::MaxReached) => "what it held: no limit found",
-        _ if view.is_ours() && view.fails_anyway().is_none() => "what it held: torment was the limit",
+        Some(SearchEnd::MaxReached) => "what it held: no limit found",
+        _ if view.is_generator_limited() && view.failed_rate().is_none() => {
+            "what it held: torment was the limit"
+        }
         _ => "what it held",
     }
 }
@@ -130,10 +133,10 @@ fn held_up_to(view: &RunView) -> &'static str {
 /// Of the trials at each rate, how many were good.
 fn good(view: &RunView) -> Chart {
     let mut rates: Vec<(f64, u64, u64)> = Vec::new();
-    let mut trials: Vec<(f64, &Trial)> = judged(view).collect();
+    let mut trials: Vec<(f64, &Trial)> = plotted_trials(view).collect();
     trials.sort_by(|a, b| a.0.total_cmp(&b.0));
     for (rate, trial) in trials {
-        let good = match TrialState::of(trial) {
+        let good = match TrialState::from_trial(trial) {
             TrialState::Good => 1,
             TrialState::Bad => 0,
             TrialState::Void | TrialState::Unjudged => continue,
@@ -146,7 +149,7 @@ fn good(view: &RunView) -> Chart {
             _ => rates.push((rate, 1, good)),
         }
     }
-    let point = |(rate, all, good): (f64, u64, u64)| Point {
+    let point = |(rate, all, good): (f64, u64, u64)| ChartPoint {
         x: rate,
         y: good as f64 / all as f64,
         label: format!("{good} of {all} good"),
@@ -155,31 +158,31 @@ fn good(view: &RunView) -> Chart {
             good if good == all => Tone::Good,
             _ => Tone::Warn,
         },
-        ..Point::default()
+        ..ChartPoint::default()
     };
-    let y = ("share of trials that met the goal", Unit::Share);
-    let chart = Chart::of("good-trials", "how many trials were good", Form::Points, raised(view), y)
+    let y = ("share of trials that met the goal", AxisUnit::Share);
+    let chart = Chart::of("good-trials", "how many trials were good", ChartForm::Points, raised(view), y)
         .hollow("some of each")
-        .points("good trials", Role::Good, rates.into_iter().map(point));
-    shaded(view, chart, "")
+        .points("good trials", SeriesRole::Good, rates.into_iter().map(point));
+    with_bands(view, chart, "")
 }
 
 /// The limit, as wide as its doubt, and what lies beyond it; where no load failed, that is not known.
-fn shaded(view: &RunView, chart: Chart, beyond: &str) -> Chart {
+fn with_bands(view: &RunView, chart: Chart, beyond: &str) -> Chart {
     let lower = view.limits.first().and_then(|limit| limit.lower);
     match view.fails_at() {
         Some(upper) => {
             let far = if self::beyond(view) == OFTEN { FAIL_OFTEN } else { OVERLOAD };
-            let chart = chart.band("", lower, Some(upper), Tone::Strong).means(LIES);
-            chart.band(beyond, Some(upper), None, Tone::Bad).means(far)
+            let chart = chart.band("", lower, Some(upper), Tone::Strong).band_meaning(LIES);
+            chart.band(beyond, Some(upper), None, Tone::Bad).band_meaning(far)
         }
         // What torment could not come near to it may have failed at all the same.
         None => {
-            let upper = view.fails_anyway().filter(|upper| Some(*upper) > lower);
+            let upper = view.failed_rate().filter(|upper| Some(*upper) > lower);
             let named = |name| if beyond.is_empty() { "" } else { name };
-            let chart = chart.band(named(UNKNOWN), lower, upper, Tone::Faint).means(UNKNOWN);
+            let chart = chart.band(named(UNKNOWN), lower, upper, Tone::Faint).band_meaning(UNKNOWN);
             match upper {
-                Some(_) => chart.band(named(FAILS), upper, None, Tone::Bad).means(FAILS),
+                Some(_) => chart.band(named(FAILS), upper, None, Tone::Bad).band_meaning(FAILS),
                 None => chart,
             }
         }
@@ -189,8 +192,8 @@ fn shaded(view: &RunView, chart: Chart, beyond: &str) -> Chart {
 /// What is to be said of what lies beyond the limit.
 fn beyond(view: &RunView) -> &'static str {
     let good = |from: f64| {
-        let mut there = judged(view).filter(|(at, _)| *at > from * (1.0 + PLACE));
-        there.any(|(_, trial)| TrialState::of(trial) == TrialState::Good)
+        let mut there = plotted_trials(view).filter(|(at, _)| *at > from * (1.0 + PLACE));
+        there.any(|(_, trial)| TrialState::from_trial(trial) == TrialState::Good)
     };
     if view.fails_at().is_some_and(good) { OFTEN } else { OVERLOAD }
 }
@@ -199,9 +202,10 @@ fn beyond(view: &RunView) -> &'static str {
 /// limit, which it is held against, and where it is the limit itself.
 pub(crate) fn knee(view: &RunView) -> Option<f64> {
     // Where torment is the limit, what climbs is its own.
-    let limit = view.limits.first().filter(|_| !view.is_ours())?;
+    let limit = view.limits.first().filter(|_| !view.is_generator_limited())?;
     let (held, lower) = (limit.held.or(limit.lower)?, limit.lower?);
-    let good = judged(view).filter(|(at, trial)| *at <= held && TrialState::of(trial) == TrialState::Good);
+    let good = plotted_trials(view)
+        .filter(|(at, trial)| *at <= held && TrialState::from_trial(trial) == TrialState::Good);
     let p99 = |trial: &Trial| trial.figures.response().map(|times| times.quantiles.p99.as_secs_f64());
     let mut good: Vec<(f64, f64)> = good.filter_map(|(at, trial)| Some((at, p99(trial)?))).collect();
     good.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -224,8 +228,8 @@ fn hiccup(view: &RunView) -> Option<(f64, Nanos)> {
     let limit = view.limits.first().filter(|_| view.fails_at().is_some())?;
     let held = limit.held.or(limit.lower)?;
     let near = held * FROM..=held;
-    let good =
-        judged(view).filter(|(at, trial)| near.contains(at) && TrialState::of(trial) == TrialState::Good);
+    let good = plotted_trials(view)
+        .filter(|(at, trial)| near.contains(at) && TrialState::from_trial(trial) == TrialState::Good);
     let mut good: Vec<(f64, Nanos)> =
         good.filter_map(|(at, trial)| Some((at, trial.figures.response()?.quantiles.p99))).collect();
     good.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -243,8 +247,8 @@ fn hiccup(view: &RunView) -> Option<(f64, Nanos)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Figures;
-    use record::{Caveat, Doubt, Judgement, Limit, LimitUnit, Purpose, Recovery, Slice};
+    use crate::LoadFigures;
+    use record::{Caveat, CaveatKind, Judgement, Limit, LimitUnit, Purpose, Recovery, Slice};
     use units::Rate;
 
     fn trial(number: u32, rate: f64, p99_ms: u64) -> Trial {
@@ -252,7 +256,7 @@ mod tests {
         (0..100).for_each(|_| total.response.record(Nanos::from_millis(p99_ms)));
         Trial {
             number,
-            words: Words::Requests,
+            words: ArrivalKind::Requests,
             purpose: Purpose::Measure,
             rate: Some(Rate(rate)),
             planned: None,
@@ -268,7 +272,7 @@ mod tests {
                 growth_per_second: None,
                 invalid: Vec::new(),
             }),
-            figures: Figures::of(&total),
+            figures: LoadFigures::from_slice(&total),
         }
     }
 
@@ -315,7 +319,7 @@ mod tests {
     #[test]
     fn nobody_plans_for_more_than_the_knee() {
         let view = found(&[(100.0, 4), (200.0, 5), (400.0, 4), (500.0, 6), (700.0, 12), (900.0, 40)]);
-        let plan = crate::page::quick::of_search(&view).expect("it holds something");
+        let plan = crate::page::response_advice::of_search(&view).expect("it holds something");
         assert!(plan.starts_with("700/s, where the knee is: "), "{plan}");
     }
 
@@ -346,12 +350,15 @@ mod tests {
     #[test]
     fn marks_on_the_other_side_are_explained() {
         let mut view = found(&[(900.0, 5), (995.0, 6), (1040.0, 8), (2000.0, 8)]);
-        assert_eq!(Strays::of(&view), Strays { good: 2, good_for: Nanos::from_secs(1), ..Strays::default() });
+        assert_eq!(
+            ContraryTrials::from_view(&view),
+            ContraryTrials { good: 2, good_for: Nanos::from_secs(1), ..ContraryTrials::default() }
+        );
         assert!(!limit(&view).note.contains("hollow"));
         let judge = |view: &mut RunView, nth: usize, good: bool, is_void: bool| {
             let judgement = view.trials[nth].judgement.as_mut().expect("it was judged");
             judgement.good = good;
-            judgement.invalid.extend(is_void.then(|| Caveat::new(Doubt::GeneratorLate, "late")));
+            judgement.invalid.extend(is_void.then(|| Caveat::new(CaveatKind::GeneratorLate, "late")));
         };
         judge(&mut view, 1, false, false);
         judge(&mut view, 3, true, true);
@@ -368,7 +375,7 @@ mod tests {
         view.trials[2].number = 9;
         judge(&mut view, 2, true, true);
         assert_eq!(
-            Strays::of(&view).warm,
+            ContraryTrials::from_view(&view).warm,
             Some((1040.0, 1040.0)),
             "where torment fell behind, though it is not drawn"
         );
@@ -393,8 +400,8 @@ mod tests {
     #[test]
     fn how_many_were_good_is_drawn_where_some_were_not() {
         let mut view = found(&[(900.0, 5), (1040.0, 8)]);
-        assert_eq!(of(&view).len(), 1);
+        assert_eq!(charts(&view).len(), 1);
         view.trials[1].judgement.as_mut().expect("it was judged").good = false;
-        assert_eq!(of(&view).len(), 2);
+        assert_eq!(charts(&view).len(), 2);
     }
 }

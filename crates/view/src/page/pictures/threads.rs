@@ -1,14 +1,14 @@
 //! How many threads there were, what each of them took, and which limit gave.
 
-use super::bars::differ;
-use crate::document::{Chart, Form, Point, Role, Unit};
+use super::bars::needs_log_axis;
+use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
 use crate::summary::near;
 use crate::{RunView, Tone};
-use record::{Gave, Ramped, Verdict};
+use record::{RampEnd, RampProgress, Verdict};
 use units::grouped;
 
 /// Nothing before the first threads.
-pub(super) fn of(view: &RunView) -> Vec<Chart> {
+pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let up = up(view);
     [limit(view, up), memory(view, up)]
         .into_iter()
@@ -17,20 +17,20 @@ pub(super) fn of(view: &RunView) -> Vec<Chart> {
 }
 
 /// The ramp as long as it rose: how they went again is no limit.
-fn up(view: &RunView) -> &[Ramped] {
+fn up(view: &RunView) -> &[RampProgress] {
     let most = view.ramp.iter().map(|moment| moment.tasks).max().filter(|most| *most > 0);
     let last = view.ramp.iter().position(|moment| Some(moment.tasks) == most);
     last.map_or(&[][..], |last| &view.ramp[..=last])
 }
 
 /// The time for a thread against how many there were.
-fn limit(view: &RunView, up: &[Ramped]) -> Chart {
+fn limit(view: &RunView, up: &[RampProgress]) -> Chart {
     let points = up.windows(2).filter_map(|pair| {
         let more = pair[1].tasks.checked_sub(pair[0].tasks).filter(|more| *more > 0)?;
         let took = pair[1].after - pair[0].after;
         let label = format!("{} threads after {}", grouped(pair[1].tasks), pair[1].after);
         let (x, y) = (pair[1].tasks as f64, took.as_secs_f64() / more as f64);
-        Some(Point { x, y, label, tone: Tone::Good, ..Point::default() })
+        Some(ChartPoint { x, y, label, tone: Tone::Good, ..ChartPoint::default() })
     });
     let mut note = "each mark: time per thread since the previous mark, including the checks of all limits; \
                     upright: how many each limit allows"
@@ -42,57 +42,58 @@ fn limit(view: &RunView, up: &[Ramped]) -> Chart {
         }
         _ => "how many threads",
     };
-    let y = ("time for a thread", Unit::Seconds);
-    let chart = Chart::of("limit", title, Form::Points, ("threads", Unit::Count), y).log_y().note(note);
+    let y = ("time for a thread", AxisUnit::Seconds);
+    let chart =
+        Chart::of("limit", title, ChartForm::Points, ("threads", AxisUnit::Count), y).log_y().note(note);
     let chart = if is_far(view, up) { chart.log_x() } else { chart };
-    shaded(view, chart.points("each", Role::Achieved, points))
+    with_bands(view, chart.points("each", SeriesRole::Achieved, points))
 }
 
 /// What of the free memory was gone by then.
-fn memory(view: &RunView, up: &[Ramped]) -> Chart {
+fn memory(view: &RunView, up: &[RampProgress]) -> Chart {
     let before = up.first().map_or(0.0, |moment| moment.free.0 as f64);
-    let points = up.iter().map(|moment| Point {
+    let points = up.iter().map(|moment| ChartPoint {
         x: moment.tasks as f64,
         y: before - moment.free.0 as f64,
         label: format!("{} free", moment.free),
         tone: Tone::Good,
-        ..Point::default()
+        ..ChartPoint::default()
     });
-    let y = ("less free memory than before", Unit::Bytes);
-    let chart = Chart::of("limit-memory", "memory", Form::Points, ("threads", Unit::Count), y)
+    let y = ("less free memory than before", AxisUnit::Bytes);
+    let chart = Chart::of("limit-memory", "memory", ChartForm::Points, ("threads", AxisUnit::Count), y)
         .note("by how much MemFree of the machine fell, whoever took it");
     let chart = if is_far(view, up) { chart.log_x() } else { chart };
-    shaded(view, chart.points("gone", Role::Achieved, points))
+    with_bands(view, chart.points("gone", SeriesRole::Achieved, points))
 }
 
 /// Whether the limits allow so many that on an even axis all threads stood at its beginning.
-fn is_far(view: &RunView, up: &[Ramped]) -> bool {
+fn is_far(view: &RunView, up: &[RampProgress]) -> bool {
     let made = up.last().map(|moment| moment.tasks);
-    differ(
+    needs_log_axis(
         made.into_iter().chain(near(&view.rooms).map(|(_, threads)| threads)).map(|threads| threads as f64),
     )
 }
 
 /// How far it came, what lies beyond, and what the limits allow that bind first.
-fn shaded(view: &RunView, chart: Chart) -> Chart {
+fn with_bands(view: &RunView, chart: Chart) -> Chart {
     let reached = verdict(view).map(|(reached, _)| reached as f64);
     let chart = match beyond(view) {
         Some((words, tone)) => chart.band(&words, reached, None, tone),
         None => chart,
     };
-    let chart = chart.upright("reached", reached, Tone::Good);
+    let chart = chart.vertical_line("reached", reached, Tone::Good);
     near(&view.rooms).fold(chart, |chart, (room, threads)| {
         let (says, tone) = match verdict(view) {
-            Some((_, Gave::Limit { room: gave, .. })) if gave.name == room.name => {
+            Some((_, RampEnd::Limit { room: gave, .. })) if gave.name == room.name => {
                 ("gave; allowed", Tone::Bad)
             }
             _ => ("allows", Tone::Faint),
         };
-        chart.upright(format!("{} {says}", room.name), Some(threads as f64), tone)
+        chart.vertical_line(format!("{} {says}", room.name), Some(threads as f64), tone)
     })
 }
 
-fn verdict(view: &RunView) -> Option<(u64, &Gave)> {
+fn verdict(view: &RunView) -> Option<(u64, &RampEnd)> {
     match view.end.as_ref()?.verdict.as_ref()? {
         Verdict::Tasks { reached, gave, .. } => Some((*reached, gave)),
         _ => None,
@@ -102,10 +103,10 @@ fn verdict(view: &RunView) -> Option<(u64, &Gave)> {
 /// Why there were no more; nothing if no more were wanted.
 fn beyond(view: &RunView) -> Option<(String, Tone)> {
     match verdict(view)?.1 {
-        Gave::Limit { room, .. } => Some((format!("{} gave", room.name), Tone::Bad)),
-        Gave::Killed { .. } => Some(("memory gave".to_owned(), Tone::Bad)),
-        Gave::Unknown { call } => Some((call.clone(), Tone::Bad)),
-        Gave::Reserve { .. } => Some(("left to others".to_owned(), Tone::Faint)),
-        Gave::Asked | Gave::Interrupted => None,
+        RampEnd::Limit { room, .. } => Some((format!("{} gave", room.name), Tone::Bad)),
+        RampEnd::Killed { .. } => Some(("memory gave".to_owned(), Tone::Bad)),
+        RampEnd::Unknown { call } => Some((call.clone(), Tone::Bad)),
+        RampEnd::Reserve { .. } => Some(("left to others".to_owned(), Tone::Faint)),
+        RampEnd::Asked | RampEnd::Interrupted => None,
     }
 }

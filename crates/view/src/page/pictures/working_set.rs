@@ -1,7 +1,7 @@
 //! The size at which the data no longer fit their cache: what a read takes against how much is in use.
 
-use crate::document::{Chart, Form, Point, Role, Unit};
-use crate::sheet::distinct;
+use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
+use crate::figure_tables::distinct;
 use crate::{RunView, Tone};
 use record::{CacheModel, Figure, Verdict};
 use units::{Bytes, Nanos};
@@ -16,30 +16,30 @@ const CACHE: &str = " cache";
 const WAY: &str = "each, ";
 
 /// Nothing before the first size.
-pub(super) fn of(view: &RunView) -> Vec<Chart> {
+pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let (model, predicted, found) = match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::WorkingSet { model, half_predicted, half_measured }) => {
             (*model, *half_predicted, *half_measured)
         }
         _ => (None, None, None),
     };
-    let of_unit = |unit: record::Unit| view.measured.iter().filter(move |figure| figure.unit == unit);
+    let of_unit = |unit: record::FigureUnit| view.measured.iter().filter(move |figure| figure.unit == unit);
     // A read takes as long as the rate leaves to each.
-    let mean = points(of_unit(record::Unit::PerSecond), |rate| 1.0 / rate, model);
+    let mean = points(of_unit(record::FigureUnit::PerSecond), |rate| 1.0 / rate, model);
     let times = |column: &str| {
-        let of_it = of_unit(record::Unit::Nanos).filter(|figure| figure.column == column);
+        let of_it = of_unit(record::FigureUnit::Nanos).filter(|figure| figure.column == column);
         points(of_it, |nanos| nanos / 1e9, model)
     };
     // A size is judged by its mean alone.
     let quantiles = |column: &str| {
         let judged = times(column).into_iter().map(|point| {
             let of_it = mean.iter().find(|mean| mean.label == point.label);
-            Point { tone: of_it.map_or(point.tone, |mean| mean.tone), ..point }
+            ChartPoint { tone: of_it.map_or(point.tone, |mean| mean.tone), ..point }
         });
         judged.collect::<Vec<_>>()
     };
     let (p50, p99) = (quantiles("p50"), quantiles("p99"));
-    let ways = distinct(of_unit(record::Unit::Nanos).map(|figure| figure.column.as_str()));
+    let ways = distinct(of_unit(record::FigureUnit::Nanos).map(|figure| figure.column.as_str()));
     let mut ways = ways.into_iter().rev().filter(|column| column.starts_with(WAY));
     let modelled = model.filter(|_| !mean.is_empty()).map(|model| modelled(model, &mean));
 
@@ -48,46 +48,47 @@ pub(super) fn of(view: &RunView) -> Vec<Chart> {
     says(modelled.is_some(), "; line: by the cost of a hit, the cost of a miss and what fits");
     says(caches(view).next().is_some(), "; shaded in turn: the processor's caches");
     says(found.is_some(), "; beyond the limit the rate is less than half of that from the cache");
-    let (x, y) = (("size", Unit::Bytes), ("time of a read", Unit::Seconds));
-    let chart = Chart::of("limit", "where it no longer fits", Form::Points, x, y).log_x().log_y().note(note);
+    let (x, y) = (("size", AxisUnit::Bytes), ("time of a read", AxisUnit::Seconds));
+    let chart =
+        Chart::of("limit", "where it no longer fits", ChartForm::Points, x, y).log_x().log_y().note(note);
     // Of several ways the last is the one that is explained.
     let first = ways.next().map(|way| (&way[WAY.len()..], times(way)));
     let (name, main) = first.unwrap_or(("mean", mean));
     let mut chart = chart
-        .points(name, Role::Achieved, main)
-        .points("p50", Role::Half, p50)
-        .points("p99", Role::NinetyNine, p99)
-        .points("model", Role::Offered, modelled.unwrap_or_default());
+        .points(name, SeriesRole::Achieved, main)
+        .points("p50", SeriesRole::Half, p50)
+        .points("p99", SeriesRole::NinetyNine, p99)
+        .points("model", SeriesRole::Offered, modelled.unwrap_or_default());
     for (nth, way) in (1..).zip(ways) {
-        chart = chart.points(&way[WAY.len()..], Role::Nth(nth), times(way));
+        chart = chart.points(&way[WAY.len()..], SeriesRole::Nth(nth), times(way));
     }
     chart.series.retain(|series| !series.points.is_empty());
     if chart.series.is_empty() {
         return Vec::new();
     }
-    let chart = shaded(view, chart, found);
+    let chart = with_bands(view, chart, found);
     let bytes = |bytes: Bytes| bytes.0 as f64;
     let fits = model.map(|model| bytes(model.cache));
-    let chart = chart.upright("fits", fits, if found.is_some() { Tone::Plain } else { Tone::Good });
-    let chart = chart.upright("half the rate, predicted", predicted.map(bytes), Tone::Faint);
+    let chart = chart.vertical_line("fits", fits, if found.is_some() { Tone::Plain } else { Tone::Good });
+    let chart = chart.vertical_line("half the rate, predicted", predicted.map(bytes), Tone::Faint);
     let half = model.map(|model| HALF * model.hit.as_secs_f64());
     vec![chart.bound("half the rate", half, Tone::Bad)]
 }
 
 /// The processor's caches one after the other, then between which sizes the rate falls below half and what lies beyond.
-fn shaded(view: &RunView, chart: Chart, found: Option<(Bytes, Bytes)>) -> Chart {
+fn with_bands(view: &RunView, chart: Chart, found: Option<(Bytes, Bytes)>) -> Chart {
     let mut from = None;
     let chart = caches(view).enumerate().fold(chart, |chart, (nth, (name, size))| {
         let since = from.replace(size);
         let chart = if nth % 2 == 0 { chart.band(name, since, Some(size), Tone::Faint) } else { chart };
-        chart.upright(name, Some(size), Tone::Faint)
+        chart.vertical_line(name, Some(size), Tone::Faint)
     });
     let Some((more, less)) = found.map(|(more, less)| (more.0 as f64, less.0 as f64)) else { return chart };
     chart
         .band("", Some(more), Some(less), Tone::Strong)
-        .means("where the rate falls below half")
+        .band_meaning("where the rate falls below half")
         .band("too much", Some(less), None, Tone::Bad)
-        .upright("half the rate at", Some(more), Tone::Good)
+        .vertical_line("half the rate at", Some(more), Tone::Good)
 }
 
 /// From the smallest; known only where it is they that are measured.
@@ -101,7 +102,7 @@ fn points<'a>(
     figures: impl Iterator<Item = &'a Figure>,
     seconds: impl Fn(f64) -> f64,
     model: Option<CacheModel>,
-) -> Vec<Point> {
+) -> Vec<ChartPoint> {
     let tone = |y: f64, figure: &Figure| match model {
         _ if !figure.caveats.is_empty() => Tone::Warn,
         None => Tone::Plain,
@@ -113,15 +114,15 @@ fn points<'a>(
         let (low, high) = (Some(one.min(other)), Some(one.max(other)));
         let size = figure.row.parse::<Bytes>().ok()?;
         let label = figure.row.clone();
-        Some(Point { x: size.0 as f64, y, low, high, label, tone: tone(y, figure) })
+        Some(ChartPoint { x: size.0 as f64, y, low, high, label, tone: tone(y, figure) })
     };
-    let mut all: Vec<Point> = figures.filter_map(point).collect();
+    let mut all: Vec<ChartPoint> = figures.filter_map(point).collect();
     all.sort_by(|a, b| a.x.total_cmp(&b.x));
     all
 }
 
 /// What a read takes on average by the model, at the sizes measured and between them.
-fn modelled(model: CacheModel, measured: &[Point]) -> Vec<Point> {
+fn modelled(model: CacheModel, measured: &[ChartPoint]) -> Vec<ChartPoint> {
     let [hit, miss] = [model.hit, model.miss].map(Nanos::as_secs_f64);
     let mean = |size: f64| {
         let hits = (model.cache.0 as f64 / size).min(1.0);
@@ -131,6 +132,6 @@ fn modelled(model: CacheModel, measured: &[Point]) -> Vec<Point> {
         let (from, ratio) = (pair[0].x, pair[1].x / pair[0].x);
         (0..BETWEEN).map(move |step| from * ratio.powf(step as f64 / BETWEEN as f64))
     });
-    let point = |x: f64| Point { x, y: mean(x), ..Point::default() };
+    let point = |x: f64| ChartPoint { x, y: mean(x), ..ChartPoint::default() };
     between.chain(measured.last().map(|last| last.x)).map(point).collect()
 }

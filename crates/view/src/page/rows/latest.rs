@@ -1,29 +1,29 @@
 //! The last rows, settled or not: for a face that shows this moment.
 
-use super::{Row, Rows, measured};
-use crate::document::{Column, Timeline};
+use super::{Row, TimelineRows, measured};
+use crate::document::{Timeline, TimelineColumn};
 
 /// What was measured earlier than this is no longer now, in seconds.
 const RECENT_S: f64 = 10.0;
 
 /// One row, with all that was measured in it.
-pub(in crate::page) struct Sight<'a> {
-    rows: &'a Rows,
-    at: RowAt<'a>,
+pub(in crate::page) struct LatestRow<'a> {
+    rows: &'a TimelineRows,
+    at: RowSource<'a>,
 }
 
-enum RowAt<'a> {
+enum RowSource<'a> {
     Open(&'a Row),
     Settled(usize),
 }
 
-impl Sight<'_> {
+impl LatestRow<'_> {
     /// What was measured of a column.
     pub fn of(&self, id: &str) -> Option<f64> {
         let place = *self.rows.places.get(id)?;
         match self.at {
-            RowAt::Open(row) => cell(row, place),
-            RowAt::Settled(row) => measured(self.rows.columns[place].values[row]),
+            RowSource::Open(row) => cell(row, place),
+            RowSource::Settled(row) => measured(self.rows.columns[place].values[row]),
         }
     }
 }
@@ -32,17 +32,17 @@ fn cell(row: &Row, place: usize) -> Option<f64> {
     row.cells.iter().find(|(column, _)| *column == place).and_then(|(_, value)| measured(*value))
 }
 
-impl Rows {
+impl TimelineRows {
     /// The last row in which a column was measured, if that is not long ago.
-    pub fn sight(&self, id: &str) -> Option<Sight<'_>> {
+    pub fn latest_row(&self, id: &str) -> Option<LatestRow<'_>> {
         let place = *self.places.get(id)?;
-        let open = self.open.iter().rev().find(|row| cell(row, place).is_some()).map(RowAt::Open);
+        let open = self.open.iter().rev().find(|row| cell(row, place).is_some()).map(RowSource::Open);
         let settled = || {
             let now = self.end() - RECENT_S;
             let recent = (0..self.at.len()).rev().take_while(|row| self.at[*row] >= now);
-            recent.into_iter().find(|row| !self.columns[place].values[*row].is_nan()).map(RowAt::Settled)
+            recent.into_iter().find(|row| !self.columns[place].values[*row].is_nan()).map(RowSource::Settled)
         };
-        Some(Sight { rows: self, at: open.or_else(settled)? })
+        Some(LatestRow { rows: self, at: open.or_else(settled)? })
     }
 
     /// These columns from a moment on, the open rows among them; a column that is not there has no values.
@@ -54,7 +54,7 @@ impl Rows {
             let settled = (first..self.at.len())
                 .map(|row| place.and_then(|place| measured(self.columns[place].values[row])));
             let values = settled.chain(open().map(|row| place.and_then(|place| cell(row, place)))).collect();
-            Column { id: (*id).to_owned(), values, adds: false }
+            TimelineColumn { id: (*id).to_owned(), values, adds: false }
         };
         Timeline {
             at: self.at[first..].iter().copied().chain(open().map(|row| row.from)).collect(),

@@ -1,26 +1,26 @@
 use super::*;
 
-fn wanted(ids: &[&str]) -> Vec<Wanted> {
-    ids.iter().map(|id| Wanted { id: (*id).to_owned(), of: vec![(*id).to_owned()] }).collect()
+fn wanted(ids: &[&str]) -> Vec<PageColumn> {
+    ids.iter().map(|id| PageColumn { id: (*id).to_owned(), of: vec![(*id).to_owned()] }).collect()
 }
 
 /// A sight comes before its second, after it, much later, or without any.
 #[test]
 fn sights_find_their_second() {
-    let mut rows = Rows::default();
+    let mut rows = TimelineRows::default();
     let rate = rows.column("rate", false, None);
     let threads = rows.column("threads", false, None);
-    rows.see(0.0, 1.0, vec![(threads, 10.0)], true);
+    rows.push_observed(0.0, 1.0, vec![(threads, 10.0)], true);
     for second in 0..5 {
         let from = f64::from(second);
         rows.push(from, from + 1.0, vec![(rate, 100.0)]);
     }
     assert_eq!(rows.settled(), 3);
-    rows.see(3.1, 4.1, vec![(threads, 13.0)], true);
+    rows.push_observed(3.1, 4.1, vec![(threads, 13.0)], true);
     let before = rows.generation();
-    rows.see(1.0, 2.0, vec![(threads, 11.0)], true);
+    rows.push_observed(1.0, 2.0, vec![(threads, 11.0)], true);
     assert!(rows.generation() > before, "a settled row has changed");
-    rows.see(20.0, 21.0, vec![(threads, 20.0)], false);
+    rows.push_observed(20.0, 21.0, vec![(threads, 20.0)], false);
     rows.flush();
     let timeline = rows.timeline(0, &wanted(&["rate", "threads", "nothing"]));
     assert_eq!(timeline.at, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 5.001, 20.0]);
@@ -28,13 +28,13 @@ fn sights_find_their_second() {
     let expected = [Some(10.0), Some(11.0), None, Some(13.0), None, None, None, Some(20.0)];
     assert_eq!(timeline.columns[1].values, expected);
     assert_eq!(timeline.columns[0].values[4..], [Some(100.0), Some(100.0), None, None]);
-    assert!(rows.is_used("threads") && !rows.is_used("nothing"));
+    assert!(rows.has_values("threads") && !rows.has_values("nothing"));
 }
 
 /// A search tries most rates for a second, and drains for some milliseconds.
 #[test]
 fn a_load_of_one_second_has_a_length() {
-    let mut rows = Rows::default();
+    let mut rows = TimelineRows::default();
     let (rate, waiting) = (rows.column("rate", false, None), rows.column("waiting", false, None));
     for (from, offered) in [(0.0, 50.0), (1.1, 100.0)] {
         rows.push(from, from + 1.0, vec![(rate, offered), (waiting, 1.0)]);
@@ -51,7 +51,7 @@ fn a_load_of_one_second_has_a_length() {
 
 #[test]
 fn a_part_that_comes_late_was_zero_where_the_whole_was_seen() {
-    let mut rows = Rows::default();
+    let mut rows = TimelineRows::default();
     let whole = rows.column("threads", false, None);
     rows.push(0.0, 1.0, Vec::new());
     rows.push(1.0, 2.0, vec![(whole, 3.0)]);
@@ -68,7 +68,7 @@ fn a_part_that_comes_late_was_zero_where_the_whole_was_seen() {
 
 #[test]
 fn a_long_run_keeps_its_extremes_in_few_rows() {
-    let mut rows = Rows::default();
+    let mut rows = TimelineRows::default();
     let (max, part) = (rows.column("max", false, None), rows.column("part", true, None));
     let seconds = 100_000;
     for second in 0..seconds {

@@ -1,93 +1,97 @@
 //! Memory, the JVM, sockets, and the machine itself.
 
 use crate::Tone;
-use crate::document::{Chart, Form, Role, Section, Text, Unit};
-use crate::page::pages::Pages;
-use crate::page::seen::WatchedMachine;
+use crate::document::{AxisUnit, Chart, ChartForm, Section, SeriesRole, Text};
+use crate::page::builder::PageBuilder;
+use crate::page::target_columns::WatchedMachine;
 use crate::summary::conditions_words;
-use crate::words::on;
+use crate::wording::place_suffix;
 
-fn lines(id: String, title: String, y: (&str, Unit)) -> Chart {
-    Chart::over_time(id, title, Form::Lines, y)
+fn lines(id: String, title: String, y: (&str, AxisUnit)) -> Chart {
+    Chart::over_time(id, title, ChartForm::Lines, y)
 }
 
 /// Resident memory of each process tree against its limit.
-pub(super) fn memory(pages: &Pages) -> Section {
+pub(super) fn memory(pages: &PageBuilder) -> Section {
     let section = Section::named("memory", "Memory");
     pages.seen.subjects.iter().enumerate().fold(section, |section, (place, tree)| {
         let chart = lines(
             format!("memory-{place}"),
             format!("{}: memory", tree.title()),
-            ("bytes", Unit::Bytes),
+            ("bytes", AxisUnit::Bytes),
         )
         .note(
             "resident: of its processes; in the group: what counts towards the limit, without reclaimable cache",
         )
-        .column("resident", Role::Busy, format!("process.resident.{place}"))
-        .column("in the group", Role::Nth(0), format!("cgroup.memory_without_cache.{place}"))
+        .column("resident", SeriesRole::Busy, format!("process.resident.{place}"))
+        .column("in the group", SeriesRole::Nth(0), format!("cgroup.memory_without_cache.{place}"))
         .bound("limit", tree.limit("cgroup.memory_limit"), Tone::Bad);
         section.chart(pages, chart)
     })
 }
 
 /// Heap, pauses and compilation of Java virtual machines.
-pub(super) fn jvm(pages: &Pages) -> Section {
+pub(super) fn jvm(pages: &PageBuilder) -> Section {
     let section = Section::named("jvm", "The Java virtual machine");
     pages.seen.subjects.iter().enumerate().fold(section, |section, (place, tree)| {
         let name = tree.title();
-        let heap = lines(format!("heap-{place}"), format!("{name}: heap"), ("bytes", Unit::Bytes))
-            .column("used", Role::Busy, format!("jvm.heap.{place}"))
+        let heap = lines(format!("heap-{place}"), format!("{name}: heap"), ("bytes", AxisUnit::Bytes))
+            .column("used", SeriesRole::Busy, format!("jvm.heap.{place}"))
             .bound("largest", tree.limit("jvm.heap_max"), Tone::Bad);
-        let pauses = lines(format!("pauses-{place}"), format!("{name}: time paused"), ("share", Unit::Share))
-            .column("garbage collection", Role::Bad, format!("jvm.pause.{place}"))
-            .column("all safepoints", Role::Waiting, format!("jvm.safepoint.{place}"));
+        let pauses =
+            lines(format!("pauses-{place}"), format!("{name}: time paused"), ("share", AxisUnit::Share))
+                .column("garbage collection", SeriesRole::Bad, format!("jvm.pause.{place}"))
+                .column("all safepoints", SeriesRole::Waiting, format!("jvm.safepoint.{place}"));
         let section = section.chart(pages, heap).chart(pages, pauses);
-        if !pages.moves(&format!("jvm.compiles.{place}")) {
+        if !pages.has_nonzero(&format!("jvm.compiles.{place}")) {
             return section;
         }
         let title = format!("{name}: methods compiled");
-        let compiles = lines(format!("compiles-{place}"), title, ("a second", Unit::PerSecond));
-        section.chart(pages, compiles.column("methods", Role::Nth(0), format!("jvm.compiles.{place}")))
+        let compiles = lines(format!("compiles-{place}"), title, ("a second", AxisUnit::PerSecond));
+        section.chart(pages, compiles.column("methods", SeriesRole::Nth(0), format!("jvm.compiles.{place}")))
     })
 }
 
 /// Connections, and those not yet accepted.
-pub(super) fn sockets(pages: &Pages) -> Section {
+pub(super) fn sockets(pages: &PageBuilder) -> Section {
     let own =
-        lines("connections".to_owned(), "torment: connections".to_owned(), ("connections", Unit::Count));
-    let own = own.column("open", Role::Busy, "connections");
+        lines("connections".to_owned(), "torment: connections".to_owned(), ("connections", AxisUnit::Count));
+    let own = own.column("open", SeriesRole::Busy, "connections");
     let mut section = Section::named("sockets", "Connections").chart(pages, own);
     for (place, tree) in pages.seen.subjects.iter().enumerate() {
         let name = tree.title();
         let id = format!("connections-{place}");
-        let chart = lines(id, format!("{name}: connections"), ("connections", Unit::Count));
-        let mut chart = chart.column("from clients", Role::Busy, format!("process.clients.{place}"));
+        let chart = lines(id, format!("{name}: connections"), ("connections", AxisUnit::Count));
+        let mut chart = chart.column("from clients", SeriesRole::Busy, format!("process.clients.{place}"));
         for (nth, address) in tree.peers.shown() {
-            chart =
-                chart.column(format!("to {address}"), Role::Nth(nth as u8), format!("peers.{place}.{nth}"));
+            chart = chart.column(
+                format!("to {address}"),
+                SeriesRole::Nth(nth as u8),
+                format!("peers.{place}.{nth}"),
+            );
         }
         section = section.chart(pages, chart);
         let queues = || tree.listeners.shown().map(|(nth, _)| format!("queue.{place}.{nth}"));
-        if queues().any(|column| pages.moves(&column)) {
+        if queues().any(|column| pages.has_nonzero(&column)) {
             let id = format!("queue-{place}");
             let title = format!("{name}: connections made and not yet accepted");
-            let mut chart = lines(id, title, ("connections", Unit::Count));
+            let mut chart = lines(id, title, ("connections", AxisUnit::Count));
             for (nth, address) in tree.listeners.shown() {
-                chart = chart.column(address, Role::Nth(nth as u8), format!("queue.{place}.{nth}"));
+                chart = chart.column(address, SeriesRole::Nth(nth as u8), format!("queue.{place}.{nth}"));
             }
             section = section.chart(pages, chart.bound("backlog", tree.backlog, Tone::Bad));
         }
     }
     machines(pages).iter().fold(section, |section, machine| {
-        let title = format!("what the network lost{}", on(&machine.name));
-        let mut drops = lines(machine.id("drops"), title, ("a second", Unit::PerSecond));
+        let title = format!("what the network lost{}", place_suffix(&machine.name));
+        let mut drops = lines(machine.id("drops"), title, ("a second", AxisUnit::PerSecond));
         for (name, column, role) in [
-            ("connections, because the queue was full", "network.listen_overflows", Role::Bad),
-            ("connections, for any reason", "network.listen_drops", Role::Waiting),
-            ("segments sent again", "network.segments_retransmitted", Role::Nth(0)),
+            ("connections, because the queue was full", "network.listen_overflows", SeriesRole::Bad),
+            ("connections, for any reason", "network.listen_drops", SeriesRole::Waiting),
+            ("segments sent again", "network.segments_retransmitted", SeriesRole::Nth(0)),
         ] {
             let column = machine.id(column);
-            if pages.moves(&column) {
+            if pages.has_nonzero(&column) {
                 drops = drops.column(name, role, column);
             }
         }
@@ -96,7 +100,7 @@ pub(super) fn sockets(pages: &Pages) -> Section {
 }
 
 /// Those on which somebody watches; where nobody does, torment's.
-fn machines(pages: &Pages) -> Vec<WatchedMachine> {
+fn machines(pages: &PageBuilder) -> Vec<WatchedMachine> {
     match pages.seen.machines.as_slice() {
         [] => vec![WatchedMachine::default()],
         machines => machines.to_vec(),
@@ -104,14 +108,13 @@ fn machines(pages: &Pages) -> Vec<WatchedMachine> {
 }
 
 /// Processors, disks and neighbours, and what torment itself takes.
-pub(super) fn section(pages: &Pages) -> Section {
+pub(super) fn section(pages: &PageBuilder) -> Section {
     let machines = machines(pages);
     let id = "disks".to_owned();
-    let disks = lines(id, "disks busy".to_owned(), ("share of the time", Unit::Share));
-    let disks =
-        pages.seen.disks.shown().fold(disks, |chart, (nth, name)| {
-            chart.column(name, Role::Nth(nth as u8), format!("disk.{nth}"))
-        });
+    let disks = lines(id, "disks busy".to_owned(), ("share of the time", AxisUnit::Share));
+    let disks = pages.seen.disks.shown().fold(disks, |chart, (nth, name)| {
+        chart.column(name, SeriesRole::Nth(nth as u8), format!("disk.{nth}"))
+    });
     let section = Section::named("machine", "The machine, and torment itself");
     let conditions =
         pages.run.conditions.as_ref().map(|conditions| Text::plain(conditions_words(conditions)));
@@ -120,52 +123,55 @@ pub(super) fn section(pages: &Pages) -> Section {
         section.chart(pages, used(pages, machine)).chart(pages, who(machine)).chart(pages, pace(machine))
     });
     machines.iter().fold(section.chart(pages, disks), |section, machine| {
-        let title = format!("memory available{}", on(&machine.name));
-        let available = lines(machine.id("available"), title, ("bytes", Unit::Bytes));
-        section.chart(pages, available.column("available", Role::Idle, machine.id("host.memory_available")))
+        let title = format!("memory available{}", place_suffix(&machine.name));
+        let available = lines(machine.id("available"), title, ("bytes", AxisUnit::Bytes));
+        section.chart(
+            pages,
+            available.column("available", SeriesRole::Idle, machine.id("host.memory_available")),
+        )
     })
 }
 
 /// The processors of a machine.
-fn used(pages: &Pages, machine: &WatchedMachine) -> Chart {
+fn used(pages: &PageBuilder, machine: &WatchedMachine) -> Chart {
     let own = pages.run.started.as_ref().map(|started| f64::from(started.machine.cpus));
     let processors = if machine.name.is_empty() { own.filter(|cpus| *cpus > 0.0) } else { machine.cpus };
     let title = match machine.name.as_str() {
         "" => "processors of the machine".to_owned(),
         name => format!("processors of {name}"),
     };
-    let used = ("processors", Unit::Processors);
-    Chart::over_time(machine.id("host-cpu"), title, Form::Stack, used)
-        .column("programs", Role::Busy, machine.id("host.user"))
-        .column("kernel", Role::Nth(0), machine.id("host.system"))
-        .column("idle, waiting for a disk", Role::Waiting, machine.id("host.iowait"))
-        .column("taken by the hypervisor", Role::Bad, machine.id("host.steal"))
+    let used = ("processors", AxisUnit::Processors);
+    Chart::over_time(machine.id("host-cpu"), title, ChartForm::Stack, used)
+        .column("programs", SeriesRole::Busy, machine.id("host.user"))
+        .column("kernel", SeriesRole::Nth(0), machine.id("host.system"))
+        .column("idle, waiting for a disk", SeriesRole::Waiting, machine.id("host.iowait"))
+        .column("taken by the hypervisor", SeriesRole::Bad, machine.id("host.steal"))
         .bound("processors", processors, Tone::Faint)
 }
 
 /// What the same piece of arithmetic takes on them: more where others on the same host slow them down.
 fn pace(machine: &WatchedMachine) -> Chart {
-    let title = format!("how fast the processors are{}", on(&machine.name));
-    let chart = lines(machine.id("pace"), title, ("time that the same arithmetic takes", Unit::Seconds));
-    chart.column("on the target's processors", Role::Nth(0), machine.id("host.pace"))
+    let title = format!("how fast the processors are{}", place_suffix(&machine.name));
+    let chart = lines(machine.id("pace"), title, ("time that the same arithmetic takes", AxisUnit::Seconds));
+    chart.column("on the target's processors", SeriesRole::Nth(0), machine.id("host.pace"))
 }
 
 /// Who uses them beside the target. Where torment only watches, its loops are elsewhere.
 fn who(machine: &WatchedMachine) -> Chart {
-    let title = format!("who uses the processors{}", on(&machine.name));
-    let chart = lines(machine.id("who"), title, ("processors", Unit::Processors));
+    let title = format!("who uses the processors{}", place_suffix(&machine.name));
+    let chart = lines(machine.id("who"), title, ("processors", AxisUnit::Processors));
     let (cpu, others) = (machine.id("torment.cpu"), machine.id("host.neighbours_cpu"));
     if !machine.name.is_empty() {
-        return chart.column("torment, which watches", Role::Nth(1), cpu).column(
+        return chart.column("torment, which watches", SeriesRole::Nth(1), cpu).column(
             "others on that machine",
-            Role::Bad,
+            SeriesRole::Bad,
             others,
         );
     }
     chart
-        .column("torment's loops", Role::Nth(0), "generator_cpu")
-        .column("torment in all", Role::Nth(1), cpu)
-        .column("torment's watch", Role::Nth(2), machine.id("torment.watch_cpu"))
-        .column("torment, waiting for a processor", Role::Waiting, machine.id("torment.loops_ready"))
-        .column("others on this machine", Role::Bad, others)
+        .column("torment's loops", SeriesRole::Nth(0), "generator_cpu")
+        .column("torment in all", SeriesRole::Nth(1), cpu)
+        .column("torment's watch", SeriesRole::Nth(2), machine.id("torment.watch_cpu"))
+        .column("torment, waiting for a processor", SeriesRole::Waiting, machine.id("torment.loops_ready"))
+        .column("others on this machine", SeriesRole::Bad, others)
 }

@@ -26,7 +26,7 @@ pub(super) fn section(run: &RunView) -> Section {
     // A text for each line: whoever draws them may set them apart by their place, under their heading.
     let plan = started.plan.trim_end();
     if !plan.is_empty() {
-        texts.push(Text::of(Tone::Strong, "the plan as understood"));
+        texts.push(Text::new(Tone::Strong, "the plan as understood"));
         texts.extend(plan.lines().filter(|line| !line.is_empty()).map(Text::plain));
     }
     Section::named("run", "The run").texts(texts)

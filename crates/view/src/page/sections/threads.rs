@@ -1,15 +1,15 @@
 //! Where the target's threads are, and what processors they get.
 
 use crate::Tone;
-use crate::document::{Chart, Form, Role, Section, Unit};
-use crate::page::pages::Pages;
-use crate::page::seen::Tree;
-use record::watch::Wait;
+use crate::document::{AxisUnit, Chart, ChartForm, Section, SeriesRole};
+use crate::page::builder::PageBuilder;
+use crate::page::target_columns::TreeColumns;
+use record::watch::ThreadWait;
 
 /// What is not shown by itself.
 const OTHER: &str = "other";
 
-pub(super) fn section(pages: &Pages) -> Section {
+pub(super) fn section(pages: &PageBuilder) -> Section {
     let mut section = Section::named("threads", "What the target's threads do");
     for (place, tree) in pages.seen.subjects.iter().enumerate() {
         let name = tree.title();
@@ -20,41 +20,41 @@ pub(super) fn section(pages: &Pages) -> Section {
         let ready = Chart::over_time(
             format!("ready-{place}"),
             format!("{name}: threads waiting for a processor"),
-            Form::Lines,
-            ("threads", Unit::Count),
+            ChartForm::Lines,
+            ("threads", AxisUnit::Count),
         );
-        section = section.chart(pages, ready.column("ready", Role::Waiting, format!("ready.{place}")));
+        section = section.chart(pages, ready.column("ready", SeriesRole::Waiting, format!("ready.{place}")));
         let column = format!("cgroup.cpu_throttled_share.{place}");
-        if pages.moves(&column) {
+        if pages.has_nonzero(&column) {
             let throttled = Chart::over_time(
                 format!("throttled-{place}"),
                 format!("{name}: periods throttled by the quota"),
-                Form::Lines,
-                ("share", Unit::Share),
+                ChartForm::Lines,
+                ("share", AxisUnit::Share),
             );
-            section = section.chart(pages, throttled.column("throttled", Role::Bad, column));
+            section = section.chart(pages, throttled.column("throttled", SeriesRole::Bad, column));
         }
     }
     section
 }
 
 /// Processors by group of threads, against what there is.
-fn processors(place: usize, tree: &Tree, name: &str) -> Chart {
+fn processors(place: usize, tree: &TreeColumns, name: &str) -> Chart {
     let chart = Chart::over_time(
         format!("cpu-{place}"),
         format!("{name}: processors used, by group of threads"),
-        Form::Stack,
-        ("processors", Unit::Processors),
+        ChartForm::Stack,
+        ("processors", AxisUnit::Processors),
     );
     let mut nth = 0;
     let mut chart = tree.groups.shown().fold(chart, |chart, (group, called)| {
         nth += 1;
-        chart.column(called, Role::Nth(nth - 1), format!("cpu.{place}.{group}"))
+        chart.column(called, SeriesRole::Nth(nth - 1), format!("cpu.{place}.{group}"))
     });
-    chart = chart.column(OTHER, Role::Idle, format!("cpu.{place}.other"));
+    chart = chart.column(OTHER, SeriesRole::Idle, format!("cpu.{place}.other"));
     // Where no thread can be seen, what the processes say.
     if nth == 0 {
-        chart = chart.column("all", Role::Busy, format!("cpu.{place}"));
+        chart = chart.column("all", SeriesRole::Busy, format!("cpu.{place}"));
     }
     let allowed = (tree.allowed > 0.0).then_some(tree.allowed);
     let quota =
@@ -64,17 +64,17 @@ fn processors(place: usize, tree: &Tree, name: &str) -> Chart {
 }
 
 /// What the threads of a group do, or wait for.
-fn states(pages: &Pages, place: usize, tree: &Tree, (group, called): (usize, &str)) -> Chart {
+fn states(pages: &PageBuilder, place: usize, tree: &TreeColumns, (group, called): (usize, &str)) -> Chart {
     let chart = Chart::over_time(
         format!("threads-{place}-{group}"),
         format!("{}: {called}", tree.title()),
-        Form::Stack,
-        ("threads", Unit::Count),
+        ChartForm::Stack,
+        ("threads", AxisUnit::Count),
     );
-    let running = Wait::Running.to_string();
+    let running = ThreadWait::Running.to_string();
     let chart = tree.states[group].shown().fold(chart, |chart, (state, word)| {
-        let role = if word == running { Role::Busy } else { Role::Nth(pages.seen.word(word)) };
+        let role = if word == running { SeriesRole::Busy } else { SeriesRole::Nth(pages.seen.word(word)) };
         chart.column(word, role, format!("threads.{place}.{group}.{state}"))
     });
-    chart.column(OTHER, Role::Idle, format!("threads.{place}.{group}.other"))
+    chart.column(OTHER, SeriesRole::Idle, format!("threads.{place}.{group}.other"))
 }

@@ -1,90 +1,96 @@
 //! What holds, how far the search came, and what to do where it came to no limit.
 
-use super::{ours_so_far, percent};
+use super::{generator_limited_line, percent};
+use crate::contrary_trials::fell_behind;
 use crate::experiment::number_of;
-use crate::reason::what_to_check;
 use crate::remedy::remedy;
-use crate::strays::fell_behind;
-use crate::summary::{limit, making};
-use crate::words::number;
+use crate::summary::{generator_limit, limit};
+use crate::trial_state::what_to_check;
+use crate::wording::format_rate;
 use crate::{RunView, Text, Tone, freezes};
-use record::{Doubt, Ended, Failure, Limit, LimitUnit, Making, Outcome, Outcomes, Recovery, Verdict};
+use record::{
+    CaveatKind, Failure, GeneratorCapacity, Limit, LimitUnit, Outcome, Outcomes, Recovery, SearchEnd, Verdict,
+};
 use std::collections::BTreeMap;
 use units::{Nanos, grouped};
 
 /// What holds, and how far the search came.
-pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &Ended) -> Vec<Text> {
+pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &SearchEnd) -> Vec<Text> {
     let held = strict.and_then(|l| l.held.or(l.lower));
     let raised = view.words().raised();
     let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
     let holds = || match strict.zip(held) {
         Some((limit, held)) => {
-            limit::told(view, limit, held, ended, limit::tone(ended, freezes::recur(view)))
+            limit::limit_line(view, limit, held, ended, limit::tone(ended, freezes::is_recurrent(view)))
         }
         None => {
             let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
-            let open = limit::open(ended, None, None, Some(view.is_ours())).map(|open| format!(": {open}"));
-            Text::of(tone, format!("no {raised} was shown to hold{}", open.unwrap_or_default()))
+            let open = limit::open_limit_words(ended, None, None, Some(view.is_generator_limited()))
+                .map(|open| format!(": {open}"));
+            Text::new(tone, format!("no {raised} was shown to hold{}", open.unwrap_or_default()))
         }
     };
     let note = |text: String| Text::plain(text);
     match ended {
-        Ended::Converged => vec![holds()],
-        Ended::MaxReached => std::iter::once(holds()).chain(raise(view)).chain(raised_brings(view)).collect(),
-        Ended::BelowMin => vec![below_min(strict, &unit, raised)],
-        Ended::BudgetSpent => {
-            let more = minutes(2.0 * view.loaded().as_secs_f64());
+        SearchEnd::Converged => vec![holds()],
+        SearchEnd::MaxReached => {
+            std::iter::once(holds()).chain(raise_advice(view)).chain(raise_gain(view)).collect()
+        }
+        SearchEnd::BelowMin => vec![below_min(strict, &unit, raised)],
+        SearchEnd::BudgetSpent => {
+            let more = minutes(2.0 * view.time_under_load().as_secs_f64());
             // More time buys little while it freezes.
-            let then = match freezes::way_on(view).is_empty() {
+            let then = match freezes::next_steps(view).is_empty() {
                 true => format!("give it more: --budget {more}"),
                 false => "find out first why the target froze".to_owned(),
             };
             vec![holds(), note(format!("time ran out before the bounds were close enough; {then}"))]
         }
-        Ended::Noisy => vec![holds(), note(noise(view, strict))],
-        Ended::GeneratorLimit if !view.is_ours() => vec![holds()],
-        Ended::GeneratorLimit if let Some(making) = generator(view) => {
+        SearchEnd::Noisy => vec![holds(), note(noise(view, strict))],
+        SearchEnd::GeneratorLimit if !view.is_generator_limited() => vec![holds()],
+        SearchEnd::GeneratorLimit if let Some(making) = generator(view) => {
             let mut lines = vec![holds()];
-            lines.extend(making::lines(view, making, held));
+            lines.extend(generator_limit::lines(view, making, held));
             lines
         }
-        Ended::GeneratorLimit => {
+        SearchEnd::GeneratorLimit => {
             let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
             let why = why.map(|why| Text::plain(why.to_string()));
-            std::iter::once(holds()).chain(why).chain(ours_way_on(view)).collect()
+            std::iter::once(holds()).chain(why).chain(generator_next_steps(view)).collect()
         }
-        Ended::NonStationary => vec![
+        SearchEnd::NonStationary => vec![
             holds(),
-            Text::of(Tone::Warn, "the target kept changing, so no bound held")
-                .then(": let it warm up longer, and look for jobs, caches or neighbours that come and go"),
+            Text::new(Tone::Warn, "the target kept changing, so no bound held").with_plain(
+                ": let it warm up longer, and look for jobs, caches or neighbours that come and go",
+            ),
         ],
-        Ended::NotRecovered => {
+        SearchEnd::NotRecovered => {
             let waited = view.trials.iter().rev().find_map(|t| match t.recovery {
                 Recovery::Not(limit) => Some(format!(" within {limit}")),
                 _ => None,
             });
             vec![
                 holds(),
-                Text::of(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
-                    .then(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
+                Text::new(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
+                    .with_plain(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
             ]
         }
-        Ended::Interrupted => known(raised, strict, limit::tone(ended, false))
+        SearchEnd::Interrupted => known(raised, strict, limit::tone(ended, false))
             .into_iter()
-            .chain(ours_so_far(view))
-            .chain([Text::of(Tone::Warn, "interrupted").then(": that is what is known so far")])
+            .chain(generator_limited_line(view))
+            .chain([Text::new(Tone::Warn, "interrupted").with_plain(": that is what is known so far")])
             .collect(),
-        Ended::TargetFails => target_fails(view),
-        Ended::FleetFailed => vec![
+        SearchEnd::TargetFails => target_fails(view),
+        SearchEnd::FleetFailed => vec![
             holds(),
-            Text::of(Tone::Bad, "workers of the fleet were lost again and again")
-                .then(": each is listed below, with the cause"),
+            Text::new(Tone::Bad, "workers of the fleet were lost again and again")
+                .with_plain(": each is listed below, with the cause"),
         ],
     }
 }
 
 /// What to do where the limit was not reached. A torment that fell behind here would do so further up, too.
-pub(crate) fn raise(view: &RunView) -> Option<Text> {
+pub(crate) fn raise_advice(view: &RunView) -> Option<Text> {
     let held = view.limits.first().and_then(|limit| limit.lower)?;
     let max = (held * RAISED).ceil();
     let text = match fell_behind(view) {
@@ -102,22 +108,22 @@ pub(crate) fn raise(view: &RunView) -> Option<Text> {
 const RAISED: f64 = 4.0;
 
 /// What that should bring.
-pub(crate) fn raised_brings(view: &RunView) -> Option<Text> {
+pub(crate) fn raise_gain(view: &RunView) -> Option<Text> {
     let text = "no estimate: nothing gave, so how much more it takes is unknown";
-    (view.search_ended() == Some(&Ended::MaxReached)).then(|| Text::labelled("expect", text))
+    (view.search_ended() == Some(&SearchEnd::MaxReached)).then(|| Text::labelled("expect", text))
 }
 
 /// What helps where torment was the limit, and what that should bring.
-pub(crate) fn ours_way_on(view: &RunView) -> Vec<Text> {
-    if !view.is_ours() {
+pub(crate) fn generator_next_steps(view: &RunView) -> Vec<Text> {
+    if !view.is_generator_limited() {
         return Vec::new();
     }
     let making = generator(view);
-    vec![making::next(view, making), making::brings(view, making)]
+    vec![generator_limit::next_step(view, making), generator_limit::expected_gain(view, making)]
 }
 
 /// What the generator made, if it was the limit.
-fn generator(view: &RunView) -> Option<&Making> {
+fn generator(view: &RunView) -> Option<&GeneratorCapacity> {
     match view.end.as_ref()?.verdict.as_ref()? {
         Verdict::Limits { generator, .. } => generator.as_ref(),
         _ => None,
@@ -131,14 +137,14 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
         Some((lower, upper)) => format!("known to ±{}", percent((upper - lower) / (upper + lower))),
         None => "not known better".to_owned(),
     };
-    if view.slows_down() {
+    if view.is_slowing_down() {
         return format!("it did less from trial to trial, so no limit lasts: this one is {known}");
     }
-    let more = minutes(4.0 * view.loaded().as_secs_f64());
+    let more = minutes(4.0 * view.time_under_load().as_secs_f64());
     // Which part of it is the target's own nobody knows.
-    let too = if view.doubts(&Doubt::OthersAtWork) {
+    let too = if view.has_caveat(&CaveatKind::OthersAtWork) {
         ", and others use its processors"
-    } else if view.doubts(&Doubt::UnevenMachine) {
+    } else if view.has_caveat(&CaveatKind::UnevenMachine) {
         ", and so does the machine's own speed"
     } else {
         ""
@@ -160,23 +166,26 @@ pub(super) fn known(raised: &str, strict: Option<&Limit>, tone: Tone) -> Option<
     let text = match (limit.lower, limit.upper) {
         (Some(lower), Some(upper)) => {
             let rest = match limit.held {
-                Some(_) => format!(" so far (between {} and {})", number(lower), number(upper)),
-                None => format!(", fails at {}; the limit lies between", number(upper)),
+                Some(_) => format!(" so far (between {} and {})", format_rate(lower), format_rate(upper)),
+                None => format!(", fails at {}; the limit lies between", format_rate(upper)),
             };
-            let held = number(limit.held.unwrap_or(lower));
-            return Some(Text::of(tone, format!("holds {held} {unit}")).then(rest));
+            let held = format_rate(limit.held.unwrap_or(lower));
+            return Some(Text::new(tone, format!("holds {held} {unit}")).with_plain(rest));
         }
-        (Some(lower), None) => format!("holds {} {unit}, perhaps more", number(lower)),
-        (None, Some(upper)) => format!("fails at {} {unit}; no {raised} was shown to hold", number(upper)),
+        (Some(lower), None) => format!("holds {} {unit}, perhaps more", format_rate(lower)),
+        (None, Some(upper)) => {
+            format!("fails at {} {unit}; no {raised} was shown to hold", format_rate(upper))
+        }
         (None, None) => format!("no {raised} was tried long enough to say anything"),
     };
-    Some(Text::of(tone, text))
+    Some(Text::new(tone, text))
 }
 
 fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
-    let upper = strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", number(u))).unwrap_or_default();
-    Text::of(Tone::Bad, format!("does not hold even{upper}"))
-        .then(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
+    let upper =
+        strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", format_rate(u))).unwrap_or_default();
+    Text::new(Tone::Bad, format!("does not hold even{upper}"))
+        .with_plain(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
 }
 
 /// Only errors came back: which, how often, and what to look at.
@@ -190,8 +199,8 @@ fn target_fails(view: &RunView) -> Vec<Text> {
             *failures.entry(failure).or_default() += count;
         }
     }
-    let head = Text::of(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
-        .then(": there is no limit to find");
+    let head = Text::new(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
+        .with_plain(": there is no limit to find");
     let worst = failures.iter().max_by_key(|(_, count)| **count);
     let (what, check) = match worst {
         Some((failure, count)) if outcomes.failed >= outcomes.timeout => (
@@ -208,5 +217,5 @@ fn target_fails(view: &RunView) -> Vec<Text> {
         ),
         _ => return vec![head],
     };
-    vec![head, Text::of(Tone::Strong, what), Text::plain(check)]
+    vec![head, Text::new(Tone::Strong, what), Text::plain(check)]
 }

@@ -1,22 +1,22 @@
 //! An experiment.
 
-use crate::hand::experiment::{Arm, Course, Says, asks, judged, noise, probe};
-use crate::page::kit::{chart, document, golden, image, said, section, words};
-use plan::{At, Measure};
-use record::{Answer, Cause, Caveat, Doubt, Event, ExperimentEnd, Standing};
+use crate::page::support::{chart, document, golden, image, said, section, words};
+use crate::synthetic::experiment::{ArmSpec, ExperimentBuilder, JudgedExt, asks, judged, noise, probe};
+use plan::{ArmMeasure, LoadLevel};
+use record::{Cause, Caveat, CaveatKind, Event, ExperimentEnd, ExperimentState, HypothesisAnswer};
 use torment_view::Tone;
-use torment_view::document::{Chart, Form, Front};
-use torment_view::page::Pages;
+use torment_view::document::{Chart, ChartForm, PageFront};
+use torment_view::page::PageBuilder;
 use units::{Rate, Share};
 
 /// Three arms, of which one cannot be measured.
-fn experiment() -> Course {
+fn experiment() -> ExperimentBuilder {
     let arm = |name, change, capacity: f64, p99: f64, cause| {
-        let at_rate = vec![(Measure::P99, p99), (Measure::Memory, 4.2e8)];
-        Arm {
+        let at_rate = vec![(ArmMeasure::P99, p99), (ArmMeasure::Memory, 4.2e8)];
+        ArmSpec {
             name,
             change,
-            probes: vec![(0, vec![(Measure::Capacity, capacity)], Some(cause)), (1, at_rate, None)],
+            probes: vec![(0, vec![(ArmMeasure::Capacity, capacity)], Some(cause)), (1, at_rate, None)],
         }
     };
     let arms = vec![
@@ -24,33 +24,44 @@ fn experiment() -> Course {
         arm("virtual threads", "VIRTUAL_THREADS false → true", 263.0, 0.0121, Cause::Pool),
         arm("pool of 50", "POOL_SIZE 10 → 50", 171.0, 0.0188, Cause::PostgresLock),
     ];
-    let probes =
-        vec![probe("writes", At::Limit, &[0, 1, 2]), probe("writes", At::Share(Share(0.5)), &[0, 1, 2])];
+    let probes = vec![
+        probe("writes", LoadLevel::Limit, &[0, 1, 2]),
+        probe("writes", LoadLevel::Share(Share(0.5)), &[0, 1, 2]),
+    ];
     let against = |arm| [(arm, 1.0), (0, -1.0)];
     let hypotheses = vec![
-        asks("virtual threads", &against(1), 0, Measure::Capacity),
-        asks("virtual threads answer faster", &against(1), 1, Measure::P99),
-        asks("a pool of 50", &against(2), 0, Measure::Capacity),
+        asks("virtual threads", &against(1), 0, ArmMeasure::Capacity),
+        asks("virtual threads answer faster", &against(1), 1, ArmMeasure::P99),
+        asks("a pool of 50", &against(2), 0, ArmMeasure::Capacity),
     ];
-    Course::of(arms, probes, hypotheses)
+    ExperimentBuilder::of(arms, probes, hypotheses)
 }
 
-fn answers() -> Standing {
-    Standing {
+fn answers() -> ExperimentState {
+    ExperimentState {
         blocks: 4,
         judged: vec![
-            judged(Some(0), "virtual threads", Answer::Better, Some((1.24, 1.15, 1.34)))
-                .expected(Some(Answer::NoDifference), Some(false), "behind the workers the pool would give")
+            judged(Some(0), "virtual threads", HypothesisAnswer::Better, Some((1.24, 1.15, 1.34)))
+                .expected(
+                    Some(HypothesisAnswer::NoDifference),
+                    Some(false),
+                    "behind the workers the pool would give",
+                )
                 .says("The workers no longer wait, the pool of connections does."),
-            judged(Some(1), "virtual threads answer faster", Answer::Undecided, Some((0.86, 0.72, 1.03))),
-            judged(Some(2), "a pool of 50", Answer::Worse, Some((0.81, 0.76, 0.86)))
+            judged(
+                Some(1),
+                "virtual threads answer faster",
+                HypothesisAnswer::Undecided,
+                Some((0.86, 0.72, 1.03)),
+            ),
+            judged(Some(2), "a pool of 50", HypothesisAnswer::Worse, Some((0.81, 0.76, 0.86)))
                 .doubt("first-above", "the generator used 71 % of its processor at this arm's limit"),
-            judged(None, "placebo: capacity", Answer::Better, Some((1.2, 1.12, 1.31))),
-            judged(None, "placebo: p99", Answer::NoDifference, Some((1.01, 0.94, 1.08))),
+            judged(None, "placebo: capacity", HypothesisAnswer::Better, Some((1.2, 1.12, 1.31))),
+            judged(None, "placebo: p99", HypothesisAnswer::NoDifference, Some((1.01, 0.94, 1.08))),
         ],
-        noise: vec![noise(0, Measure::Capacity, 0.021, 1.042), noise(1, Measure::P99, 0.094, 1.21)],
+        noise: vec![noise(0, ArmMeasure::Capacity, 0.021, 1.042), noise(1, ArmMeasure::P99, 0.094, 1.21)],
         caveats: vec![Caveat::new(
-            Doubt::Drift,
+            CaveatKind::Drift,
             "the baseline's capacity fell by 3.1 %: other work on the machine",
         )],
         over: None,
@@ -66,7 +77,7 @@ fn an_experiment() {
         course = course.block(block, void);
     }
     let run = course.stands(&answers()).over(answers(), ExperimentEnd::BlocksMade, 0);
-    let pages = Pages::of(&run.events);
+    let pages = PageBuilder::from_events(&run.events);
     let document = document(&pages);
     golden("experiment", &document);
     let front = &document.front;
@@ -90,7 +101,7 @@ fn an_experiment() {
     assert_eq!(about("do not trust this measure").section.as_deref(), Some("experiment"));
     assert!(front.phases[0].label.starts_with("start 1: baseline"));
 
-    let mut pages = Pages::of(&experiment_begins().run.events);
+    let mut pages = PageBuilder::from_events(&experiment_begins().run.events);
     pages.run.running = true;
     let front = pages.front();
     assert_eq!(front.head.now.as_deref(), Some("pilot · baseline (start 1, about 80 s)"));
@@ -116,7 +127,7 @@ fn what_helped_and_still_gives_first_is_worth_more_of_it() {
             }
         }
         let run = course.stands(&answers()).over(answers(), ExperimentEnd::BlocksMade, 0);
-        words(&document(&Pages::of(&run.events)).front)[2].clone()
+        words(&document(&PageBuilder::from_events(&run.events)).front)[2].clone()
     };
     let said = next("All 400 workers of app are taken, and 9 sleep; 40 requests are outstanding.");
     let more = "next: adopt VIRTUAL_THREADS false → true (even then all 400 workers of app are taken); ";
@@ -126,7 +137,7 @@ fn what_helped_and_still_gives_first_is_worth_more_of_it() {
 }
 
 /// Four blocks; the last start of the virtual threads was measured, and does not count.
-fn pictured() -> Front {
+fn pictured() -> PageFront {
     let mut course = experiment().pilot();
     for block in 1..=4 {
         course = course.block(block, &[]);
@@ -137,7 +148,7 @@ fn pictured() -> Front {
     });
     last.expect("a start").void = Some("the service could not be ended".to_owned());
     let run = course.stands(&answers()).over(answers(), ExperimentEnd::BlocksMade, 0);
-    document(&Pages::of(&run.events)).front
+    document(&PageBuilder::from_events(&run.events)).front
 }
 
 #[test]
@@ -146,7 +157,7 @@ fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
     let [capacity, p99] = front.pictures.as_slice() else { panic!("two pictures: {:?}", front.pictures) };
     assert_eq!(
         (capacity.form, capacity.title.as_str()),
-        (Form::Intervals, "writes: capacity (more is better)")
+        (ChartForm::Intervals, "writes: capacity (more is better)")
     );
     let rows: Vec<(&str, &str, Tone)> =
         capacity.rows.iter().map(|row| (row.name.as_str(), row.word.text.as_str(), row.word.tone)).collect();
@@ -188,10 +199,10 @@ fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
     assert_eq!(words, ["", "as it should be", "undecided"]);
 
     // Before anything is judged the starts are there; before any start nothing is.
-    let front = Pages::of(&experiment().pilot().run.events).front();
+    let front = PageBuilder::from_events(&experiment().pilot().run.events).front();
     let [pilot] = front.pictures.as_slice() else { panic!("one picture: {:?}", front.pictures) };
     assert_eq!(pilot.series.iter().map(|series| series.points.len()).collect::<Vec<_>>(), [0, 3]);
-    assert!(Pages::of(&experiment_begins().run.events).front().pictures.is_empty());
+    assert!(PageBuilder::from_events(&experiment_begins().run.events).front().pictures.is_empty());
 }
 
 #[test]
@@ -224,7 +235,7 @@ fn a_start_under_another_load_says_so_and_is_not_drawn_among_the_others() {
         _ => None,
     });
     first.expect("a start").taken[1].rate = Some(Rate(120.0));
-    let front = Pages::of(&course.run.events).front();
+    let front = PageBuilder::from_events(&course.run.events).front();
     let starts = section(&front, "experiment").tables.iter().find(|table| table.title == "starts");
     let gave: Vec<&str> = starts.expect("a table").rows.iter().map(|row| row[3].text.as_str()).collect();
     assert!(gave[0].contains(" at 120/s"), "{gave:?}");
@@ -233,6 +244,6 @@ fn a_start_under_another_load_says_so_and_is_not_drawn_among_the_others() {
     assert_eq!(drawn, gave.len() - 1);
 }
 
-pub fn experiment_begins() -> Course {
+pub fn experiment_begins() -> ExperimentBuilder {
     experiment().begins(0, 0, false)
 }

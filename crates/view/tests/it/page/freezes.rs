@@ -1,41 +1,50 @@
 //! A search whose target froze.
 
-use crate::hand::{Load, Run, load, pair};
-use crate::page::kit::{document, good, words};
-use diagnosis::{Recording, diagnose};
-use record::{Ended, Making, Outcome, Purpose};
-use torment_view::document::Front;
-use torment_view::page::Pages;
+use crate::page::support::{document, good, words};
+use crate::synthetic::{LoadBuilder, RunBuilder, load, pair};
+use diagnosis::{ObservedRun, diagnose};
+use record::{GeneratorCapacity, Outcome, Purpose, SearchEnd};
+use torment_view::document::PageFront;
+use torment_view::page::PageBuilder;
 use torment_view::{RunView, Tone, explain, run_json, summary};
 use units::Nanos;
 
-fn front(run: &Run) -> Front {
-    document(&Pages::of(&run.events)).front
+fn front(run: &RunBuilder) -> PageFront {
+    document(&PageBuilder::from_events(&run.events)).front
 }
 
 /// It froze from the third second on, for one.
-fn froze(load: Load) -> Load {
+fn froze(load: LoadBuilder) -> LoadBuilder {
     load.still(3_000, 1_000)
 }
 
-fn void(load: Load) -> Load {
+fn void(load: LoadBuilder) -> LoadBuilder {
     load.void("generator-late", "the generator was late by 40 ms at p99")
 }
 
 /// A search ended by torment, which is not said to be the limit by itself.
-fn ended_by_torment(run: Run, upper: Option<f64>) -> Front {
+fn ended_by_torment(run: RunBuilder, upper: Option<f64>) -> PageFront {
     let cost = Nanos::from_micros(4);
-    let making = Making { most: 1_990.0, user: cost, kernel: cost, worked: 0.1, waited: 0.4, connects: 0.0 };
-    front(&run.made(Ended::GeneratorLimit, pair(Some(1984.0), upper), Vec::new(), Some(making)))
+    let making = GeneratorCapacity {
+        most: 1_990.0,
+        user: cost,
+        kernel: cost,
+        worked: 0.1,
+        waited: 0.4,
+        connects: 0.0,
+    };
+    front(&run.made(SearchEnd::GeneratorLimit, pair(Some(1984.0), upper), Vec::new(), Some(making)))
 }
 
 /// A service that froze for a second in every ten held 320/s in one trial and failed at 540/s in another, and no line said why.
 #[test]
 fn trials_that_are_bad_where_the_target_froze_are_explained_by_that() {
     let bad = || froze(good(2022.0).bad(Outcome::Unfinished, 300));
-    let run = |calm: Load| Run::start("find").trial(calm.clone()).trial(calm).trial(bad()).trial(bad());
+    let run = |calm: LoadBuilder| {
+        RunBuilder::start("find").trial(calm.clone()).trial(calm).trial(bad()).trial(bad())
+    };
     let limits = || pair(Some(1984.0), Some(2022.0));
-    let said = words(&front(&run(good(1984.0)).found(Ended::Converged, limits(), Vec::new())));
+    let said = words(&front(&run(good(1984.0)).found(SearchEnd::Converged, limits(), Vec::new())));
     let cost = "a freeze of 1 s at 2,022/s leaves 2,022 requests waiting; what it did then could not be seen";
     assert_eq!(said[1], format!("above that the target froze in every bad trial (2): {cost}"), "{said:?}");
     assert!(said[2].starts_with("next: look into the target's log at those moments"), "{said:?}");
@@ -43,21 +52,21 @@ fn trials_that_are_bad_where_the_target_froze_are_explained_by_that() {
     let unknown = "; the limit is then 1,984/s or more: above it nothing failed without a freeze";
     assert!(said[3].ends_with(unknown), "{said:?}");
     let fails = run(good(1984.0)).trial(good(2100.0).bad(Outcome::Unfinished, 300));
-    let said = words(&front(&fails.found(Ended::Converged, limits(), Vec::new())));
+    let said = words(&front(&fails.found(SearchEnd::Converged, limits(), Vec::new())));
     let bound = "; the limit is then between 1,984/s and 2,100/s, where trials failed without a freeze";
     assert!(said[3].ends_with(bound), "{said:?}");
     // Twisted froze twice for a tenth of a second, once in a bad trial: where little more fails without one, freezes are not what to look for.
     let little = run(good(1984.0)).trial(good(2083.0).bad(Outcome::Unfinished, 300));
-    let said = words(&front(&little.found(Ended::Converged, limits(), Vec::new())));
+    let said = words(&front(&little.found(SearchEnd::Converged, limits(), Vec::new())));
     assert!(!said.iter().any(|line| line.contains("every bad trial")), "{said:?}");
     // Where good trials are frozen as often, it is not that.
-    let said = words(&front(&run(froze(good(1984.0))).found(Ended::Converged, limits(), Vec::new())));
+    let said = words(&front(&run(froze(good(1984.0))).found(SearchEnd::Converged, limits(), Vec::new())));
     assert!(!said.iter().any(|line| line.contains("every bad trial")), "{said:?}");
 }
 
 /// As `find` judges it at its end.
-fn diagnosed(run: Run) -> Run {
-    let mut recording = Recording::default();
+fn diagnosed(run: RunBuilder) -> RunBuilder {
+    let mut recording = ObservedRun::default();
     run.events.iter().for_each(|event| recording.fold(event));
     run.diagnosed(diagnose(&recording))
 }
@@ -66,10 +75,10 @@ fn diagnosed(run: Run) -> Run {
 #[test]
 fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     let froze = |rate: f64| good(rate).still(200, 1_000).left(490);
-    let bad = |load: Load| load.grows(7.0);
-    let run = Run::start("find").trial(good(250.0)).trial(froze(490.0)).trial(froze(494.0));
+    let bad = |load: LoadBuilder| load.grows(7.0);
+    let run = RunBuilder::start("find").trial(good(250.0)).trial(froze(490.0)).trial(froze(494.0));
     let run = run.trial(bad(froze(503.0))).trial(bad(good(572.0)));
-    let run = diagnosed(run).found(Ended::Noisy, pair(Some(494.0), Some(503.0)), Vec::new());
+    let run = diagnosed(run).found(SearchEnd::Noisy, pair(Some(494.0), Some(503.0)), Vec::new());
     let said = words(&front(&run));
     assert!(said[0].starts_with("holds 494 requests/s in trials of 10 s (between 494 and 503; "), "{said:?}");
     assert!(said[0].ends_with("none bad); about 473 for longer; its capacity varies"), "{said:?}");
@@ -84,19 +93,21 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
         "expect: without the freezes no answer is held up for 1 s, and the target serves all of the time, not 94 % of it; for longer than a trial it then holds about 494/s, too"
     );
     assert_eq!(front(&run).chain, [], "nothing in it gave first");
-    let summary: Vec<String> = summary(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
+    let summary: Vec<String> =
+        summary(&RunView::from_events(&run.events)).iter().map(ToString::to_string).collect();
     assert_eq!(summary.iter().filter(|line| line.contains("froze 3 times")).count(), 1, "{summary:#?}");
-    let explained: Vec<String> = explain(&RunView::of(&run.events)).iter().map(ToString::to_string).collect();
+    let explained: Vec<String> =
+        explain(&RunView::from_events(&run.events)).iter().map(ToString::to_string).collect();
     assert!(explained.iter().any(|line| line.contains("expect: without the freezes")), "{explained:#?}");
-    assert_eq!(run_json(&RunView::of(&run.events))["diagnosis"]["findings"][0]["cause"], "freeze");
+    assert_eq!(run_json(&RunView::from_events(&run.events))["diagnosis"]["findings"][0]["cause"], "freeze");
 }
 
 /// Where something else sets the limit, what it would bring to be rid of the freezes comes after that.
 #[test]
 fn freezes_beside_what_sets_the_limit_come_second() {
-    let run = Run::start("find").trial(froze(good(1984.0))).trial(froze(good(1984.0)));
-    let run = run.trial(good(2022.0).grows(30.0)).diagnosed(crate::hand::watched::diagnosis());
-    let said = words(&front(&run.found(Ended::Converged, pair(Some(1984.0), Some(2022.0)), Vec::new())));
+    let run = RunBuilder::start("find").trial(froze(good(1984.0))).trial(froze(good(1984.0)));
+    let run = run.trial(good(2022.0).grows(30.0)).diagnosed(crate::synthetic::watched::diagnosis());
+    let said = words(&front(&run.found(SearchEnd::Converged, pair(Some(1984.0), Some(2022.0)), Vec::new())));
     let line = |label: &str| said.iter().find(|line| line.starts_with(label)).cloned().unwrap_or_default();
     let (next, expect) = (line("next: "), line("expect: "));
     assert!(next.contains("; then, for the freezes, look into the target's log"), "{said:#?}");
@@ -107,8 +118,8 @@ fn freezes_beside_what_sets_the_limit_come_second() {
 /// Where the target froze in each trial in which torment was late, torment is not the limit.
 #[test]
 fn who_falls_behind_only_in_freezes_is_not_the_limit() {
-    let run = |late: Load| {
-        Run::start("find").trial(good(1984.0)).trial(void(froze(good(2100.0)))).trial(void(late))
+    let run = |late: LoadBuilder| {
+        RunBuilder::start("find").trial(good(1984.0)).trial(void(froze(good(2100.0)))).trial(void(late))
     };
     let said = words(&ended_by_torment(run(froze(good(2200.0))), None));
     let headline = "at least 1,984 requests/s: above that torment fell behind whenever the target froze";
@@ -126,7 +137,7 @@ fn who_falls_behind_only_in_freezes_is_not_the_limit() {
 #[test]
 fn what_fails_all_the_same_is_told_and_drawn() {
     let bad = good(4000.0).grows(900.0);
-    let run = Run::start("find").trial(good(1984.0)).trial(bad).trial(void(good(2500.0)));
+    let run = RunBuilder::start("find").trial(good(1984.0)).trial(bad).trial(void(good(2500.0)));
     let front = ended_by_torment(run, Some(4000.0));
     let said = words(&front);
     assert!(
@@ -140,20 +151,20 @@ fn what_fails_all_the_same_is_told_and_drawn() {
 /// "Seen 5 times in trials" was said of a load, too, which has none.
 #[test]
 fn how_often_it_froze_is_told_of_what_there_was() {
-    let beat = |load: Load| (1..6).fold(load, |load, nth| load.still(10_000 * nth - 980, 980));
-    let said = |run: Run| {
-        let lines = summary(&RunView::of(&run.events)).into_iter().map(|line| line.to_string());
+    let beat = |load: LoadBuilder| (1..6).fold(load, |load, nth| load.still(10_000 * nth - 980, 980));
+    let said = |run: RunBuilder| {
+        let lines = summary(&RunView::from_events(&run.events)).into_iter().map(|line| line.to_string());
         lines.filter(|line| line.contains("froze")).collect::<Vec<_>>().join("; ")
     };
     let fails = beat(load(Purpose::Load, 1_000.0, 60)).bad(Outcome::Timeout, 9);
-    let of_load = said(Run::start("run").trial(fails).judged(Some(false)));
+    let of_load = said(RunBuilder::start("run").trial(fails).judged(Some(false)));
     assert!(
         of_load.contains("the target froze 5 times for 980 ms each, every 10 s: 9.8 % of the time;"),
         "{of_load}"
     );
     let holds = beat(load(Purpose::Measure, 1_000.0, 60));
-    let search = Run::start("find").trial(holds);
-    let of_search = said(search.found(Ended::Interrupted, pair(Some(1_000.0), None), Vec::new()));
+    let search = RunBuilder::start("find").trial(holds);
+    let of_search = said(search.found(SearchEnd::Interrupted, pair(Some(1_000.0), None), Vec::new()));
     assert!(
         of_search.contains(
             "the target froze for 980 ms each, every 10 s, seen 5 times in trials: 9.8 % of the time;"

@@ -1,15 +1,17 @@
 //! A load.
 
-use crate::hand::{Run, load};
-use crate::page::kit::{at, chart, document, golden, said, section, words};
+use crate::page::support::{at, chart, document, golden, said, section, words};
+use crate::synthetic::{RunBuilder, load};
 use record::{Outcome, Purpose};
 use torment_view::document::{Document, Timeline};
-use torment_view::page::Pages;
+use torment_view::page::PageBuilder;
 
 /// The rare things on the axis of all others: requests that were sent once more, and moments in which the target was frozen.
 #[test]
 fn what_happens_now_and_then_is_drawn_where_it_happened() {
-    let of = |load| document(&Pages::of(&Run::start("run").trial(load).judged(Some(true)).events));
+    let of = |load| {
+        document(&PageBuilder::from_events(&RunBuilder::start("run").trial(load).judged(Some(true)).events))
+    };
     let calm = of(load(Purpose::Load, 400.0, 30));
     let ids = |document: &Document| -> Vec<String> {
         section(&document.front, "load").charts.iter().map(|chart| chart.id.clone()).collect()
@@ -39,7 +41,7 @@ fn what_happens_now_and_then_is_drawn_where_it_happened() {
 #[test]
 fn a_load_that_fails_its_goal() {
     let failing = load(Purpose::Load, 400.0, 30).bad(Outcome::Timeout, 300).grows(8.0);
-    let pages = Pages::of(&Run::start("run").trial(failing).judged(Some(false)).events);
+    let pages = PageBuilder::from_events(&RunBuilder::start("run").trial(failing).judged(Some(false)).events);
     let document = document(&pages);
     golden("load", &document);
     let front = &document.front;

@@ -1,20 +1,23 @@
 //! What the machine itself was asked.
 
-use crate::hand::Run;
-use crate::page::kit::{at, chart, document, image, said, section, words};
-use record::{CacheModel, Caveat, Conditions, Doubt, Event, Figure, Gave, Room, Summand, Unit, Verdict};
-use torment_view::document::{Chart, Form, Front, Role, Unit as AxisUnit};
-use torment_view::page::Pages;
+use crate::page::support::{at, chart, document, image, said, section, words};
+use crate::synthetic::RunBuilder;
+use record::{
+    CacheModel, Caveat, CaveatKind, Conditions, Event, Figure, FigureUnit, RampEnd, Summand, SystemLimit,
+    Verdict,
+};
+use torment_view::document::{AxisUnit, Chart, ChartForm, PageFront, SeriesRole};
+use torment_view::page::PageBuilder;
 use torment_view::{Glyphs, RunView, Tone, sketch};
 use units::{Bytes, Nanos};
 
-fn room() -> Room {
-    Room {
+fn room() -> SystemLimit {
+    SystemLimit {
         name: "kernel.pid_max".to_owned(),
         place: "/proc/sys/kernel/pid_max".to_owned(),
         limit: Some(32_768),
         used: Some(400),
-        unit: record::RoomUnit::Tasks,
+        unit: record::SystemLimitUnit::Tasks,
         threads: Some(32_368),
         now: "sysctl -w kernel.pid_max=4194304".to_owned(),
         for_good: "a line in /etc/sysctl.d".to_owned(),
@@ -23,7 +26,7 @@ fn room() -> Room {
 }
 
 /// As an image it has every mark with what it says; a line is one.
-fn drawn(front: &Front) -> String {
+fn drawn(front: &PageFront) -> String {
     let picture = image(front).expect("it has a picture");
     let marks = front.pictures.iter().flat_map(|chart| &chart.series).filter(|series| series.name != "model");
     let marks: usize = marks.map(|series| series.points.len()).sum();
@@ -36,7 +39,7 @@ fn drawn(front: &Front) -> String {
 
 /// The last of twelve lines.
 fn below(events: &[Event]) -> String {
-    let lines = sketch(&RunView::of(events), Glyphs::Blocks, Some(100));
+    let lines = sketch(&RunView::from_events(events), Glyphs::Blocks, Some(100));
     assert_eq!(lines.len(), 12, "{lines:?}");
     lines.last().expect("twelve lines").to_string()
 }
@@ -53,23 +56,23 @@ fn upright(chart: &Chart) -> Vec<(&str, f64, Tone)> {
 
 #[test]
 fn threads_until_a_limit_gave() {
-    let mut run = Run::start("find threads");
+    let mut run = RunBuilder::start("find threads");
     run.events.push(Event::Forecast { rooms: vec![room()] });
     let ramped = |tasks: u64, taken: u64, after: u64| {
         let (free, after) = (Bytes((8 << 30) - taken), Nanos::from_millis(after));
-        Event::Ramped(record::Ramped { tasks, free, after })
+        Event::Ramped(record::RampProgress { tasks, free, after })
     };
     // Later threads take longer; then all are let go.
     run.events.extend((0..40).map(|step: u64| ramped(step * 800, step << 26, step * step * 10)));
     run.events.extend([ramped(20_000, 25 << 26, 16_000), ramped(0, 0, 17_000)]);
-    let gave = Gave::Limit {
+    let gave = RampEnd::Limit {
         room: Box::new(room()),
         call: "clone3: EAGAIN".to_owned(),
         because: "32,768 tasks exist".to_owned(),
         close: Vec::new(),
     };
     let run = run.end(Some(Verdict::Tasks { reached: 32_366, forecast: Some(32_368), gave }), 0, None);
-    let front = document(&Pages::of(&run.events)).front;
+    let front = document(&PageBuilder::from_events(&run.events)).front;
     let expected =
         ["32,366 threads, then kernel.pid_max gave", "because: clone3: EAGAIN; 32,768 tasks exist"];
     assert_eq!(words(&front), expected);
@@ -101,16 +104,16 @@ fn threads_until_a_limit_gave() {
 /// Fewer than any limit allows: the nearest is far to the right, and nothing gave.
 #[test]
 fn threads_as_many_as_were_asked_for() {
-    let mut run = Run::start("find threads");
+    let mut run = RunBuilder::start("find threads");
     run.events.push(Event::Forecast { rooms: vec![room()] });
     let moments = [(0, 0), (100, 4), (500, 20), (1000, 41)];
     run.events.extend(moments.map(|(tasks, ms)| {
-        Event::Ramped(record::Ramped { tasks, free: Bytes(8 << 30), after: Nanos::from_millis(ms) })
+        Event::Ramped(record::RampProgress { tasks, free: Bytes(8 << 30), after: Nanos::from_millis(ms) })
     }));
-    let before = Pages::of(&run.events).front();
+    let before = PageBuilder::from_events(&run.events).front();
     assert!(before.pictures[0].bands.is_empty(), "a ramp that goes on has come to nothing");
-    let verdict = Verdict::Tasks { reached: 1000, forecast: Some(32_368), gave: Gave::Asked };
-    let front = Pages::of(&run.end(Some(verdict), 0, None).events).front();
+    let verdict = Verdict::Tasks { reached: 1000, forecast: Some(32_368), gave: RampEnd::Asked };
+    let front = PageBuilder::from_events(&run.end(Some(verdict), 0, None).events).front();
     let limit = &front.pictures[0];
     assert_eq!((limit.title.as_str(), limit.bands.len()), ("how many threads", 0));
     assert!(limit.x.log, "on another axis a hundred threads are at its edge");
@@ -119,24 +122,24 @@ fn threads_as_many_as_were_asked_for() {
     drawn(&front);
 }
 
-fn measured(table: &str, row: &str, column: &str, unit: Unit, values: &[f64]) -> Event {
-    let figure = Figure::of((table, row, column), unit, values.to_vec(), 1).expect("numbers");
+fn measured(table: &str, row: &str, column: &str, unit: FigureUnit, values: &[f64]) -> Event {
+    let figure = Figure::from_blocks((table, row, column), unit, values.to_vec(), 1).expect("numbers");
     Event::Measured { figure: Box::new(figure) }
 }
 
 #[test]
 fn a_working_set_that_no_longer_fits() {
-    let mut run = Run::start("find working-set");
+    let mut run = RunBuilder::start("find working-set");
     let sizes = [("64 MiB", 1e6, 900.0, 5e3), ("256 MiB", 9e5, 1000.0, 6e3), ("512 MiB", 4e4, 1500.0, 9e4)];
     for (row, rate, p50, p99) in sizes {
         let figure = |column: &str, unit, values: &[f64]| measured("working set", row, column, unit, values);
         run.events.extend([
-            figure("rate", Unit::PerSecond, &[rate, rate * 1.01]),
-            figure("p50", Unit::Nanos, &[p50]),
-            figure("p99", Unit::Nanos, &[p99]),
+            figure("rate", FigureUnit::PerSecond, &[rate, rate * 1.01]),
+            figure("p50", FigureUnit::Nanos, &[p50]),
+            figure("p99", FigureUnit::Nanos, &[p99]),
         ]);
     }
-    run.events.push(measured("half the rate", "300 MiB", "rate", Unit::PerSecond, &[1e5]));
+    run.events.push(measured("half the rate", "300 MiB", "rate", FigureUnit::PerSecond, &[1e5]));
     run.events.push(Event::Noted { table: "working set".to_owned(), text: "256 MiB fit.".to_owned() });
     let verdict = Verdict::WorkingSet {
         model: Some(CacheModel {
@@ -148,7 +151,7 @@ fn a_working_set_that_no_longer_fits() {
         half_measured: Some((Bytes(256 << 20), Bytes(300 << 20))),
     };
     let run = run.end(Some(verdict), 0, None);
-    let front = document(&Pages::of(&run.events)).front;
+    let front = document(&PageBuilder::from_events(&run.events)).front;
     assert_eq!(words(&front)[0], "half as fast between 256 MiB and 300 MiB of working set");
     assert!(said(section(&front, "figures")).contains("256 MiB fit."));
     assert!(section(&front, "figures").charts.is_empty(), "what is drawn above is not drawn again");
@@ -184,7 +187,7 @@ fn a_working_set_that_no_longer_fits() {
 /// Lines of memory, read in two ways, behind several caches of which one is explained.
 #[test]
 fn a_working_set_behind_the_processors_caches() {
-    let mut run = Run::start("find working-set");
+    let mut run = RunBuilder::start("find working-set");
     let facts =
         [("governor", "performance"), ("L1 cache", "32 KiB"), ("L2 cache", "1 MiB"), ("L3 cache", "32 MiB")];
     let facts = facts.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
@@ -193,14 +196,14 @@ fn a_working_set_behind_the_processors_caches() {
         [("16 KiB", 1.2, 1.1), ("512 KiB", 4.5, 4.0), ("16 MiB", 30.0, 18.0), ("128 MiB", 120.0, 90.0)]
     {
         for (way, value) in [("each, small pages", small), ("each, huge pages", huge)] {
-            run.events.push(measured("working set", row, way, Unit::Nanos, &[value]));
+            run.events.push(measured("working set", row, way, FigureUnit::Nanos, &[value]));
         }
     }
-    let front = Pages::of(&run.events).front();
+    let front = PageBuilder::from_events(&run.events).front();
     let limit = &front.pictures[0];
-    let ways: Vec<(&str, Role)> =
+    let ways: Vec<(&str, SeriesRole)> =
         limit.series.iter().map(|series| (series.name.as_str(), series.role)).collect();
-    assert_eq!(ways, [("huge pages", Role::Achieved), ("small pages", Role::Nth(1))]);
+    assert_eq!(ways, [("huge pages", SeriesRole::Achieved), ("small pages", SeriesRole::Nth(1))]);
     let kib = |kib: u32| Some(f64::from(kib << 10));
     let expected = [("L1", None, kib(32), Tone::Faint), ("L3", kib(1024), kib(32 << 10), Tone::Faint)];
     assert_eq!(bands(limit), expected, "shaded in turn");
@@ -214,15 +217,16 @@ fn a_working_set_behind_the_processors_caches() {
 
 #[test]
 fn figures_of_a_machine() {
-    let mut sheet = Run::start("probe");
-    let doubtful = Caveat::new(Doubt::Disturbed, "others used 40 % of a processor");
+    let mut sheet = RunBuilder::start("probe");
+    let doubtful = Caveat::new(CaveatKind::Disturbed, "others used 40 % of a processor");
     let conditions = Conditions { caveats: vec![doubtful], ..Conditions::default() };
     sheet.events.push(Event::Surveyed { conditions: Box::new(conditions) });
     let one =
-        Figure::of(("launch", "fork", "64 MiB, launch"), Unit::Nanos, vec![9e5, 9.1e5], 10).expect("numbers");
+        Figure::from_blocks(("launch", "fork", "64 MiB, launch"), FigureUnit::Nanos, vec![9e5, 9.1e5], 10)
+            .expect("numbers");
     sheet.events.push(Event::Measured { figure: Box::new(one) });
     let sheet = sheet.end(Some(Verdict::Sheet { figures: 1, doubtful: 0, cut_short: false }), 0, None);
-    let sheet = document(&Pages::of(&sheet.events)).front;
+    let sheet = document(&PageBuilder::from_events(&sheet.events)).front;
     assert!(words(&sheet)[0].starts_with("1 figures, each the median"), "{:?}", words(&sheet));
     let table = &section(&sheet, "figures").tables[0];
     assert_eq!(
@@ -239,16 +243,17 @@ fn figures_of_a_machine() {
 fn figures_of_a_machine_are_bars() {
     let figure = |table: &str, row: &str, column: &str, unit, median: f64| {
         let values = vec![median * 0.96, median, median * 1.03];
-        Figure::of((table, row, column), unit, values, 10).expect("numbers")
+        Figure::from_blocks((table, row, column), unit, values, 10).expect("numbers")
     };
-    let launch = |row: &str, column: &str, nanos: f64| figure("launch", row, column, Unit::Nanos, nanos);
+    let launch =
+        |row: &str, column: &str, nanos: f64| figure("launch", row, column, FigureUnit::Nanos, nanos);
     let grown = Figure {
         argument: Some("48 µs at 0 MiB + 16,384 pages × 72.9 ns = 1.24 ms".to_owned()),
-        parts: vec![Summand::of("as at 0 MiB", 48e3), Summand::of("16,384 pages × 72.9 ns", 1.194e6)],
+        parts: vec![Summand::new("as at 0 MiB", 48e3), Summand::new("16,384 pages × 72.9 ns", 1.194e6)],
         ..launch("fork", "64 MiB, launch", 1.236e6)
     };
     let short = Figure {
-        parts: vec![Summand::of("as at 0 MiB", 50e3), Summand::of("16,384 pages × 72.9 ns", 1e6)],
+        parts: vec![Summand::new("as at 0 MiB", 50e3), Summand::new("16,384 pages × 72.9 ns", 1e6)],
         ..launch("clone3", "64 MiB, launch", 1.2e6)
     };
     let shared = |column: &str| Figure {
@@ -256,10 +261,10 @@ fn figures_of_a_machine_are_bars() {
         ..launch("vfork", column, 14.7e3)
     };
     let doubtful = Figure {
-        caveats: vec![Caveat::new(Doubt::Disturbed, "others were at work")],
-        ..figure("switch", "pipe, threads", "one processor", Unit::Nanos, 2650.0)
+        caveats: vec![Caveat::new(CaveatKind::Disturbed, "others were at work")],
+        ..figure("switch", "pipe, threads", "one processor", FigureUnit::Nanos, 2650.0)
     };
-    let futex = figure("switch", "futex, threads", "one processor", Unit::Nanos, 1900.0);
+    let futex = figure("switch", "futex, threads", "one processor", FigureUnit::Nanos, 1900.0);
     let figures = [
         launch("fork", "0 MiB, launch", 48e3),
         launch("fork", "0 MiB, launch and join", 115e3),
@@ -269,25 +274,25 @@ fn figures_of_a_machine_are_bars() {
         launch("async task", "0 MiB, launch", 9.5),
         launch("nothing", "0 MiB, launch", 0.0),
         short,
-        figure("launch", "the worker itself", "0 MiB, touched pages", Unit::Count, 242.0),
+        figure("launch", "the worker itself", "0 MiB, touched pages", FigureUnit::Count, 242.0),
         doubtful,
-        figure("switch", "pipe, processes", "one processor", Unit::Nanos, 3100.0),
-        figure("switch", "echo", "one processor", Unit::PerSecond, 1e5),
-        Figure { parts: vec![Summand::of("wake-up and switch", 1900.0)], ..futex },
-        figure("switch", "echo, again", "one processor", Unit::PerSecond, 2e5),
-        figure("ipc", "pipe, throughput", "4 KiB", Unit::BytesPerSecond, 3.4e9),
-        figure("ipc", "pipe, throughput", "64 KiB", Unit::BytesPerSecond, 0.6e9),
+        figure("switch", "pipe, processes", "one processor", FigureUnit::Nanos, 3100.0),
+        figure("switch", "echo", "one processor", FigureUnit::PerSecond, 1e5),
+        Figure { parts: vec![Summand::new("wake-up and switch", 1900.0)], ..futex },
+        figure("switch", "echo, again", "one processor", FigureUnit::PerSecond, 2e5),
+        figure("ipc", "pipe, throughput", "4 KiB", FigureUnit::BytesPerSecond, 3.4e9),
+        figure("ipc", "pipe, throughput", "64 KiB", FigureUnit::BytesPerSecond, 0.6e9),
     ];
-    let mut run = Run::start("probe");
+    let mut run = RunBuilder::start("probe");
     run.events.extend(figures.map(|figure| Event::Measured { figure: Box::new(figure) }));
-    let front = document(&Pages::of(&run.events)).front;
+    let front = document(&PageBuilder::from_events(&run.events)).front;
     let said = words(&front);
     assert_eq!(said[0], "cost: a process 48 µs (115 µs until joined), a context switch 1.9 µs");
     assert!(said[1].starts_with("launch: 0.0 ns (nothing) to 1.24 ms (fork, 64 MiB); "), "{said:?}");
     let titles: Vec<&str> = front.pictures.iter().map(|chart| chart.title.as_str()).collect();
     // Of launches with their join and of the worker's pages there is one figure each.
     assert_eq!(titles, ["launch", "switch (time)", "switch (rate)", "ipc"]);
-    assert!(front.pictures.iter().all(|chart| chart.form == Form::Bars));
+    assert!(front.pictures.iter().all(|chart| chart.form == ChartForm::Bars));
 
     let launch = &front.pictures[0];
     assert!(launch.x.log && launch.x.name == "time (less is better)", "{:?}", launch.x);
@@ -336,17 +341,18 @@ fn figures_of_a_machine_are_bars() {
         assert!(picture.contains(said), "no {said} in {picture}");
     }
     assert_eq!(picture.matches(">vfork<").count(), 1, "the name of several stands above them");
-    assert!(sketch(&RunView::of(&run.events), Glyphs::Blocks, None).is_empty(), "its tables say it");
+    assert!(sketch(&RunView::from_events(&run.events), Glyphs::Blocks, None).is_empty(), "its tables say it");
 }
 
 /// Where the time of a storm's processes goes stands below the picture of its limit.
 #[test]
 fn the_time_of_a_process() {
-    let mut run = Run::start("run processes");
-    let alone = |row: &str, ms: f64| measured("processes", row, "time, one alone", Unit::Nanos, &[ms * 1e6]);
-    run.events.push(measured("processes", "alive", "most, at once", Unit::Count, &[18.0]));
+    let mut run = RunBuilder::start("run processes");
+    let alone =
+        |row: &str, ms: f64| measured("processes", row, "time, one alone", FigureUnit::Nanos, &[ms * 1e6]);
+    run.events.push(measured("processes", "alive", "most, at once", FigureUnit::Count, &[18.0]));
     run.events.extend([alone("spawn and exec", 1.76), alone("loader", 0.83), alone("all of it", 2.44)]);
-    let front = Pages::of(&run.events).front();
+    let front = PageBuilder::from_events(&run.events).front();
     let [alone] = front.pictures.as_slice() else { panic!("one picture: {:?}", front.pictures) };
     assert_eq!((alone.title.as_str(), alone.rows.len(), alone.x.log), ("processes: one alone", 3, false));
     assert!(drawn(&front).contains("<title>loader, 830 µs"), "without what tells apart what is alike");
@@ -355,9 +361,9 @@ fn the_time_of_a_process() {
 /// What is seen of the machine while nothing is loaded has rows of its own.
 #[test]
 fn a_watch_without_a_load() {
-    let windows = (0..5).map(|index| crate::hand::watched::window(index, 3.0));
-    let run = Run::start("run").watched(crate::hand::watched::watched()).seen(0, windows);
-    let document = document(&Pages::of(&run.events));
+    let windows = (0..5).map(|index| crate::synthetic::watched::window(index, 3.0));
+    let run = RunBuilder::start("run").watched(crate::synthetic::watched::watched()).seen(0, windows);
+    let document = document(&PageBuilder::from_events(&run.events));
     assert_eq!(document.timeline.at, [0.0, 1.0, 2.0, 3.0, 4.0]);
     assert_eq!(at(&document.timeline, "postgres.commits", 2.0), Some(190.0));
     assert!(!document.front.sections.iter().any(|section| section.id == "load"));

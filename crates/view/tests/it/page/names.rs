@@ -1,34 +1,36 @@
 //! Names: many of them, and what may stand in them.
 
-use crate::hand::{Run, load};
-use crate::page::kit::{at, chart, document, said, section};
 use crate::page::search::search;
-use record::watch::{Group, State, SubjectWindow, Wait, Window};
+use crate::page::support::{at, chart, document, said, section};
+use crate::synthetic::{RunBuilder, load};
+use record::watch::{ThreadGroup, ThreadState, ThreadWait, TreeWindow, Window};
 use record::{Caveat, Event, Purpose};
 use torment_view::document::Chart;
-use torment_view::page::Pages;
+use torment_view::page::PageBuilder;
 use units::Nanos;
 
 #[test]
 fn many_groups_and_states_are_summed_as_other() {
-    let state =
-        |nth: u32| State { wait: Wait::Other { what: format!("call {nth}") }, threads: f64::from(nth + 1) };
-    let groups = (0..9).map(|nth| Group {
+    let state = |nth: u32| ThreadState {
+        wait: ThreadWait::Other { what: format!("call {nth}") },
+        threads: f64::from(nth + 1),
+    };
+    let groups = (0..9).map(|nth| ThreadGroup {
         name: format!("pool-{nth}"),
         threads: 78.0 + f64::from(nth),
         on_cpu_ns: 100_000_000,
         states: (0..12).map(state).collect(),
-        ..Group::default()
+        ..ThreadGroup::default()
     });
     let window = Window {
         to: Nanos::from_secs(1),
-        subjects: vec![SubjectWindow { processes: 1, groups: groups.collect(), ..SubjectWindow::default() }],
+        subjects: vec![TreeWindow { processes: 1, groups: groups.collect(), ..TreeWindow::default() }],
         ..Window::default()
     };
-    let run = Run::start("run").watched(crate::hand::watched::watched());
+    let run = RunBuilder::start("run").watched(crate::synthetic::watched::watched());
     let mut run = run.begin(&load(Purpose::Load, 10.0, 2), 1);
     run.events.push(Event::Observed { trial: 1, place: String::new(), window: Box::new(window) });
-    let document = document(&Pages::of(&run.events));
+    let document = document(&PageBuilder::from_events(&run.events));
     let stacks: Vec<&Chart> = section(&document.front, "threads")
         .charts
         .iter()
@@ -55,11 +57,11 @@ fn markup_in_names_is_left_alone() {
             }
             Event::WatchStarted { watched, .. } => watched.subjects[0].name = nasty.to_owned(),
             Event::Observed { window, .. } => window.subjects[0].groups[0].name = nasty.to_owned(),
-            Event::Doubt { caveat } => *caveat = Caveat::new(caveat.doubt.clone(), nasty),
+            Event::Caveat { caveat } => *caveat = Caveat::new(caveat.doubt.clone(), nasty),
             _ => {}
         }
     }
-    let document = document(&Pages::of(&events));
+    let document = document(&PageBuilder::from_events(&events));
     assert_eq!(document.front.head.target, nasty);
     assert!(document.front.doubts.iter().any(|doubt| doubt.text == nasty));
     assert_eq!(chart(&document.front, "threads-0-0").title, format!("{nasty}: {nasty}"));

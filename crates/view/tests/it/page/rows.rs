@@ -1,17 +1,17 @@
 //! The rows of a page that grows, and of long runs.
 
-use crate::hand::{Run, load};
-use crate::page::kit::{ROWS, document};
 use crate::page::search::search;
-use record::watch::{Group, State, Wait};
+use crate::page::support::{ROWS, document};
+use crate::synthetic::{RunBuilder, load};
+use record::watch::{ThreadGroup, ThreadState, ThreadWait};
 use record::{Event, Outcome, Purpose, Slice};
 use torment_view::document::Timeline;
-use torment_view::page::Pages;
+use torment_view::page::PageBuilder;
 use units::Nanos;
 
 #[test]
 fn a_live_page_gets_every_row_once() {
-    let mut pages = Pages::default();
+    let mut pages = PageBuilder::default();
     let (mut held, mut generation, mut renewed) = (Timeline::default(), 0, 0);
     for event in search() {
         pages.fold(&event);
@@ -39,7 +39,7 @@ fn a_live_page_gets_every_row_once() {
 
 #[test]
 fn a_whole_day_stays_small() {
-    let mut run = Run::start("run");
+    let mut run = RunBuilder::start("run");
     run.events.push(Event::TrialStarted {
         trial: 1,
         purpose: Purpose::Load,
@@ -47,7 +47,7 @@ fn a_whole_day_stays_small() {
         duration: None,
         at_unix_ms: 1_795_191_303_000,
     });
-    let mut pages = Pages::of(&run.events);
+    let mut pages = PageBuilder::from_events(&run.events);
     let mut slice = Slice { due: 3, sent: 3, elapsed: Nanos::from_secs(1), loops: 1, ..Slice::default() };
     slice.outcomes.add(Outcome::Ok, 3);
     slice.response.record_many(Nanos(900), 3);
@@ -73,22 +73,22 @@ fn a_whole_day_stays_small() {
 #[test]
 fn half_an_hour_fits_in_little() {
     let seconds = 1_800;
-    let run = Run::start("run").begin(&load(Purpose::Load, 2.0, seconds), seconds);
+    let run = RunBuilder::start("run").begin(&load(Purpose::Load, 2.0, seconds), seconds);
     let window = |index: u64| {
         let wobble = |n: u64| ((index * 31 + n * 17) % 97) as f64 / 97.0;
-        let group = |group: u64| Group {
+        let group = |group: u64| ThreadGroup {
             name: format!("pool-{group}"),
             threads: 36.0,
             on_cpu_ns: (wobble(group) * 1e9) as u64,
             states: (0..6)
-                .map(|state| State {
-                    wait: Wait::Other { what: format!("call {state}") },
+                .map(|state| ThreadState {
+                    wait: ThreadWait::Other { what: format!("call {state}") },
                     threads: 1.0 + wobble(group * 6 + state) * 4.0,
                 })
                 .collect(),
-            ..Group::default()
+            ..ThreadGroup::default()
         };
-        let mut window = crate::hand::watched::window(index, 1.0);
+        let mut window = crate::synthetic::watched::window(index, 1.0);
         window.subjects.truncate(1);
         window.subjects[0].groups = (0..6).map(group).collect();
         window
@@ -103,7 +103,7 @@ fn half_an_hour_fits_in_little() {
         if events.len() == 1 {
             events.push(Event::WatchStarted {
                 place: String::new(),
-                watched: Box::new(crate::hand::watched::watched()),
+                watched: Box::new(crate::synthetic::watched::watched()),
             });
         }
         events.extend(seen.map(|window| Event::Observed {
@@ -112,7 +112,7 @@ fn half_an_hour_fits_in_little() {
             window: Box::new(window),
         }));
     }
-    let document = document(&Pages::of(&events));
+    let document = document(&PageBuilder::from_events(&events));
     assert_eq!(document.timeline.at.len(), 1_800);
     let states = document.timeline.columns.iter().filter(|column| column.id.starts_with("threads.0."));
     assert_eq!(states.count(), 36);

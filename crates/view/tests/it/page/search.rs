@@ -1,11 +1,11 @@
 //! A search.
 
-use crate::hand::{Run, curve, load, pair};
-use crate::page::kit::{at, chart, document, golden, good, image, said, section, words};
-use record::{Cause, Diagnosis, Ended, Event, Making, Outcome, Purpose};
+use crate::page::support::{at, chart, document, golden, good, image, said, section, words};
+use crate::synthetic::{RunBuilder, curve, load, pair};
+use record::{Cause, Diagnosis, Event, GeneratorCapacity, Outcome, Purpose, SearchEnd};
 use torment_view::Tone;
-use torment_view::document::{Document, Form, Occupancy, StationBox, Unit};
-use torment_view::page::Pages;
+use torment_view::document::{AxisUnit, ChartForm, Document, Occupancy, StationBox};
+use torment_view::page::PageBuilder;
 use units::Nanos;
 
 /// Shows what was seen after each second of load, as a watch does.
@@ -14,7 +14,7 @@ pub fn watched(events: Vec<Event>, waiting: impl Fn(u32) -> f64) -> Vec<Event> {
     for event in events {
         let seen = match &event {
             Event::SliceDone { trial, slice } => {
-                let window = crate::hand::watched::window(u64::from(slice.index), waiting(*trial));
+                let window = crate::synthetic::watched::window(u64::from(slice.index), waiting(*trial));
                 Some(Event::Observed { trial: *trial, place: String::new(), window: Box::new(window) })
             }
             _ => None,
@@ -23,7 +23,7 @@ pub fn watched(events: Vec<Event>, waiting: impl Fn(u32) -> f64) -> Vec<Event> {
         if all.len() == 1 {
             all.push(Event::WatchStarted {
                 place: String::new(),
-                watched: Box::new(crate::hand::watched::watched()),
+                watched: Box::new(crate::synthetic::watched::watched()),
             });
         }
         all.extend(seen);
@@ -33,7 +33,7 @@ pub fn watched(events: Vec<Event>, waiting: impl Fn(u32) -> f64) -> Vec<Event> {
 
 /// A search that was watched: up to 1,984/s all is well, at 2,016/s workers wait.
 pub fn search() -> Vec<Event> {
-    let run = Run::start("find")
+    let run = RunBuilder::start("find")
         .trial(load(Purpose::Climb, 1000.0, 2))
         .bounds(pair(Some(1000.0), None))
         .trial(load(Purpose::WarmUp, 1000.0, 5))
@@ -45,15 +45,15 @@ pub fn search() -> Vec<Event> {
         .trial(good(1990.0).void("generator-late", "the generator was late by 4 ms at p99"))
         .doubt("one-machine", "target and generator share 2 processors, so each slows the other")
         .looked()
-        .diagnosed(crate::hand::watched::diagnosis())
-        .found(Ended::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
+        .diagnosed(crate::synthetic::watched::diagnosis())
+        .found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), curve(1984.0));
     watched(run.events, |trial| if trial == 4 { 188.8 } else { 0.4 })
 }
 
 /// As an image: the verdict in words, every mark with what it says, and no name of a target becomes markup.
 #[test]
 fn the_picture_of_a_limit_is_an_image() {
-    let mut front = document(&Pages::of(&search())).front;
+    let mut front = document(&PageBuilder::from_events(&search())).front;
     front.head.target = "http://h/?a=<b>&c=\"".to_owned();
     let picture = image(&front).expect("a search has a limit");
     assert!(
@@ -79,7 +79,7 @@ fn the_picture_of_a_limit_is_an_image() {
 /// As Markdown: what its page says, with its tables, and the picture as an image beside it.
 #[test]
 fn a_search_is_written_as_markdown() {
-    let front = document(&Pages::of(&search())).front;
+    let front = document(&PageBuilder::from_events(&search())).front;
     let text = torment_view::markdown(&front, Some("report-limit.svg"));
     for said in [
         "# torment find http://127.0.0.1:8080/queue?us=500\n\n**holds 1,984 requests/s** (between 1,984 and 2,016;",
@@ -101,10 +101,10 @@ fn a_search_is_written_as_markdown() {
 /// The trials of a search for connections all have one rate: they stand at how many were open. A deadline is drawn across.
 #[test]
 fn connections_stand_at_their_number() {
-    let run = Run::start("find connections")
+    let run = RunBuilder::start("find connections")
         .trial(load(Purpose::Climb, 200.0, 5))
         .trial(load(Purpose::Climb, 200.0, 5).bad(Outcome::Timeout, 7))
-        .found(Ended::Converged, pair(Some(16.0), Some(32.0)), Vec::new());
+        .found(SearchEnd::Converged, pair(Some(16.0), Some(32.0)), Vec::new());
     let mut events = run.events;
     for event in &mut events {
         match event {
@@ -113,11 +113,11 @@ fn connections_stand_at_their_number() {
             _ => {}
         }
     }
-    let front = document(&Pages::of(&events)).front;
+    let front = document(&PageBuilder::from_events(&events)).front;
     let limit = &front.pictures[0];
     let stand: Vec<(f64, Tone)> = limit.series[1].points.iter().map(|point| (point.x, point.tone)).collect();
     assert_eq!(stand, [(16.0, Tone::Good), (32.0, Tone::Bad)]);
-    assert_eq!(limit.x.unit, Unit::Count);
+    assert_eq!(limit.x.unit, AxisUnit::Count);
     let goal = limit.bounds.iter().find(|bound| bound.name == "goal").expect("it has a deadline");
     assert_eq!((goal.at, goal.along_x), (0.05, false));
     assert_eq!(
@@ -136,8 +136,9 @@ fn way(chain: &[StationBox]) -> Vec<(&str, bool, Option<&str>)> {
 /// evidence where nothing was kept that could be drawn.
 #[test]
 fn a_chain_of_an_earlier_version_has_no_figures() {
-    let diagnosis = Diagnosis { stations: Vec::new(), ..crate::hand::watched::diagnosis() };
-    let front = document(&Pages::of(&Run::start("find").diagnosed(diagnosis).events)).front;
+    let diagnosis = Diagnosis { stations: Vec::new(), ..crate::synthetic::watched::diagnosis() };
+    let front =
+        document(&PageBuilder::from_events(&RunBuilder::start("find").diagnosed(diagnosis).events)).front;
     let expected = [
         ("requests", false, None),
         ("200 workers", false, None),
@@ -151,7 +152,7 @@ fn a_chain_of_an_earlier_version_has_no_figures() {
 
 #[test]
 fn a_search_that_was_watched() {
-    let pages = Pages::of(&search());
+    let pages = PageBuilder::from_events(&search());
     let document = document(&pages);
     golden("search", &document);
     let Document { front, timeline, .. } = &document;
@@ -177,7 +178,7 @@ fn a_search_that_was_watched() {
     // The workers, and what they wait for.
     let threads = chart(front, "threads-0-0");
     assert_eq!(threads.title, "java: http-nio-N-exec-N");
-    assert_eq!(threads.form, Form::Stack);
+    assert_eq!(threads.form, ChartForm::Stack);
     let waits =
         threads.series.iter().find(|s| s.name == "waits for another thread, at most 30 s").expect("a state");
     let column = waits.column.as_deref().expect("over time");
@@ -253,9 +254,10 @@ fn a_search_that_was_watched() {
 /// While it goes on, the caption of the picture says what is asked now and why; not between two trials, nor once it was cut short.
 #[test]
 fn what_is_asked_now_stands_under_the_picture() {
-    let begun = || Run::start("find").trial(load(Purpose::Climb, 1000.0, 2)).bounds(pair(Some(1000.0), None));
-    let caption = |run: Run, running| {
-        let mut pages = Pages::of(&run.events);
+    let begun =
+        || RunBuilder::start("find").trial(load(Purpose::Climb, 1000.0, 2)).bounds(pair(Some(1000.0), None));
+    let caption = |run: RunBuilder, running| {
+        let mut pages = PageBuilder::from_events(&run.events);
         pages.run.running = running;
         document(&pages).front.pictures[0].note.clone()
     };
@@ -273,7 +275,7 @@ fn what_is_asked_now_stands_under_the_picture() {
 #[test]
 fn a_limit_that_was_not_found_is_open_above() {
     let us = |text: &str| text.parse().expect("a duration");
-    let making = Making {
+    let making = GeneratorCapacity {
         most: 3_610.0,
         user: us("2.1us"),
         kernel: us("6.3us"),
@@ -282,18 +284,18 @@ fn a_limit_that_was_not_found_is_open_above() {
         connects: 0.001,
     };
     let late = "the generator was late by 4 ms at p99, more than a tenth of the deadline";
-    let mut diagnosis = crate::hand::watched::diagnosis();
+    let mut diagnosis = crate::synthetic::watched::diagnosis();
     let sentence = "The load generator itself was the limit: these figures measure torment, not the target.";
     diagnosis.findings.truncate(1);
     diagnosis.findings[0].cause = Cause::Generator;
     diagnosis.findings[0].sentence = sentence.to_owned();
     diagnosis.sentences = vec![sentence.to_owned()];
-    let run = Run::start("find")
+    let run = RunBuilder::start("find")
         .trial(good(1984.0))
         .trial(good(4000.0).void("generator-late", late))
         .diagnosed(diagnosis)
-        .made(Ended::GeneratorLimit, pair(Some(1984.0), Some(4000.0)), Vec::new(), Some(making));
-    let front = document(&Pages::of(&run.events)).front;
+        .made(SearchEnd::GeneratorLimit, pair(Some(1984.0), Some(4000.0)), Vec::new(), Some(making));
+    let front = document(&PageBuilder::from_events(&run.events)).front;
     let words = words(&front);
     assert!(
         words[0]
@@ -348,19 +350,25 @@ fn a_limit_that_was_not_found_is_open_above() {
 #[test]
 fn that_torment_is_the_limit_is_said_while_the_search_goes_on() {
     let cost = Nanos::from_micros(4);
-    let making =
-        Making { most: 3_610.0, user: cost, kernel: cost, worked: 0.97, waited: 0.02, connects: 0.0 };
+    let making = GeneratorCapacity {
+        most: 3_610.0,
+        user: cost,
+        kernel: cost,
+        worked: 0.97,
+        waited: 0.02,
+        connects: 0.0,
+    };
     let late = "torment itself was 103 ms late at p99 (limit: 20 ms)";
     let void = || good(4000.0).void("generator-late", late);
     let limits = pair(Some(1984.0), None);
-    let mut run = Run::start("find").trial(good(1984.0)).trial(void()).trial(void());
+    let mut run = RunBuilder::start("find").trial(good(1984.0)).trial(void()).trial(void());
     run.events.push(Event::Bounds { limits, making: Some(making) });
     let said = "so far torment is the limit: it fell behind again and again, and sends at most 3,610 requests/s to this target";
-    let words = words(&document(&Pages::of(&run.events)).front);
+    let words = words(&document(&PageBuilder::from_events(&run.events)).front);
     assert!(words.iter().any(|line| line == said), "{words:?}");
     // What held it up was over.
     run.events.push(Event::Bounds { limits: pair(Some(1984.0), None), making: None });
-    let words = self::words(&document(&Pages::of(&run.events)).front);
+    let words = self::words(&document(&PageBuilder::from_events(&run.events)).front);
     assert!(!words.iter().any(|line| line.starts_with("so far torment")), "{words:?}");
 }
 
@@ -369,9 +377,11 @@ fn that_torment_is_the_limit_is_said_while_the_search_goes_on() {
 fn where_torment_fell_behind_on_the_way_that_comes_first() {
     let late = "torment itself was 103 ms late at p99 (limit: 20 ms)";
     let void = || good(500.0).void("generator-late", late);
-    let run = Run::start("find").trial(good(600.0)).trial(void()).trial(void()).trial(good(600.0));
-    let front =
-        document(&Pages::of(&run.found(Ended::MaxReached, pair(Some(600.0), None), Vec::new()).events)).front;
+    let run = RunBuilder::start("find").trial(good(600.0)).trial(void()).trial(void()).trial(good(600.0));
+    let front = document(&PageBuilder::from_events(
+        &run.found(SearchEnd::MaxReached, pair(Some(600.0), None), Vec::new()).events,
+    ))
+    .front;
     let words = words(&front);
     let next = "next: torment fell behind in 2 trials, so generate the load on another machine (--on ssh:HOST): this one has only \
                 2 processors; then raise --max to 2400";

@@ -1,9 +1,9 @@
 //! Servers whose every byte the test has chosen.
 
 use super::super::WINDOW;
-use super::super::frame::{self, Code, flag, kind, put_head, put_number, setting};
+use super::super::frame::{self, ErrorCode, flag, kind, put_head, put_number, setting};
 use super::*;
-use crate::protocol::pieces::Pieces;
+use crate::protocol::framer::Framer;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
 use std::thread::JoinHandle;
@@ -63,8 +63,8 @@ const GREETING: usize = 24 + 9 + 12 + 9 + 4 + 9;
 
 /// The frames after the greeting: kind, flags, stream and payload.
 fn frames(come: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
-    let (mut pieces, mut rest, mut seen) = (Pieces::default(), &come[GREETING..], Vec::new());
-    while let Some(frame) = frame::next(&mut pieces, &mut rest).expect("valid") {
+    let (mut pieces, mut rest, mut seen) = (Framer::default(), &come[GREETING..], Vec::new());
+    while let Some(frame) = frame::next_frame(&mut pieces, &mut rest).expect("valid") {
         seen.push((frame.kind, frame.flags, frame.stream, frame.payload.to_vec()));
     }
     assert!(rest.is_empty());
@@ -313,7 +313,7 @@ fn an_early_answer_ends_the_upload() {
     assert_eq!(client.results(), ["413"]);
     drop(client);
     let came = frames(&served.join().expect("the server has no complaint"));
-    assert_eq!(came.last(), Some(&(kind::RST_STREAM, 0, 1, Code::CANCEL.0.to_be_bytes().to_vec())));
+    assert_eq!(came.last(), Some(&(kind::RST_STREAM, 0, 1, ErrorCode::CANCEL.0.to_be_bytes().to_vec())));
 }
 
 /// Answers larger than our windows, by windows that are nearly used up.

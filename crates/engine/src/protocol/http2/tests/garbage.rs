@@ -1,7 +1,7 @@
 //! Bytes that nobody has chosen.
 
 use super::super::Phase;
-use super::super::control::Teller;
+use super::super::control::CompletionSink;
 use super::super::frame::kind;
 use super::by_hand::frame;
 use super::*;
@@ -13,14 +13,14 @@ fn survives(bytes: &[u8], step: usize) {
     talk.phase = Phase::Talking;
     let mut requests =
         [get("/"), request("HEAD", "/", &[], Vec::new()), request("PUT", "/", &[], vec![0; 100_000])];
-    let who = Who { number: 0, seed: 0, taken: &[] };
+    let who = RenderContext { number: 0, seed: 0, taken: &[] };
     for exchange in 0..12 {
         talk.send(&mut requests[exchange % 3], &who, b"", exchange as u32, exchange % 2 == 0);
     }
     let mut told = Vec::new();
     for piece in bytes.chunks(step) {
         talk.upload();
-        if talk.hear(piece, Teller { told: &mut told, received_ns: 1 }).is_err() {
+        if talk.handle_bytes(piece, CompletionSink { told: &mut told, received_ns: 1 }).is_err() {
             break;
         }
     }

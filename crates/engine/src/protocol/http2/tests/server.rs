@@ -12,7 +12,7 @@ use tokio::task::LocalSet;
 
 /// What the server has seen.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct ServerCounts {
     /// Requests at this moment, and most at once.
     now: AtomicUsize,
     pub most: AtomicUsize,
@@ -20,8 +20,8 @@ pub(super) struct Seen {
 }
 
 /// Starts a server for one connection that does what the path says.
-pub(super) fn server(builder: &Builder) -> (SocketAddr, Arc<Seen>) {
-    let (builder, seen) = (builder.clone(), Arc::new(Seen::default()));
+pub(super) fn server(builder: &Builder) -> (SocketAddr, Arc<ServerCounts>) {
+    let (builder, seen) = (builder.clone(), Arc::new(ServerCounts::default()));
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     listener.set_nonblocking(true).expect("it is ours");
@@ -45,7 +45,7 @@ pub(super) fn server(builder: &Builder) -> (SocketAddr, Arc<Seen>) {
     (address, seen)
 }
 
-async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, seen: Arc<Seen>) {
+async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, seen: Arc<ServerCounts>) {
     let now = seen.now.fetch_add(1, Ordering::SeqCst) + 1;
     seen.most.fetch_max(now, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(1)).await;
@@ -57,7 +57,7 @@ async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, 
 async fn scene(
     request: Request<RecvStream>,
     respond: &mut SendResponse<Bytes>,
-    seen: &Seen,
+    seen: &ServerCounts,
 ) -> Result<(), h2::Error> {
     let (head, mut body) = request.into_parts();
     let path = head.uri.path().to_owned();

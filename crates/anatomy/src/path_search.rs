@@ -1,0 +1,225 @@
+mod function;
+
+use crate::call_path::{
+    CallPath, CallSite, DisassembledLine, PathStep, SymbolName, SyscallPaths, SyscallSite,
+};
+use crate::decoder::disassemble;
+use crate::flow::Target;
+use crate::image::SlotContent;
+use crate::{CloneFlags, CreationSyscall, Error, Image};
+use function::{ControlTransfer, FunctionBody, scan_function};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// More calls deep no way is looked for: the longest known is four.
+const DEPTH: usize = 8;
+/// More instructions are not read: a C library has some 400,000.
+const INSTRUCTIONS: usize = 300_000;
+/// The last instructions before the system call that are shown.
+const SHOWN: usize = 16;
+
+/// Follows the direct calls and jumps of a function, breadth first, to the system calls that make a process or a thread.
+/// The first of `libraries` that defines `symbol` begins; the others are where its imports lead.
+///
+/// Found are the shortest ways, and those at most one call longer. A way that leads nowhere is no error: the
+/// answer says how far it was followed.
+///
+/// # Errors
+/// If no library defines the function.
+pub fn find_syscall_paths(libraries: &[Image<'_>], symbol: &str) -> Result<SyscallPaths, Error> {
+    let start = libraries
+        .iter()
+        .enumerate()
+        .find_map(|(n, image)| Some(FunctionAddress { library: n, address: image.find(symbol)? }));
+    let Some(start) = start else { return Err(Error::NoSymbol { symbol: symbol.to_owned() }) };
+    let mut search = PathSearch {
+        libraries,
+        nodes: vec![Node { place: start, parent: None, depth: 0, body: None }],
+        seen: BTreeSet::from([start]),
+        budget: INSTRUCTIONS,
+        unknown: 0,
+    };
+    let (found, cut_short) = search.run();
+    let chains: Vec<CallPath> = found.into_iter().map(|(node, site)| search.chain(node, site)).collect();
+    let machine = libraries.get(start.library).map_or(crate::Architecture(0), Image::machine);
+    Ok(SyscallPaths {
+        symbol: symbol.to_owned(),
+        machine,
+        beside: chains.first().map(|chain| beside(libraries, chain, symbol)).unwrap_or_default(),
+        chains,
+        functions: search.nodes.iter().filter(|node| node.body.is_some()).count(),
+        instructions: INSTRUCTIONS - search.budget,
+        depth: search.nodes.iter().filter(|n| n.body.is_some()).map(|n| n.depth).max().unwrap_or(0),
+        unknown_calls: search.unknown,
+        cut_short,
+    })
+}
+
+/// A function: its library and its address there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct FunctionAddress {
+    library: usize,
+    address: u64,
+}
+
+struct Node {
+    place: FunctionAddress,
+    parent: Option<usize>,
+    depth: usize,
+    body: Option<FunctionBody>,
+}
+
+struct PathSearch<'s, 'a> {
+    libraries: &'s [Image<'a>],
+    nodes: Vec<Node>,
+    seen: BTreeSet<FunctionAddress>,
+    budget: usize,
+    unknown: usize,
+}
+
+impl PathSearch<'_, '_> {
+    /// The system calls found, each with the function it is in; and why not all was read.
+    fn run(&mut self) -> (Vec<(usize, SyscallSite)>, Option<&'static str>) {
+        let mut found: Vec<(usize, SyscallSite)> = Vec::new();
+        let mut queue = VecDeque::from([0]);
+        let mut cut_short = None;
+        let mut enough = DEPTH;
+        while let Some(n) = queue.pop_front() {
+            let Some(&Node { place, depth, .. }) = self.nodes.get(n) else { break };
+            if depth > enough {
+                break;
+            }
+            let Some(image) = self.libraries.get(place.library) else { break };
+            let body = scan_function(image, place.address, &mut self.budget);
+            if body.cut_short {
+                cut_short = Some("more instructions than are read at most");
+            }
+            let sites = body.systems.iter().filter_map(|system| site(image, system));
+            found.extend(sites.map(|site| (n, site)));
+            if let Some((first, _)) = found.first() {
+                enough = self.nodes.get(*first).map_or(depth, |node| node.depth) + 1;
+            }
+            for target in body.goes.iter().map(|goes| goes.target) {
+                match self.resolve(place.library, target) {
+                    Some(next) if depth == DEPTH && !self.seen.contains(&next) => {
+                        cut_short = Some("calls lead deeper than is followed");
+                    }
+                    Some(next) if self.seen.insert(next) => {
+                        queue.push_back(self.nodes.len());
+                        self.nodes.push(Node { place: next, parent: Some(n), depth: depth + 1, body: None });
+                    }
+                    Some(_) => {}
+                    None => self.unknown += 1,
+                }
+            }
+            if let Some(node) = self.nodes.get_mut(n) {
+                node.body = Some(body);
+            }
+        }
+        let cut_short = cut_short.filter(|_| found.is_empty());
+        (found, cut_short)
+    }
+
+    /// The function at which a call or jump arrives; none if only the running program knows.
+    fn resolve(&self, library: usize, target: Target) -> Option<FunctionAddress> {
+        let image = self.libraries.get(library)?;
+        let here = |address| FunctionAddress { library, address };
+        match target {
+            Target::Address(address) => Some(here(address)),
+            Target::Slot(slot) => match image.slot_content(slot)? {
+                SlotContent::Address(address) => Some(here(address)),
+                SlotContent::Symbol(name) => {
+                    let others = self.libraries.iter().enumerate().filter(|(n, _)| *n != library);
+                    let all = std::iter::once((library, image)).chain(others);
+                    let mut places = all.filter_map(|(n, image)| {
+                        Some(FunctionAddress { library: n, address: image.find(&name)? })
+                    });
+                    places.next()
+                }
+                SlotContent::Chosen => None,
+            },
+            Target::Unknown => None,
+        }
+    }
+
+    /// The way that led to this function.
+    fn chain(&self, node: usize, site: SyscallSite) -> CallPath {
+        let mut steps = Vec::new();
+        let (mut at, mut next) = (Some(node), None);
+        while let Some(node) = at.and_then(|n| self.nodes.get(n)) {
+            steps.push(self.step(node, next));
+            (next, at) = (Some(node.place), node.parent);
+        }
+        steps.reverse();
+        CallPath { steps: without_stubs(steps), site }
+    }
+
+    fn step(&self, node: &Node, next: Option<FunctionAddress>) -> PathStep {
+        let FunctionAddress { library, address } = node.place;
+        let goes = node.body.iter().flat_map(|body| &body.goes);
+        let there = |goes: &&ControlTransfer| next.is_some() && self.resolve(library, goes.target) == next;
+        let image = self.libraries.get(library);
+        let call = |goes: &ControlTransfer| {
+            let after = goes.address.checked_add(u64::from(goes.length));
+            Some(CallSite {
+                line: line(image?, goes.address, goes.length),
+                returns: after.filter(|_| goes.call),
+            })
+        };
+        let names = image.map(|image| image.names(address)).unwrap_or_default();
+        PathStep {
+            library,
+            address,
+            names: names.into_iter().cloned().collect(),
+            calls: goes.filter(there).filter_map(call).collect(),
+        }
+    }
+}
+
+/// A stub that only jumps on through the loader's table (PLT) is no function that anybody wrote.
+fn without_stubs(steps: Vec<PathStep>) -> Vec<PathStep> {
+    let last = steps.len().saturating_sub(1);
+    let is_stub =
+        |step: &PathStep| step.names.is_empty() && step.calls.iter().all(|call| call.returns.is_none());
+    let keep = |(n, step): (usize, PathStep)| (n == 0 || n == last || !is_stub(&step)).then_some(step);
+    steps.into_iter().enumerate().filter_map(keep).collect()
+}
+
+fn line(image: &Image<'_>, address: u64, length: u8) -> DisassembledLine {
+    let code = image.code(address).unwrap_or_default();
+    let bytes = code.get(..usize::from(length)).unwrap_or(code);
+    DisassembledLine { address, bytes: bytes.to_vec(), text: disassemble(image.machine(), bytes, address) }
+}
+
+/// The system call, if it is one that makes processes or threads.
+fn site(image: &Image<'_>, system: &function::SyscallInstruction) -> Option<SyscallSite> {
+    let number = system.number?;
+    let creation = image.machine().creation_syscall(number)?;
+    let from = system.straight.len().saturating_sub(SHOWN);
+    let lines = system.straight.iter().skip(from).map(|(address, length)| line(image, *address, *length));
+    Some(SyscallSite {
+        address: system.address,
+        after: system.address.checked_add(u64::from(system.length))?,
+        lines: lines.collect(),
+        number,
+        creation,
+        flags: system.first.filter(|_| creation == CreationSyscall::Clone).map(CloneFlags::of_clone),
+    })
+}
+
+/// What is exported under the system call's name, unless the way leads over it or it is what was asked about.
+fn beside(libraries: &[Image<'_>], chain: &CallPath, symbol: &str) -> Vec<String> {
+    let name = chain.site.creation.name();
+    let at: BTreeMap<usize, u64> =
+        libraries.iter().enumerate().filter_map(|(n, image)| Some((n, image.find(name)?))).collect();
+    let on_the_way = |(n, address): (&usize, &u64)| {
+        chain.steps.iter().any(|step| step.library == *n && step.address == *address)
+    };
+    let exported = |(n, address): (&usize, &u64)| {
+        let names = libraries.get(*n).map(|image| image.names(*address)).unwrap_or_default();
+        let known: Option<&SymbolName> =
+            names.into_iter().find(|known| known.symbol == name && known.exported);
+        known.map(ToString::to_string)
+    };
+    let all = at.iter().filter(|_| name != symbol).filter(|place| !on_the_way(*place));
+    all.filter_map(exported).collect()
+}

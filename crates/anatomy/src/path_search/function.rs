@@ -1,0 +1,172 @@
+use crate::Image;
+use crate::decoder::{decode, first_argument, syscall_number_register};
+use crate::flow::{Flow, Target};
+use crate::registers::Registers;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a function does, as far as it matters for the way to a system call.
+#[derive(Debug, Default)]
+pub(super) struct FunctionBody {
+    /// Calls of others, and jumps out of it, in the order of their addresses.
+    pub goes: Vec<ControlTransfer>,
+    pub systems: Vec<SyscallInstruction>,
+    /// Not all of it was read.
+    pub cut_short: bool,
+}
+
+/// A call, or a jump out of the function.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ControlTransfer {
+    pub address: u64,
+    pub length: u8,
+    pub target: Target,
+    /// It comes back.
+    pub call: bool,
+}
+
+/// A system call instruction and what the registers hold there, as far as the straight code before it says so.
+#[derive(Debug)]
+pub(super) struct SyscallInstruction {
+    pub address: u64,
+    pub length: u8,
+    pub number: Option<u64>,
+    pub first: Option<u64>,
+    /// Addresses and lengths of the straight piece of code that leads here, itself last.
+    pub straight: Vec<(u64, u8)>,
+}
+
+/// Reads the function that begins at `entry`, at most `budget` instructions of it, by all its branches.
+pub(super) fn scan_function(image: &Image<'_>, entry: u64, budget: &mut usize) -> FunctionBody {
+    let mut found = FunctionScan::default();
+    let mut waiting = vec![entry];
+    while let Some(from) = waiting.pop() {
+        if !found.read(image, from, entry, budget, &mut waiting) {
+            break;
+        }
+    }
+    found.body(image)
+}
+
+#[derive(Default)]
+struct FunctionScan {
+    instructions: BTreeMap<u64, (u8, Flow)>,
+    /// Where branches arrive: what registers hold there is not known.
+    arrivals: BTreeSet<u64>,
+    /// Jumps that leave the function.
+    leaving: BTreeSet<u64>,
+    cut_short: bool,
+}
+
+impl FunctionScan {
+    /// Reads straight on until the code ends or was read already; false when the budget is spent.
+    fn read(
+        &mut self,
+        image: &Image<'_>,
+        from: u64,
+        entry: u64,
+        budget: &mut usize,
+        waiting: &mut Vec<u64>,
+    ) -> bool {
+        let end = image.function_end(entry);
+        let within = |address: u64| end.is_some_and(|end| (entry..end).contains(&address));
+        // A jump to where another function begins is a call in its place. Parts of a function that were moved elsewhere
+        // have names that say so, or none.
+        let leaves = |target: u64| target != entry && !within(target) && is_function(image, target);
+        let mut address = from;
+        while !self.instructions.contains_key(&address) {
+            if *budget == 0 {
+                self.cut_short = true;
+                return false;
+            }
+            let Some(code) = image.code(address) else { return true };
+            let Some(instruction) = decode(image.machine(), code, address, &mut Registers::default()) else {
+                return true;
+            };
+            *budget -= 1;
+            self.instructions.insert(address, (instruction.length, instruction.flow));
+            let Some(next) = address.checked_add(u64::from(instruction.length)) else { return true };
+            match instruction.flow {
+                Flow::End => return true,
+                Flow::Jump(Target::Address(target)) => {
+                    if leaves(target) {
+                        self.leaving.insert(address);
+                    } else {
+                        self.arrivals.insert(target);
+                        waiting.push(target);
+                    }
+                    return true;
+                }
+                Flow::Jump(_) => {
+                    self.leaving.insert(address);
+                    return true;
+                }
+                Flow::Branch(target) => {
+                    if leaves(target) {
+                        self.leaving.insert(address);
+                    } else {
+                        self.arrivals.insert(target);
+                        waiting.push(target);
+                    }
+                }
+                Flow::Next | Flow::Call(_) | Flow::System => {}
+            }
+            // After a call that never comes back the next function may begin.
+            if !within(next) && image.is_function_start(next) && !matches!(instruction.flow, Flow::System) {
+                return true;
+            }
+            address = next;
+        }
+        true
+    }
+
+    /// Goes over what was read once more, in the order of addresses, following the registers.
+    fn body(self, image: &Image<'_>) -> FunctionBody {
+        let mut body = FunctionBody { cut_short: self.cut_short, ..FunctionBody::default() };
+        let mut registers = Registers::default();
+        let mut straight: Vec<(u64, u8)> = Vec::new();
+        let mut expected = None;
+        for (&address, &(length, flow)) in &self.instructions {
+            if expected != Some(address) || self.arrivals.contains(&address) {
+                registers.forget();
+                straight.clear();
+            }
+            straight.push((address, length));
+            let (number, first) = (
+                registers.number(syscall_number_register(image.machine())),
+                registers.number(first_argument(image.machine())),
+            );
+            let code = image.code(address).unwrap_or_default();
+            let flow = decode(image.machine(), code, address, &mut registers).map_or(flow, |i| i.flow);
+            let goes = |target, call| ControlTransfer { address, length, target, call };
+            match flow {
+                Flow::System => {
+                    body.systems.push(SyscallInstruction {
+                        address,
+                        length,
+                        number,
+                        first,
+                        straight: straight.clone(),
+                    });
+                    straight.clear();
+                }
+                Flow::Call(target) => {
+                    body.goes.push(goes(target, true));
+                    straight.clear();
+                }
+                Flow::Jump(target) if self.leaving.contains(&address) => body.goes.push(goes(target, false)),
+                Flow::Branch(target) if self.leaving.contains(&address) => {
+                    body.goes.push(goes(Target::Address(target), false));
+                }
+                _ => {}
+            }
+            let goes_on = !matches!(flow, Flow::Jump(_) | Flow::End);
+            expected = address.checked_add(u64::from(length)).filter(|_| goes_on);
+        }
+        body
+    }
+}
+
+/// Whether a function of its own begins here, which people call by a name.
+fn is_function(image: &Image<'_>, address: u64) -> bool {
+    image.names(address).iter().any(|name| !name.symbol.contains(".cold"))
+}

@@ -1,0 +1,97 @@
+//! Watchers inside the target's own pods: ephemeral containers, each in the process namespace of the container that it watches. They are for
+//! namespaces that allow no pod that sees a node's processes. The cluster never removes one from the record of its pod. Pure.
+
+use crate::manifests::Manifests;
+use serde_json::{Value, json};
+
+/// By which its watcher is told what lets it in: a pod that runs takes no further volume.
+const JOINS_BY: &str = "TORMENT_JOIN";
+
+/// What a pod gets: the change of it, in words of the server's.
+pub(crate) fn pod_patch(objects: &Manifests, pod: &Value) -> Value {
+    json!({"spec": {"ephemeralContainers": [container(objects, pod)]}})
+}
+
+/// The watcher of one pod, as Pod Security, restricted, wants it: the user of the container that it watches, for nobody else may look at its
+/// processes without a capability. Where that user is root nothing is dropped: root without them may not look at root with them.
+fn container(objects: &Manifests, pod: &Value) -> Value {
+    let target = watched(pod);
+    let (user, group) = (who(pod, target, "runAsUser", "uid"), who(pod, target, "runAsGroup", "gid"));
+    let mut context = json!({
+        "allowPrivilegeEscalation": false,
+        "readOnlyRootFilesystem": true,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    });
+    if user != Some(0) {
+        context["runAsNonRoot"] = json!(true);
+        context["capabilities"] = json!({"drop": ["ALL"]});
+    } else {
+        context["runAsNonRoot"] = json!(false);
+    }
+    for (key, id) in [("runAsUser", user), ("runAsGroup", group)] {
+        if let Some(id) = id {
+            context[key] = json!(id);
+        }
+    }
+    json!({
+        "name": objects.name(),
+        "targetContainerName": target["name"],
+        "image": objects.image,
+        "imagePullPolicy": "IfNotPresent",
+        "args": ["watch", "--join", format!("env:{JOINS_BY}"), "--for", format!("{}s", objects.deadline_seconds)],
+        "env": [{"name": JOINS_BY, "valueFrom": {"secretKeyRef": {"name": objects.name(), "key": "run.join"}}}],
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "securityContext": context,
+    })
+}
+
+/// The container that is the target: as kubectl takes it, the one that the pod names for that, else its first.
+fn watched(pod: &Value) -> &Value {
+    let said = &pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"];
+    let containers = pod["spec"]["containers"].as_array().map_or(&[][..], Vec::as_slice);
+    let named = containers.iter().find(|container| container["name"] == *said);
+    named.or(containers.first()).unwrap_or(&Value::Null)
+}
+
+/// A user or group of a container: as the node says that it runs, else as it was asked for; none if only its image says.
+fn who(pod: &Value, container: &Value, wanted: &str, runs: &str) -> Option<u64> {
+    let all = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
+    let own = all.filter(|status| status["name"] == container["name"]);
+    let mut seen = own.filter_map(|status| status["user"]["linux"][runs].as_u64());
+    let asked = || {
+        let places = [&container["securityContext"], &pod["spec"]["securityContext"]];
+        places.into_iter().find_map(|context| context[wanted].as_u64())
+    };
+    seen.next().or_else(asked)
+}
+
+/// The watchers among the containers of these pods, as if each were a pod: what is said of those holds of them.
+pub(crate) fn as_pods(pods: &Value, name: &str) -> Value {
+    let watcher = |pod: &Value| {
+        let statuses = pod["status"]["ephemeralContainerStatuses"].as_array();
+        let status = statuses.into_iter().flatten().find(|status| status["name"] == name);
+        let code = status.and_then(|status| status.pointer("/state/terminated/exitCode")?.as_i64());
+        let runs = status.is_some_and(|status| status["state"]["running"].is_object());
+        let phase = match code {
+            Some(0) => "Succeeded",
+            Some(_) => "Failed",
+            None if runs => "Running",
+            None => "Pending",
+        };
+        json!({
+            "metadata": {
+                "name": pod["metadata"]["name"],
+                "creationTimestamp": pod["metadata"]["creationTimestamp"],
+                "annotations": {"batch.kubernetes.io/job-completion-index": pod["metadata"]["name"]},
+            },
+            "spec": {"nodeName": pod["spec"]["nodeName"], "containers": [{"name": "watcher"}]},
+            "status": {"phase": phase, "containerStatuses": status.into_iter().collect::<Vec<_>>()},
+        })
+    };
+    let list = pods["items"].as_array().map_or(std::slice::from_ref(pods), Vec::as_slice);
+    json!({"items": list.iter().map(watcher).collect::<Vec<_>>()})
+}
+
+#[cfg(test)]
+#[path = "ephemeral_containers/tests.rs"]
+mod tests;

@@ -1,0 +1,277 @@
+//! The objects of a run, as YAML that kubectl reads: texts with gaps. What fills them is quoted, so that it stays one value. Pure.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::env::consts::ARCH;
+
+const POD: &str = include_str!("manifests/pod.yaml");
+const WATCHER: &str = include_str!("manifests/watcher.yaml");
+const JOB: &str = include_str!("manifests/job.yaml");
+const POLICY: &str = include_str!("manifests/policy.yaml");
+const SECRET: &str = include_str!("manifests/secret.yaml");
+const COORDINATOR: &str = include_str!("manifests/coordinator.yaml");
+const NEAR: &str = include_str!("manifests/near.yaml");
+/// Where workers come in to a coordinator that is a pod.
+pub const WORKERS_PORT: u16 = 7070;
+/// And where its owner does.
+pub const OWNER_PORT: u16 = 7071;
+/// Of a job whose pods do not stand beside a coordinator.
+const OWNS: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that a worker is lost in does not count. The rest belongs to this\n\
+                    # job: who deletes it deletes all.\n";
+const OWNED: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that it is lost in does not count.\n";
+/// Begins the names of all.
+const NAMED: &str = "torment-";
+const BETWEEN: &str = "---\n";
+
+/// Pods beside which no worker may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AvoidedPods {
+    /// Where they are.
+    pub namespace: String,
+    /// What they have in common.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What its pods are for.
+#[derive(Debug, Clone)]
+pub(crate) enum PodDuty {
+    /// They make the load, none of them beside these.
+    Work(Option<AvoidedPods>),
+    /// They watch the target, one on each of these nodes.
+    Watch(Vec<String>),
+}
+
+/// What lets into one run, as it is written into files: each in its role.
+#[derive(Clone, PartialEq, Eq)]
+pub struct JoinFiles {
+    /// Whoever conducts it, and lets the others in.
+    pub coordinator: String,
+    /// Workers, who find it by this.
+    pub worker: String,
+    /// Whoever follows it, and may end it.
+    pub owner: String,
+}
+
+/// What differs between a worker's pod and the coordinator's.
+struct PodRole {
+    name: &'static str,
+    args: &'static str,
+    /// What the name of its secret ends in.
+    secret: &'static str,
+    resources: &'static str,
+    /// Of these, as a comment.
+    why: &'static str,
+    is_spread: bool,
+}
+
+const WORKER: PodRole = PodRole {
+    name: "worker",
+    args: "[worker, --join, /run/torment/run.join]",
+    secret: "",
+    resources: "cpu: \"{cpus}\", memory: 512Mi",
+    why: "  # Whole processors of its own: a loop keeps the time on each. What is short of them is said, and its trial does not count.\n",
+    is_spread: true,
+};
+
+/// One that stands beside a coordinator, which may come later.
+const NEAR_WORKER: PodRole =
+    PodRole { args: "[worker, --join, /run/torment/run.join, --wait, 1min]", ..WORKER };
+
+const SEAT: PodRole = PodRole {
+    name: "coordinator",
+    args: "[coordinate]",
+    secret: "-seat",
+    resources: "cpu: 500m, memory: 512Mi",
+    why: "",
+    is_spread: false,
+};
+
+/// What differs from run to run.
+#[derive(Debug, Clone)]
+pub(crate) struct Manifests {
+    /// Of the run: letters and digits.
+    pub id: String,
+    /// How many pods.
+    pub count: u32,
+    /// Processors of each worker.
+    pub cpus: u32,
+    pub duty: PodDuty,
+    pub image: String,
+    /// The only kind of machine that the image is for, if that is known: as nodes name it.
+    pub kind: Option<String>,
+    /// The target's pods that are watched from inside, by name; of all else none.
+    pub inside: Vec<String>,
+    /// Until it ends by itself.
+    pub deadline_seconds: u64,
+}
+
+/// How nodes and images name this kind of machine.
+pub(crate) fn architecture() -> &'static str {
+    match ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// A string that YAML takes for nothing else.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Each line so far in.
+fn indented(text: &str, by: usize) -> String {
+    let margin = " ".repeat(by);
+    text.lines().map(|line| format!("{margin}{line}\n")).collect::<String>().trim_end().to_owned()
+}
+
+impl Manifests {
+    /// What the job and all else are called.
+    pub fn name(&self) -> String {
+        format!("{NAMED}{}", self.id)
+    }
+
+    /// What finds all of them.
+    pub fn selector(&self) -> String {
+        format!("torment/run={}", self.id)
+    }
+
+    fn fill(&self, text: &str) -> String {
+        // The id stands where YAML would take digits alone for a number.
+        let filled = text.replace("{name}", &self.name()).replace("{id}", &quoted(&self.id));
+        filled
+            .replace("{count}", &self.count.to_string())
+            .replace("{cpus}", &self.cpus.to_string())
+            .replace("{deadline}", &self.deadline_seconds.to_string())
+            .replace("{workers_port}", &WORKERS_PORT.to_string())
+    }
+
+    /// What a pod is, without where it stands.
+    fn pod_spec(&self, role: &PodRole) -> String {
+        let kind = self.kind.as_ref().map_or(String::new(), |kind| {
+            format!(
+                "# For these the image is made.\nnodeSelector: {{kubernetes.io/os: linux, kubernetes.io/arch: {}}}\n",
+                quoted(kind)
+            )
+        });
+        let spec = match &self.duty {
+            PodDuty::Work(apart) => {
+                let spread = if role.is_spread {
+                    format!(
+                        "# As many nodes as there are, if the scheduler can.\ntopologySpreadConstraints:\n- maxSkew: 1\n  topologyKey: \
+                         kubernetes.io/hostname\n  whenUnsatisfiable: ScheduleAnyway\n  labelSelector: {{matchLabels: {{torment/run: \
+                         {}}}}}\n",
+                        quoted(&self.id)
+                    )
+                } else {
+                    String::new()
+                };
+                let resources = format!(
+                    "{}  resources:\n    requests: {{{1}}}\n    limits: {{{1}}}\n",
+                    role.why, role.resources
+                );
+                let rule = apart.as_ref().map_or(String::new(), AvoidedPods::rule);
+                let spec = POD.replace("{secret}", &format!("{{name}}{}", role.secret));
+                let spec = self.fill(&spec.replace("{resources}", &resources));
+                let spec = spec.replace("{role}", role.name).replace("{args}", role.args);
+                spec.replace("{spread}", &spread).replace("{apart}", &rule)
+            }
+            PodDuty::Watch(nodes) => {
+                // Each by its name, which its labels need not have.
+                let term = |node: &String| {
+                    format!(
+                        "      - matchFields: [{{key: metadata.name, operator: In, values: [{}]}}]",
+                        quoted(node)
+                    )
+                };
+                let terms: Vec<String> = nodes.iter().map(term).collect();
+                self.fill(WATCHER).replace("{nodes}", &terms.join("\n"))
+            }
+        };
+        spec.replace("{image}", &quoted(&self.image)).replace("{kind}", &kind).trim_end().to_owned()
+    }
+
+    /// The job that has the pods, and owns the rest.
+    pub fn job(&self) -> String {
+        let job = JOB.replace("{head}", OWNS).replace("{job}", "{name}").replace("{owner}", "");
+        self.fill(&job).replace("{pod}", &indented(&self.pod_spec(&WORKER), 6))
+    }
+
+    /// The job that has the coordinator, and owns the rest.
+    pub fn coordinator(&self) -> String {
+        self.fill(COORDINATOR).replace("{pod}", &indented(&self.pod_spec(&SEAT), 6))
+    }
+
+    /// One of the pods by itself, as the server is asked whether it would have it.
+    pub fn pod(&self) -> String {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n  labels: {{torment/run: {}}}\nspec:\n{}\n",
+            self.name(),
+            quoted(&self.id),
+            indented(&self.pod_spec(&WORKER), 2)
+        )
+    }
+
+    fn owned_by(&self, owner: &str) -> String {
+        format!(
+            "  ownerReferences:\n  - {{apiVersion: batch/v1, kind: Job, name: {}, uid: {}}}\n",
+            self.name(),
+            quoted(owner)
+        )
+    }
+
+    /// What belongs to the job with this identity.
+    pub fn owned_objects(&self, owner: &str, join_file: &str) -> String {
+        let policy = self.fill(POLICY).replace("{owner}", &self.owned_by(owner));
+        format!("{}{BETWEEN}{policy}", self.secret(owner, join_file))
+    }
+
+    /// What lets in, which belongs to it.
+    pub fn secret(&self, owner: &str, join_file: &str) -> String {
+        let secret = self.fill(SECRET).replace("{owner}", &self.owned_by(owner));
+        secret.replace("{file}", &quoted(join_file))
+    }
+
+    /// The same where that job has the coordinator: also what that needs, and the workers.
+    pub fn coordinated_objects(&self, owner: &str, passes: &JoinFiles) -> String {
+        let job = JOB.replace("{head}", OWNED).replace("{job}", "{name}-workers");
+        let [near, job] = [NEAR, &job].map(|text| self.fill(text).replace("{owner}", &self.owned_by(owner)));
+        let near = near.replace("{coordinator}", &quoted(&passes.coordinator));
+        let near = near.replace("{owner_file}", &quoted(&passes.owner));
+        let job = job.replace("{pod}", &indented(&self.pod_spec(&NEAR_WORKER), 6));
+        format!("{near}{BETWEEN}{}{BETWEEN}{job}", self.owned_objects(owner, &passes.worker))
+    }
+
+    /// For people who make them by hand: all but the secret, which is made when the run begins.
+    pub fn render_all(&self) -> String {
+        let (name, selector) = (self.name(), self.selector());
+        let head = format!(
+            "# The workers of a run of torment, by hand. On a machine that pods reach, at HOST:\n\
+             #   torment find URL --on join:HOST --workers {}      writes run.join, and waits\n\
+             #   kubectl create secret generic {name} --from-file=run.join\n\
+             #   kubectl apply -f FILE                            this one, within two minutes (--wait)\n\
+             # and afterwards:\n\
+             #   kubectl delete job,networkpolicy -l {selector}; kubectl delete secret {name}\n",
+            self.count
+        );
+        format!("{head}{BETWEEN}{}{BETWEEN}{}", self.job(), self.fill(POLICY).replace("{owner}", ""))
+    }
+}
+
+impl AvoidedPods {
+    fn rule(&self) -> String {
+        let labels: Vec<String> =
+            self.labels.iter().map(|(key, value)| format!("{}: {}", quoted(key), quoted(value))).collect();
+        format!(
+            "# Not on the target's nodes: there they would take what it needs (--beside-target lets them).\n\
+             affinity:\n  podAntiAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n    \
+             - topologyKey: kubernetes.io/hostname\n      namespaces: [{}]\n      labelSelector: {{matchLabels: {{{}}}}}\n",
+            quoted(&self.namespace),
+            labels.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+#[path = "manifests/tests.rs"]
+mod tests;

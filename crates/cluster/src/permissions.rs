@@ -1,0 +1,276 @@
+//! What the cluster allows: the user's rights, whether the objects of a run are accepted, whether a worker would be admitted. The server is
+//! asked; nothing is made there.
+
+use crate::error::{EPHEMERAL, Error, grants_inside};
+use crate::manifests::PodDuty;
+use crate::site::PodSite;
+use record::{Area, Prerequisite, Remedy, Severity};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+mod watch_permissions;
+
+/// A job that replaces its pods index by index does so from here on.
+const OLDEST: (u32, u32) = (1, 29);
+/// Two, as a run has by itself.
+const WORKERS: u32 = 2;
+const AN_HOUR: u64 = 3600;
+
+/// What a run does with something, and what that is for.
+struct AccessRight {
+    name: &'static str,
+    group: &'static str,
+    what: &'static str,
+    verbs: &'static [&'static str],
+    /// What is lost without it; none: there is no run without it.
+    less: Option<&'static str>,
+}
+
+impl AccessRight {
+    fn resource(&self) -> &str {
+        self.what.split('/').next().unwrap_or(self.what)
+    }
+
+    fn subresource(&self) -> &str {
+        self.what.split_once('/').map_or("", |(_, sub)| sub)
+    }
+}
+
+const RIGHTS: [AccessRight; 8] = [
+    AccessRight { name: "jobs", group: "batch", what: "jobs", verbs: &["create", "delete"], less: None },
+    AccessRight { name: "secrets", group: "", what: "secrets", verbs: &["create"], less: None },
+    AccessRight {
+        name: "networkpolicies",
+        group: "networking.k8s.io",
+        what: "networkpolicies",
+        verbs: &["create"],
+        less: None,
+    },
+    AccessRight {
+        name: "growth",
+        group: "batch",
+        what: "jobs",
+        verbs: &["patch"],
+        less: Some("a fleet does not grow (--workers 4..16)"),
+    },
+    AccessRight {
+        name: "pods",
+        group: "",
+        what: "pods",
+        verbs: &["list"],
+        less: Some("why a worker does not start, or was lost, and on which node it is, is not said"),
+    },
+    AccessRight {
+        name: "events",
+        group: "",
+        what: "events",
+        verbs: &["list"],
+        less: Some("why the cluster makes no pods at all, such as a quota, is not said"),
+    },
+    AccessRight {
+        name: "services",
+        group: "",
+        what: "services",
+        verbs: &["create"],
+        less: Some("no run can be conducted there (--conduct-there)"),
+    },
+    AccessRight {
+        name: "pods/portforward",
+        group: "",
+        what: "pods/portforward",
+        verbs: &["create"],
+        less: Some("a run that is conducted there (--conduct-there) cannot be followed"),
+    },
+];
+
+fn row(name: &str, found: impl Into<String>) -> Prerequisite {
+    Prerequisite {
+        name: name.to_owned(),
+        area: Area::Rights,
+        bearing: Severity::Fine,
+        found: found.into(),
+        figures: BTreeMap::new(),
+        means: None,
+        remedy: None,
+    }
+}
+
+fn with_bearing(
+    row: Prerequisite,
+    bearing: Severity,
+    means: impl Into<String>,
+    remedy: Option<Remedy>,
+) -> Prerequisite {
+    Prerequisite { bearing, means: Some(means.into()), remedy, ..row }
+}
+
+impl PodSite {
+    /// Asks what is allowed there. Nothing is made.
+    ///
+    /// # Errors
+    /// If the cluster does not answer.
+    pub fn examine(&self) -> Result<Vec<Prerequisite>, Error> {
+        let said = self.kubectl.ask("its version", &["version", "-o", "json"], "")?;
+        let said: Value = serde_json::from_str(&said).unwrap_or_default();
+        let version = said["serverVersion"]["gitVersion"].as_str().unwrap_or_default();
+        let client = said["clientVersion"]["gitVersion"].as_str().unwrap_or("?");
+        let mut rows = vec![row("kubectl", client), check_version(version)];
+        rows.extend(self.rights(&RIGHTS)?);
+        rows.push(self.check_objects());
+        rows.push(self.check_worker_admission());
+        rows.extend(self.check_watching()?);
+        Ok(rows)
+    }
+
+    fn rights(&self, rights: &[AccessRight]) -> Result<Vec<Prerequisite>, Error> {
+        let asked: Vec<(&AccessRight, &str)> =
+            rights.iter().flat_map(|right| right.verbs.iter().map(move |verb| (right, *verb))).collect();
+        let place = &self.kubectl.namespace;
+        let review = |(right, verb): &(&AccessRight, &str)| {
+            json!({
+                "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SelfSubjectAccessReview",
+                "spec": {"resourceAttributes": {
+                    "namespace": place, "verb": verb, "group": right.group, "resource": right.resource(),
+                    "subresource": right.subresource(),
+                }},
+            })
+            .to_string()
+        };
+        let reviews: Vec<String> = asked.iter().map(review).collect();
+        // To check it, kubectl would ask for what only administrators may see.
+        let arguments = ["create", "--validate=false", "-f", "-", "-o", "json"];
+        let said = self.kubectl.ask("asking what you may do", &arguments, &reviews.join("\n"))?;
+        // One after the other, as they were asked.
+        let mut answers = serde_json::Deserializer::from_str(&said).into_iter::<Value>().flatten();
+        let answers: Vec<Value> = match answers.next() {
+            Some(list) if list["kind"] == "List" => list["items"].as_array().cloned().unwrap_or_default(),
+            first => first.into_iter().chain(answers).collect(),
+        };
+        let allowed = |asked: &&(&AccessRight, &str)| {
+            let attributes = |answer: &&Value| {
+                let has = &answer["spec"]["resourceAttributes"];
+                has["resource"] == asked.0.resource()
+                    && has["verb"] == asked.1
+                    && has["subresource"].as_str().unwrap_or_default() == asked.0.subresource()
+            };
+            answers.iter().find(attributes).is_some_and(|answer| answer["status"]["allowed"] == true)
+        };
+        Ok(rights.iter().map(|right| self.judge_right(right, &asked, &allowed)).collect())
+    }
+
+    fn judge_right(
+        &self,
+        right: &AccessRight,
+        asked: &[(&AccessRight, &str)],
+        allowed: &dyn Fn(&&(&AccessRight, &str)) -> bool,
+    ) -> Prerequisite {
+        let missing: Vec<&str> = asked
+            .iter()
+            .filter(|asked| asked.0.name == right.name && !allowed(asked))
+            .map(|(_, verb)| *verb)
+            .collect();
+        if missing.is_empty() {
+            return row(right.name, format!("you may {} {}", right.verbs.join(" and "), right.what));
+        }
+        let found = row(
+            right.name,
+            format!(
+                "you may not {} {} in namespace {}",
+                missing.join(" or "),
+                right.what,
+                self.kubectl.namespace
+            ),
+        );
+        let namespace = &self.kubectl.namespace;
+        let role = match right.what {
+            EPHEMERAL => grants_inside("--user=YOU", namespace),
+            _ => format!("kubectl create rolebinding torment --clusterrole=edit --user=YOU -n {namespace}"),
+        };
+        let for_good = Some(format!("whoever administers it: {role}"));
+        let remedy = Some(Remedy { now: None, for_good });
+        match right.less {
+            None => with_bearing(found, Severity::Hinders, "no run can be made there", remedy),
+            Some(less) => with_bearing(found, Severity::Less, less, remedy),
+        }
+    }
+
+    /// Whether the server takes the objects, each field of them.
+    fn check_objects(&self) -> Prerequisite {
+        let objects = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), AN_HOUR);
+        let all = format!(
+            "{}---\n{}",
+            objects.job(),
+            objects.owned_objects("00000000-0000-0000-0000-000000000000", "")
+        );
+        let arguments = ["create", "--dry-run=server", "--validate=strict", "-f", "-", "-o", "name"];
+        let row = row("objects", "a job, a secret and a network policy are accepted as they are");
+        match self.kubectl.ask("asking whether the objects are accepted", &arguments, &all) {
+            Ok(_) => row,
+            Err(why) => {
+                let found = Prerequisite { found: why.to_string(), ..row };
+                with_bearing(found, Severity::Hinders, "no run can be made there", None)
+            }
+        }
+    }
+
+    fn check_worker_admission(&self) -> Prerequisite {
+        let objects = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), AN_HOUR);
+        let row = row("a worker's pod", "it is admitted: Pod Security, quota, rules of the cluster");
+        match self.check_admission(&objects) {
+            Ok(()) => row,
+            Err(why) => {
+                let found = Prerequisite { found: why.to_string(), ..row };
+                with_bearing(found, Severity::Hinders, "no worker would start", None)
+            }
+        }
+    }
+}
+
+fn check_version(version: &str) -> Prerequisite {
+    let found = row("Kubernetes", version);
+    match parse_version(version) {
+        None => Prerequisite {
+            bearing: Severity::Unknown,
+            found: "it does not say its version".to_owned(),
+            ..found
+        },
+        Some(number) if number >= OLDEST => found,
+        Some(_) => {
+            let remedy = Remedy {
+                now: None,
+                for_good: Some("a newer cluster; or torment worker --join by other means".to_owned()),
+            };
+            with_bearing(
+                found,
+                Severity::Hinders,
+                "jobs that replace a lost worker are there from 1.29 on",
+                Some(remedy),
+            )
+        }
+    }
+}
+
+/// Of `v1.34.4+k3s1`.
+fn parse_version(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.strip_prefix('v')?.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_cluster_hinders() {
+        for (version, bearing) in [
+            ("v1.34.4", Severity::Fine),
+            ("v1.29.0+k3s1", Severity::Fine),
+            ("v1.28.15-eks-1", Severity::Hinders),
+            ("v2.0.0", Severity::Fine),
+            ("", Severity::Unknown),
+        ] {
+            assert_eq!(check_version(version).bearing, bearing, "{version}");
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! The pods of one run, from when they are asked for until they are removed.
+
+use crate::cleanup::{CleanupProcess, remove};
+use crate::ephemeral_containers::{as_pods, pod_patch};
+use crate::error::{Error, is_forbidden};
+use crate::manifests::{JoinFiles, Manifests, OWNER_PORT, PodDuty};
+use crate::pods::{Pods, latest_warning};
+use crate::port_forward::PortForward;
+use crate::site::{PodSite, TargetPod};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two looks at pods that are waited for: each is a process that reads a configuration, signs in and asks.
+const BETWEEN: Duration = Duration::from_secs(2);
+/// Nobody waits longer to hear why a worker was lost.
+const WHY_LIMIT: Duration = Duration::from_secs(5);
+
+/// What a run has in a cluster. It is removed when this is dropped, and also when this process is gone.
+#[derive(Debug)]
+pub struct RunPods {
+    site: PodSite,
+    objects: Manifests,
+    /// None where it is not for this process to end it.
+    sweeper: Option<CleanupProcess>,
+    seen: Arc<PodSnapshot>,
+    asked: Option<Instant>,
+}
+
+/// What was seen last.
+#[derive(Debug, Default)]
+struct PodSnapshot {
+    is_out: AtomicBool,
+    stand: Mutex<(Pods, Option<String>)>,
+}
+
+impl PodSite {
+    /// Makes what a run needs there: so many workers, which find it by this file. `host` is the target's, beside which none is to be.
+    ///
+    /// # Errors
+    /// In words with what helps: if the cluster does not answer, the user may not, or a rule forbids it. Nothing is left behind.
+    pub fn start_workers(
+        &self,
+        workers: u32,
+        file: &str,
+        host: &str,
+        deadline_seconds: u64,
+    ) -> Result<RunPods, Error> {
+        self.raised(workers, PodDuty::Work(self.avoided_pods(host)?), file, deadline_seconds)
+    }
+
+    /// The same for watchers, one on each of these nodes.
+    ///
+    /// # Errors
+    /// As [`PodSite::raise`].
+    pub fn start_watchers(
+        &self,
+        nodes: &[String],
+        file: &str,
+        deadline_seconds: u64,
+    ) -> Result<RunPods, Error> {
+        self.raised(nodes.len() as u32, PodDuty::Watch(nodes.to_vec()), file, deadline_seconds)
+    }
+
+    /// Puts a watcher into each of these pods, all of one namespace. `file` is how it finds the run; it ends by itself after so long.
+    ///
+    /// # Errors
+    /// As [`PodSite::raise`].
+    pub fn start_watchers_inside(
+        &self,
+        pods: &[TargetPod],
+        file: &str,
+        deadline_seconds: u64,
+    ) -> Result<RunPods, Error> {
+        let (site, objects) = self.inside(pods, new_id(), deadline_seconds);
+        let changes = site.pod_patches(&objects)?;
+        // What is put into one pod stays there: first it is asked whether all would take it.
+        site.apply_patches(&changes, &["--dry-run=server"])?;
+        let workforce = site.create(objects, Manifests::job, |objects, owner| objects.secret(owner, file))?;
+        site.apply_patches(&changes, &[])?;
+        Ok(workforce)
+    }
+
+    /// Asks the server whether each of these pods, all of one namespace, would take a watcher.
+    pub(crate) fn check_admission_inside(&self, pods: &[TargetPod]) -> Result<(), Error> {
+        let (site, objects) = self.inside(pods, "doctor".to_owned(), 0);
+        site.apply_patches(&site.pod_patches(&objects)?, &["--dry-run=server"])
+    }
+
+    /// A job of no pods is over at once: it owns what lets in, and an hour later the cluster removes both, if nobody else does.
+    fn inside(&self, pods: &[TargetPod], id: String, deadline_seconds: u64) -> (Self, Manifests) {
+        let site = self.in_namespace(pods.first().map_or("", |pod| pod.namespace.as_str()));
+        let mut objects = site.objects(id, 0, PodDuty::Work(None), deadline_seconds);
+        objects.inside = pods.iter().map(|pod| pod.name.clone()).collect();
+        (site, objects)
+    }
+
+    /// What each pod gets, by its name.
+    fn pod_patches(&self, objects: &Manifests) -> Result<Vec<(String, String)>, Error> {
+        let of_pod = |name: &String| {
+            let arguments = ["get", "pod", name, "-o", "json"];
+            let pod = self.kubectl.ask("asking for the target's pod", &arguments, "")?;
+            let change = pod_patch(objects, &serde_json::from_str(&pod).unwrap_or_default());
+            Ok((name.clone(), change.to_string()))
+        };
+        objects.inside.iter().map(of_pod).collect()
+    }
+
+    fn apply_patches(&self, changes: &[(String, String)], how: &[&str]) -> Result<(), Error> {
+        changes.iter().try_for_each(|(name, change)| {
+            let what = ["patch", "pod", name, "--subresource=ephemeralcontainers", "--type=strategic"];
+            let arguments = [&what[..], &["-p", change, "-o", "name"], how].concat();
+            self.kubectl.ask(&format!("putting a watcher into pod {name}"), &arguments, "").map(drop)
+        })
+    }
+
+    fn raised(&self, count: u32, duty: PodDuty, file: &str, deadline_seconds: u64) -> Result<RunPods, Error> {
+        let objects = self.objects(new_id(), count, duty, deadline_seconds);
+        self.check_admission(&objects)?;
+        self.create(objects, Manifests::job, |objects, owner| objects.owned_objects(owner, file))
+    }
+
+    /// First what owns the rest, then that. From then on whatever fails is swept.
+    fn create(
+        &self,
+        objects: Manifests,
+        first: impl Fn(&Manifests) -> String,
+        rest: impl Fn(&Manifests, &str) -> String,
+    ) -> Result<RunPods, Error> {
+        let kubectl = &self.kubectl;
+        let sweeper = CleanupProcess::start(kubectl, &objects.name())?;
+        let mut workforce = RunPods {
+            site: self.clone(),
+            objects,
+            sweeper: Some(sweeper),
+            seen: Arc::default(),
+            asked: None,
+        };
+        let objects = &workforce.objects;
+        let made = kubectl.ask("making the pods", &["create", "-f", "-", "-o", "json"], &first(objects))?;
+        let made: Value = serde_json::from_str(&made).unwrap_or_default();
+        let owner = made["metadata"]["uid"].as_str().unwrap_or_default();
+        match kubectl.ask("making what they need", &["create", "-f", "-"], &rest(objects, owner)) {
+            Ok(_) => Ok(workforce),
+            Err(why) => {
+                workforce.remove();
+                Err(why)
+            }
+        }
+    }
+
+    /// The same with a coordinator beside the workers, who conducts the run, and to whom it leads. `passes` is told the name by which workers find
+    /// it. Gives what lets its owner in, too. From now on it goes on without this process.
+    ///
+    /// # Errors
+    /// As [`PodSite::raise`].
+    pub fn start_with_coordinator(
+        &self,
+        id: &str,
+        workers: u32,
+        passes: &dyn Fn(&str) -> Result<JoinFiles, String>,
+        host: &str,
+        deadline_seconds: u64,
+    ) -> Result<(RunPods, String), Error> {
+        let objects =
+            self.objects(id.to_owned(), workers, PodDuty::Work(self.avoided_pods(host)?), deadline_seconds);
+        self.check_admission(&objects)?;
+        let passes = passes(&objects.name()).map_err(Error::Said)?;
+        let made = self.create(
+            objects,
+            |objects| objects.coordinator(),
+            |objects, owner| objects.coordinated_objects(owner, &passes),
+        );
+        made.map(|workforce| (workforce, passes.owner))
+    }
+
+    /// What there is of a run that was begun before, and what lets its owner in.
+    ///
+    /// # Errors
+    /// If there is none, or the user may not read its secret.
+    pub fn find_run(&self, id: &str) -> Result<(RunPods, String), Error> {
+        let objects = self.objects(id.to_owned(), 0, PodDuty::Work(None), 0);
+        let seat = format!("{}-seat", objects.name());
+        let template = "go-template={{index .data \"owner.join\" | base64decode}}";
+        let file = self.kubectl.ask(
+            "asking for the run",
+            &["get", "secret", &seat, "-o", template, "--ignore-not-found"],
+            "",
+        )?;
+        if file.is_empty() {
+            let place = self.describe();
+            return Err(Error::Said(format!(
+                "there is no run {id} in {place}: what is over is removed after an hour"
+            )));
+        }
+        let workforce =
+            RunPods { site: self.clone(), objects, sweeper: None, seen: Arc::default(), asked: None };
+        Ok((workforce, file))
+    }
+
+    /// Asks the server whether it would have one of the pods: of a job's pods it only says so when they are made.
+    pub(crate) fn check_admission(&self, objects: &Manifests) -> Result<(), Error> {
+        let arguments = ["create", "--dry-run=server", "-f", "-", "-o", "name"];
+        match self.kubectl.ask("asking whether a pod would be admitted", &arguments, &objects.pod()) {
+            // Whoever may make jobs need not be allowed to make pods.
+            Err(why) if is_forbidden(&why, "create", "pods") => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+}
+
+impl RunPods {
+    /// In words: where it is.
+    pub fn describe(&self) -> String {
+        format!("{} in {}", self.objects.name(), self.site.describe())
+    }
+
+    /// As `--on` takes it.
+    pub fn on_option(&self) -> String {
+        self.site.on_option()
+    }
+
+    /// What shows the words of those who run.
+    pub fn logs(&self) -> String {
+        let namespace = &self.site.kubectl.namespace;
+        match self.objects.inside.first() {
+            Some(pod) => format!("kubectl logs -n {namespace} {pod} -c {}", self.objects.name()),
+            None => format!("kubectl logs -n {namespace} -l {}", self.objects.selector()),
+        }
+    }
+
+    /// Looks at the pods, if it is time for that; it does not wait for what is seen.
+    pub fn refresh(&mut self) {
+        let is_time = self.asked.is_none_or(|asked| asked.elapsed() >= BETWEEN);
+        if !is_time || self.seen.is_out.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.asked = Some(Instant::now());
+        let (site, objects, seen) = (self.site.clone(), self.objects.clone(), Arc::clone(&self.seen));
+        thread::spawn(move || {
+            seen.update(&site, &objects);
+            seen.is_out.store(false, Ordering::Release);
+        });
+    }
+
+    /// Why the run cannot begin, as far as was seen.
+    pub fn obstacle(&self) -> Option<String> {
+        let stand = self.seen.stand();
+        let complaint = || stand.1.as_ref().map(|why| format!("the cluster makes no pods: {why}"));
+        stand.0.obstacle().or_else(complaint)
+    }
+
+    /// Whom the run waits for, and why that does not come. It looks.
+    pub fn describe_waiting(&self) -> Option<String> {
+        self.seen.update(&self.site, &self.objects);
+        self.obstacle().or_else(|| self.seen.stand().0.describe_waiting())
+    }
+
+    /// The node of the pod that calls itself so. It looks, if it has not seen that yet.
+    pub fn node(&self, host: &str) -> Option<String> {
+        let seen = || self.seen.stand().0.node(host).map(str::to_owned);
+        seen().or_else(|| {
+            self.seen.update(&self.site, &self.objects);
+            seen()
+        })
+    }
+
+    /// Why the pod that calls itself so is gone, if the cluster says. It looks.
+    pub fn why_gone(&self, host: &str) -> Option<String> {
+        self.seen.update(&self.site, &self.objects);
+        self.seen.stand().0.why_gone(host)
+    }
+
+    /// Has the cluster make more of them, so many in all.
+    ///
+    /// # Errors
+    /// In words: if it does not.
+    pub fn grow(&mut self, workers: u32) -> Result<(), Error> {
+        // Both at once: a job whose pods are numbered takes nothing else.
+        let change = json!({"spec": {"completions": workers, "parallelism": workers}}).to_string();
+        let arguments = ["patch", "job", &self.objects.name(), "--type=merge", "-p", &change, "-o", "name"];
+        self.site.kubectl.ask("asking for more workers", &arguments, "")?;
+        self.objects.count = workers;
+        // What was seen before says nothing of these.
+        self.seen = Arc::default();
+        Ok(())
+    }
+
+    /// Whether no more than so many come, as far as was seen: the others are not made, have no node, or cannot start there.
+    pub fn is_stuck_at(&self, there: usize) -> bool {
+        let stand = self.seen.stand();
+        stand.0.coming_count() <= there && (stand.1.is_some() || stand.0.has_unplaced())
+    }
+
+    /// How the coordinator among the pods ended, if it did.
+    pub fn coordinator_ended(&self) -> Option<String> {
+        self.seen.stand().0.coordinator_ended()
+    }
+
+    /// A way to the coordinator, for its owner.
+    ///
+    /// # Errors
+    /// If the cluster leads nowhere.
+    pub fn forward(&self) -> Result<PortForward, Error> {
+        PortForward::start(&self.site.kubectl, &self.objects.name(), OWNER_PORT)
+    }
+
+    /// From now on it stays when this process goes.
+    pub fn detach(&mut self) {
+        if let Some(mut sweeper) = self.sweeper.take() {
+            sweeper.disarm();
+        }
+    }
+
+    /// Has all of it removed. What the cluster does not remove ends by itself.
+    pub fn remove(&mut self) {
+        match self.sweeper.take() {
+            Some(mut sweeper) => sweeper.finish(),
+            None => drop(remove(&self.site.kubectl, &self.objects.name())),
+        }
+    }
+}
+
+impl Drop for RunPods {
+    fn drop(&mut self) {
+        if let Some(mut sweeper) = self.sweeper.take() {
+            sweeper.finish();
+        }
+    }
+}
+
+/// A name for what a run has in a cluster.
+pub fn new_id() -> String {
+    let noise = sys::now().0.wrapping_mul(2_654_435_761) ^ u64::from(std::process::id()) << 40;
+    format!("{:08x}", (noise >> 20) as u32)
+}
+
+impl PodSnapshot {
+    fn stand(&self) -> std::sync::MutexGuard<'_, (Pods, Option<String>)> {
+        self.stand.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the cluster. What it does not answer stays as it was.
+    fn update(&self, site: &PodSite, objects: &Manifests) {
+        let ask = |arguments: &[&str]| -> Option<Value> {
+            let said = site.kubectl.said("asking for the pods", arguments, "", WHY_LIMIT).ok()?;
+            serde_json::from_str(&said.out).ok().filter(|_| said.fine)
+        };
+        let selector = objects.selector();
+        let which = if objects.inside.is_empty() {
+            vec!["-l", &selector]
+        } else {
+            objects.inside.iter().map(String::as_str).chain(["--ignore-not-found"]).collect()
+        };
+        let Some(list) = ask(&[&["get", "pods", "-o", "json"], &which[..]].concat()) else { return };
+        let list = if objects.inside.is_empty() { list } else { as_pods(&list, &objects.name()) };
+        let pods = Pods::parse(&list);
+        let complaint = if pods.count() < objects.count as usize {
+            let about = format!("involvedObject.kind=Job,involvedObject.name={}", objects.name());
+            ask(&["get", "events", "--field-selector", &about, "-o", "json"])
+                .and_then(|events| latest_warning(&events))
+        } else {
+            None
+        };
+        *self.stand() = (pods, complaint);
+    }
+}

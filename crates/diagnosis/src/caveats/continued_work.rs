@@ -1,0 +1,52 @@
+//! Whether the target goes on working after a load: its answers do not wait for all that they make it do, and a trial ends before that is done.
+
+use crate::ObservedRun;
+use crate::observed_run::{Second, Trial};
+use crate::part_summary::cpu;
+use record::watch::Window;
+use record::{Caveat, CaveatDetails, CaveatKind, Purpose};
+use units::Nanos;
+
+/// Who is at it for a shorter time tidies up: closes connections, collects garbage.
+const LASTED: Nanos = Nanos::from_secs(5);
+/// It is at work if it uses so much of a processor more than what is asked of it costs, in each look at it.
+const AT_WORK: f64 = 0.25;
+/// Whoever waits for longer waits for what was asked before: that is a queue, and none of it was put off.
+const AT_ONCE: Nanos = Nanos::from_millis(100);
+
+/// The load after which it went on for the longest time, as far as it was looked at.
+pub(super) fn continued_work(recording: &ObservedRun) -> Option<Caveat> {
+    recording.places().into_iter().find_map(|place| {
+        // A virtual machine compiles what ran, for minutes.
+        recording.watched.get(place)?.subjects.first().filter(|about| about.java.is_none())?;
+        let good = |trial: &&Trial| trial.end.as_ref().is_some_and(|end| end.good);
+        let judged = recording.trials.iter().filter(|trial| trial.purpose.is_judged()).filter(good);
+        let costs = judged.filter_map(|trial| Some(used(trial, place)?.1 / trial.rate?.0));
+        let cost = costs.reduce(f64::min)?;
+        let runs = recording.trials.chunk_by(|_, next| next.purpose == Purpose::Recovery);
+        let found = runs.filter_map(|run| {
+            let (load, looks) = run.split_first()?;
+            let looks = looks.iter().map_while(|look| at_work(look, place, cost));
+            let (lasted, work) =
+                looks.fold((0.0, 0.0), |(time, work), look| (time + look.0, work + look.0 * look.1));
+            Some((load.rate?, Nanos::from_secs_f64(lasted), work / lasted))
+        });
+        let (after, lasted, used) = found.max_by_key(|(_, lasted, _)| *lasted)?;
+        (lasted >= LASTED).then(|| {
+            Caveat::with_details(CaveatKind::WorksOn, CaveatDetails::WorkedOn { after, lasted, used })
+        })
+    })
+}
+
+/// How long a look was, in seconds, and the processors that were used, where a request `cost` so much; none if it was not at work beside those.
+fn at_work(look: &Trial, place: &str, cost: f64) -> Option<(f64, f64)> {
+    let at_once = |second: &Second| second.response_p50.is_none_or(|median| median <= AT_ONCE);
+    let more = |used: f64| used - look.rate.map_or(0.0, |rate| rate.0 * cost);
+    used(look, place).filter(|(_, used)| more(*used) >= AT_WORK && look.seconds.iter().all(at_once))
+}
+
+/// How long a trial was seen, in seconds, and the processors that the service used in it.
+fn used(trial: &Trial, place: &str) -> Option<(f64, f64)> {
+    let all = Window::merged(trial.at(place)?.windows.iter());
+    Some((all.length().as_secs_f64(), cpu(all.subjects.first()?, all.length())))
+}

@@ -1,0 +1,96 @@
+//! What freezes did to the load: how many of those who wait they left, and whether they tell good trials from bad ones.
+
+use crate::freezes::{Freeze, Freezes};
+use crate::observed_run::{ObservedRun, Second, Trial};
+use record::Purpose;
+use std::collections::BTreeMap;
+use units::{Nanos, Rate};
+
+/// Trials within this factor of a rate are next to it.
+const NEAR: f64 = 1.03;
+
+/// The freezes of a run, laid beside its load.
+#[derive(Debug, Clone)]
+pub(crate) struct FreezeImpact {
+    pub freezes: Freezes,
+    /// By trial and since when: of those outstanding in a second, how many freezes have left.
+    left: BTreeMap<(u32, Nanos), f64>,
+    /// Freezes a minute next to the limit; none of a single load, or where no trial was bad.
+    pub often: Option<FreezeFrequency>,
+}
+
+/// How often the target froze.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FreezeFrequency {
+    /// A minute, in the bad trials at the lowest rate that was bad; none if one of them had no freeze.
+    pub bad: Option<f64>,
+    /// A minute, in the good trials at the highest rate below that, and above.
+    pub good: f64,
+}
+
+impl FreezeFrequency {
+    /// By which share less in good trials: 1 if only bad ones froze, none if that makes no difference.
+    pub fn rarer_when_good(self) -> f64 {
+        self.bad.map_or(0.0, |bad| (1.0 - self.good / bad).max(0.0))
+    }
+}
+
+impl FreezeImpact {
+    /// None if the target never froze.
+    pub fn of(recording: &ObservedRun) -> Option<Self> {
+        let freezes = recording.stillness.freezes()?;
+        let left = recording.trials.iter().flat_map(|trial| {
+            let here: Vec<&Freeze> =
+                freezes.each.iter().filter(|freeze| freeze.trial == trial.number).collect();
+            left_in(trial, &here)
+        });
+        let (left, often) = (left.collect(), freeze_frequency(recording, &freezes));
+        Some(Self { freezes, left, often })
+    }
+
+    /// How many of those outstanding in a second were left by freezes.
+    pub fn left(&self, second: &Second) -> f64 {
+        self.left.get(&(second.trial, second.from)).copied().unwrap_or(0.0)
+    }
+}
+
+/// Whoever arrives in a freeze stays behind, until no more are outstanding than that beside those who are always.
+fn left_in(trial: &Trial, freezes: &[&Freeze]) -> Vec<((u32, Nanos), f64)> {
+    let mut left = 0.0_f64;
+    let quickest = trial.seconds.iter().filter_map(|second| second.response_p50).min().unwrap_or_default();
+    let seconds = trial.seconds.iter().filter(|_| !freezes.is_empty());
+    let of = seconds.map(|second| {
+        let (end, rate) = (second.from + second.elapsed, Rate::of(second.due, second.elapsed).0);
+        let frozen = freezes.iter().map(|freeze| (freeze.from.max(second.from), freeze.to.min(end)));
+        let frozen = frozen.filter(|(from, to)| to > from).map(|(from, to)| (to - from).as_secs_f64());
+        let most = left + rate * frozen.sum::<f64>();
+        let always = rate * quickest.as_secs_f64();
+        left = most.min((second.in_flight + second.backlog) as f64 - always).max(0.0);
+        ((trial.number, second.from), most)
+    });
+    of.collect()
+}
+
+fn freeze_frequency(recording: &ObservedRun, freezes: &Freezes) -> Option<FreezeFrequency> {
+    let judged = |good: bool| {
+        let trials = recording.trials.iter();
+        trials.filter(|trial| trial.purpose.is_judged() && trial.purpose != Purpose::Load).filter_map(
+            move |trial| {
+                let end = trial.end.as_ref().filter(|end| end.good == good && end.invalid.is_empty())?;
+                Some((trial.rate?.0, trial.number, end.loaded))
+            },
+        )
+    };
+    let lowest = judged(false).map(|(rate, ..)| rate).min_by(f64::total_cmp)?;
+    let best = judged(true).map(|(rate, ..)| rate).filter(|rate| *rate <= lowest).max_by(f64::total_cmp);
+    let of = |number: u32| freezes.each.iter().filter(|freeze| freeze.trial == number).count();
+    let a_minute = |trials: &[(f64, u32, Nanos)]| {
+        let count: usize = trials.iter().map(|(_, number, _)| of(*number)).sum();
+        let time: f64 = trials.iter().map(|(.., loaded)| loaded.as_secs_f64()).sum();
+        if time > 0.0 { 60.0 * count as f64 / time } else { 0.0 }
+    };
+    let bad: Vec<_> = judged(false).filter(|(rate, ..)| *rate <= lowest * NEAR).collect();
+    let good: Vec<_> = judged(true).filter(|(rate, ..)| *rate >= best.unwrap_or(lowest) / NEAR).collect();
+    let bad = bad.iter().all(|(_, number, _)| of(*number) > 0).then(|| a_minute(&bad));
+    Some(FreezeFrequency { bad, good: a_minute(&good) })
+}

@@ -1,0 +1,229 @@
+//! What the target did while it stood still, of what was seen of it by the second.
+//!
+//! A second that was seen is seldom frozen from its beginning to its end. So each sign is laid beside the part of the second
+//! that was frozen: how much more of it there is in a frozen second than in another is the slope of a line through both, and
+//! how well they agree is their correlation. Each trial is compared with itself, for loads differ.
+
+use super::{Freeze, Trial};
+use crate::format::format_number;
+use record::watch::{ThreadWait, Window};
+use std::collections::BTreeMap;
+use units::Nanos;
+
+/// So much of a frozen second the sign must fill: of a thread, or of a processor.
+const FILLS: f64 = 0.5;
+/// Sign and frozen part of the seconds go together so well.
+const AGREES: f64 = 0.6;
+/// With fewer seconds seen nothing goes together.
+const FEWEST: usize = 4;
+
+/// What the target did while it stood still.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreezeActivity {
+    /// A stable name for programs: `stopped`, `quota`, `collector`, `safepoint`, `stolen`, `disk`, `waiting`, `busy`;
+    /// `nothing` if it did nothing else than before, `unseen` if it could not be looked at.
+    pub code: &'static str,
+    /// A clause for people.
+    pub text: String,
+}
+
+impl FreezeActivity {
+    fn of(code: &'static str, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+}
+
+/// What a window tells of why nothing went on.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct WindowSigns {
+    from: Nanos,
+    to: Nanos,
+    /// How much of a second each filled: time ÷ time, or threads.
+    signs: BTreeMap<Sign, f64>,
+    /// The quota that holds, in processors.
+    quota: Option<(f64, String)>,
+    /// What the last collection was for.
+    cause: Option<String>,
+    seen: bool,
+}
+
+/// The earlier explain the later.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Sign {
+    Stolen,
+    Stopped,
+    Quota,
+    Collector,
+    Safepoint,
+    Disk(String),
+    Page,
+    Busy,
+    Waiting(ThreadWait, String),
+}
+
+impl WindowSigns {
+    pub fn of(window: &Window) -> Self {
+        let mut sight = Self { from: window.from, to: window.to, ..Self::default() };
+        let length = window.length().0 as f64;
+        if length <= 0.0 {
+            return sight;
+        }
+        let mut add = |sign: Sign, value: f64| {
+            if value > 0.0 {
+                *sight.signs.entry(sign).or_default() += value;
+            }
+        };
+        if let Some(host) = &window.host {
+            add(Sign::Stolen, host.steal_ns as f64 / length);
+        }
+        let Some(service) = window.subjects.first().filter(|subject| subject.is_there()) else {
+            return sight;
+        };
+        if let Some(quota) = service.cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref()) {
+            add(Sign::Quota, quota.throttled_ns as f64 / length);
+            sight.quota = Some((quota.cpus, quota.group.clone()));
+        }
+        if let Some(jvm) = &service.jvm {
+            add(Sign::Collector, jvm.pause_ns as f64 / length);
+            add(Sign::Safepoint, (jvm.safepoint_ns + jvm.safepoint_sync_ns) as f64 / length);
+            sight.cause = Some(jvm.cause.clone()).filter(|cause| !cause.is_empty());
+        }
+        let busy: u64 = service.groups.iter().map(|group| group.on_cpu_ns).sum();
+        add(Sign::Busy, busy.max(service.cpu_ns) as f64 / length);
+        for group in &service.groups {
+            for state in &group.states {
+                let sign = match &state.wait {
+                    ThreadWait::Other { what } if what == "stopped" => Sign::Stopped,
+                    ThreadWait::Disk { what } => Sign::Disk(what.clone()),
+                    ThreadWait::PageFault => Sign::Page,
+                    // Where they wait when there is nothing to do; and what is known otherwise, or not at all.
+                    ThreadWait::Running
+                    | ThreadWait::Events
+                    | ThreadWait::Accept
+                    | ThreadWait::Client
+                    | ThreadWait::Unknown => continue,
+                    wait => Sign::Waiting(wait.clone(), group.name.clone()),
+                };
+                add(sign, state.threads);
+            }
+        }
+        sight.seen = true;
+        sight
+    }
+
+    fn frozen(&self, freezes: &[Freeze]) -> f64 {
+        let inside = |freeze: &Freeze| {
+            let (from, to) = (self.from.max(freeze.from), self.to.min(freeze.to));
+            if to > from { (to - from).as_secs_f64() } else { 0.0 }
+        };
+        freezes.iter().map(inside).sum::<f64>() / (self.to - self.from).as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+pub(super) fn of(trials: &[Trial], freezes: &[Freeze]) -> FreezeActivity {
+    let mut seen: Vec<(f64, BTreeMap<&Sign, f64>)> = Vec::new();
+    let mut last = None;
+    for trial in trials {
+        let here: Vec<Freeze> =
+            freezes.iter().filter(|freeze| freeze.trial == trial.number).copied().collect();
+        let sights: Vec<&WindowSigns> = trial.seen.iter().filter(|sight| sight.seen).collect();
+        if here.is_empty() || sights.is_empty() {
+            continue;
+        }
+        last = sights.iter().rev().find(|sight| sight.frozen(&here) > 0.0).copied().or(last);
+        let count = sights.len() as f64;
+        let mean_frozen = sights.iter().map(|sight| sight.frozen(&here)).sum::<f64>() / count;
+        let mut means: BTreeMap<&Sign, f64> = BTreeMap::new();
+        for (sign, value) in sights.iter().flat_map(|sight| &sight.signs) {
+            *means.entry(sign).or_default() += value / count;
+        }
+        seen.extend(sights.iter().map(|sight| {
+            let over =
+                means.iter().map(|(sign, mean)| (*sign, sight.signs.get(*sign).unwrap_or(&0.0) - mean));
+            (sight.frozen(&here) - mean_frozen, over.collect())
+        }));
+    }
+    let Some(last) = last.filter(|_| seen.len() >= FEWEST) else {
+        return FreezeActivity::of("unseen", "what it did then could not be seen");
+    };
+    let mut found: Vec<(&Sign, f64)> = Vec::new();
+    let spread: f64 = seen.iter().map(|(frozen, _)| frozen * frozen).sum();
+    let signs: std::collections::BTreeSet<&Sign> =
+        seen.iter().flat_map(|(_, signs)| signs.keys().copied()).collect();
+    for sign in signs {
+        let value = |signs: &BTreeMap<&Sign, f64>| signs.get(sign).copied().unwrap_or(0.0);
+        let both: f64 = seen.iter().map(|(frozen, signs)| frozen * value(signs)).sum();
+        let own: f64 = seen.iter().map(|(_, signs)| value(signs).powi(2)).sum();
+        let (slope, agrees) = (both / spread, both / (spread * own).sqrt());
+        if slope >= FILLS && agrees >= AGREES {
+            found.push((sign, slope));
+        }
+    }
+    // Of several things that threads waited for, what most of them did.
+    let rank = |sign: &Sign| matches!(sign, Sign::Waiting(..));
+    found.sort_by(|(a, more), (b, less)| {
+        rank(a).cmp(&rank(b)).then_with(|| if rank(a) { less.total_cmp(more) } else { a.cmp(b) })
+    });
+    found.first().map_or_else(
+        || FreezeActivity::of("nothing", "nothing observed explains it"),
+        |(sign, slope)| describe(sign, *slope, last),
+    )
+}
+
+/// `slope`: of a frozen second more than of another.
+fn describe(sign: &Sign, slope: f64, last: &WindowSigns) -> FreezeActivity {
+    let threads = |count: f64| {
+        let whole = count.round().max(1.0);
+        let some = if whole == 1.0 { "one".to_owned() } else { format_number(whole) };
+        format!("{some} of its threads")
+    };
+    match sign {
+        Sign::Stolen => FreezeActivity::of(
+            "stolen",
+            format!(
+                "meanwhile the hypervisor had taken {} processors: the target did not cause it",
+                format_number(slope)
+            ),
+        ),
+        Sign::Stopped => FreezeActivity::of("stopped", "meanwhile its threads were stopped"),
+        Sign::Quota => {
+            let quota = last.quota.as_ref();
+            let of = quota
+                .map(|(cpus, group)| format!(" (cpu.max of {group}: {} processors)", format_number(*cpus)));
+            FreezeActivity::of(
+                "quota",
+                format!("meanwhile its processor quota was used up{}", of.unwrap_or_default()),
+            )
+        }
+        Sign::Collector => {
+            let cause = last.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
+            FreezeActivity::of("collector", format!("meanwhile its garbage collector had stopped it{cause}"))
+        }
+        Sign::Safepoint => FreezeActivity::of(
+            "safepoint",
+            "meanwhile its virtual machine had stopped it at a safepoint, not to collect garbage",
+        ),
+        Sign::Disk(what) => {
+            FreezeActivity::of("disk", format!("meanwhile {} waited for a disk ({what})", threads(slope)))
+        }
+        Sign::Page => {
+            FreezeActivity::of("disk", format!("meanwhile {} waited for a page of memory", threads(slope)))
+        }
+        Sign::Busy => FreezeActivity::of(
+            "busy",
+            format!("meanwhile it computed, on {} more processors than usual", format_number(slope)),
+        ),
+        Sign::Waiting(wait, group) => {
+            let (who, wait) = (threads(slope), wait.to_string());
+            let wait = if who.starts_with("one ") { wait } else { plural(&wait) };
+            FreezeActivity::of("waiting", format!("meanwhile {who} ({group}) {wait}"))
+        }
+    }
+}
+
+/// `waits for a pipe` of one is `wait for a pipe` of several.
+fn plural(wait: &str) -> String {
+    let (verb, rest) = wait.split_once(' ').unwrap_or((wait, ""));
+    let verb = verb.strip_suffix('s').unwrap_or(verb);
+    format!("{verb} {rest}").trim_end().to_owned()
+}

@@ -1,0 +1,220 @@
+//! What the rules need of a run: its trials with their raw seconds and windows, the first and the last of each. On the ground floor, as the rules are.
+
+use crate::freezes::FreezeDetector;
+use record::watch::{CloserLook, WatchCoverage, Window};
+use record::{Caveat, Event, Failure, Judgement, MachineCosts, Outcomes, Purpose, SearchEnd, Slice, Verdict};
+use std::collections::BTreeMap;
+use units::{Nanos, Rate};
+
+/// Of a trial the first and the last so many seconds are kept, with their windows: ten minutes each, some 10 MB.
+/// What it was like before the load rose, and what it came to; a day in between would only take memory.
+const KEPT: usize = 600;
+
+/// A run as the rules see it: fold its events in their order.
+#[derive(Debug, Clone, Default)]
+pub struct ObservedRun {
+    /// Who was watched, by place.
+    pub(crate) watched: BTreeMap<String, WatchCoverage>,
+    pub(crate) costs: Option<MachineCosts>,
+    pub(crate) trials: Vec<Trial>,
+    /// The largest load that a search may offer was held.
+    pub(crate) unlimited: bool,
+    /// What a search found to hold for its first goal.
+    pub(crate) held: Option<Rate>,
+    /// Whether the target stood still.
+    pub(crate) stillness: FreezeDetector,
+}
+
+/// One trial.
+#[derive(Debug, Clone)]
+pub(crate) struct Trial {
+    pub number: u32,
+    pub purpose: Purpose,
+    /// None of a closed loop.
+    pub rate: Option<Rate>,
+    pub seconds: Vec<Second>,
+    /// What was seen in it, by place.
+    pub seen: BTreeMap<String, PlaceObservations>,
+    /// How long the load was, and what it meant; none while it goes on, or if it was cut short.
+    pub end: Option<TrialEnd>,
+}
+
+/// What was seen at one place in one trial.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PlaceObservations {
+    pub windows: Vec<Window>,
+    pub looks: Vec<CloserLook>,
+}
+
+impl Trial {
+    /// What was seen at a place, if anything was.
+    pub fn at(&self, place: &str) -> Option<&PlaceObservations> {
+        self.seen.get(place)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct TrialEnd {
+    pub loaded: Nanos,
+    pub good: bool,
+    pub invalid: Vec<Caveat>,
+}
+
+/// What a second of load came to.
+#[derive(Debug, Clone)]
+pub(crate) struct Second {
+    pub trial: u32,
+    /// Since the trial began.
+    pub from: Nanos,
+    pub elapsed: Nanos,
+    pub due: u64,
+    pub outcomes: Outcomes,
+    pub failures: BTreeMap<Failure, u64>,
+    /// Mean arrivals outstanding.
+    pub outstanding: f64,
+    /// Sent and not done, due and not sent, connections: at its end.
+    pub in_flight: u64,
+    pub backlog: u64,
+    pub connections: u64,
+    /// torment's loops, and their processor time.
+    pub loops: u32,
+    pub cpu: Nanos,
+    pub response_p50: Option<Nanos>,
+    pub response_p99: Option<Nanos>,
+    pub pacing_p99: Option<Nanos>,
+}
+
+impl Second {
+    fn of(trial: u32, from: Nanos, slice: &Slice) -> Self {
+        let outstanding = if slice.elapsed == Nanos::ZERO {
+            0.0
+        } else {
+            slice.outstanding_ns as f64 / slice.elapsed.0 as f64
+        };
+        Self {
+            trial,
+            from,
+            elapsed: slice.elapsed,
+            due: slice.due,
+            outcomes: slice.outcomes,
+            failures: slice.failures.clone(),
+            outstanding,
+            in_flight: slice.in_flight,
+            backlog: slice.backlog,
+            connections: slice.connections,
+            loops: slice.loops,
+            cpu: slice.cpu,
+            response_p50: slice.response.quantile(0.5),
+            response_p99: slice.response.quantile(0.99),
+            pacing_p99: slice.pacing.quantile(0.99),
+        }
+    }
+
+    /// Answers as expected, in time or late, a second.
+    pub fn answered(&self) -> f64 {
+        Rate::of(self.outcomes.answered(), self.elapsed).0
+    }
+
+    /// Mean time that an arrival is outstanding, by Little's law, in seconds; none without arrivals.
+    pub fn stay(&self) -> Option<f64> {
+        let rate = Rate::of(self.due, self.elapsed).0;
+        (self.due > 0).then(|| self.outstanding / rate)
+    }
+
+    /// Those that count against the target.
+    pub fn bad(&self) -> u64 {
+        self.outcomes.bad()
+    }
+}
+
+impl ObservedRun {
+    /// What is known beside its trials.
+    pub(crate) fn without_trials(&self) -> Self {
+        Self { watched: self.watched.clone(), costs: self.costs.clone(), ..Self::default() }
+    }
+
+    /// What the run came to; its last event says it as well.
+    pub fn set_verdict(&mut self, verdict: &Verdict) {
+        self.unlimited = matches!(verdict, Verdict::Limits { ended: SearchEnd::MaxReached, .. });
+        if let Verdict::Limits { limits, .. } = verdict {
+            self.held = limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate);
+        }
+    }
+
+    /// Takes the next event in.
+    pub fn fold(&mut self, event: &Event) {
+        self.stillness.fold(event);
+        match event {
+            // A restarted target has other numbers, and the same roles.
+            Event::WatchStarted { place, watched } => {
+                self.watched.insert(place.clone(), (**watched).clone());
+            }
+            Event::Known { costs } => self.costs = Some(costs.clone()),
+            // What is sampled comes after the verdict.
+            Event::TrialStarted { purpose: Purpose::Profile, .. } => {}
+            Event::TrialStarted { trial, purpose, rate, .. } => self.trials.push(Trial {
+                number: *trial,
+                purpose: *purpose,
+                rate: *rate,
+                seconds: Vec::new(),
+                seen: BTreeMap::new(),
+                end: None,
+            }),
+            Event::SliceDone { trial, slice } => {
+                let number = *trial;
+                if let Some(trial) = self.trial(number) {
+                    let from = trial.seconds.last().map_or(Nanos::ZERO, |last| last.from + last.elapsed);
+                    keep(&mut trial.seconds, Second::of(number, from, slice));
+                }
+            }
+            Event::Observed { trial, place, window } => {
+                // A target that warms up is another one.
+                let warm = |trial: &&mut Trial| trial.purpose != Purpose::WarmUp;
+                if let Some(trial) = self.trial(*trial).filter(warm) {
+                    keep(&mut trial.seen.entry(place.clone()).or_default().windows, (**window).clone());
+                }
+            }
+            Event::Looked { trial, place, look } => {
+                if let Some(trial) = self.trial(*trial) {
+                    trial.seen.entry(place.clone()).or_default().looks.push(look.clone());
+                }
+            }
+            Event::TrialDone { trial, result, judgement } => {
+                let end = TrialEnd::of(result.loaded, judgement);
+                if let Some(trial) = self.trial(*trial) {
+                    trial.end = Some(end);
+                }
+            }
+            Event::RunEnded(end) => end.verdict.iter().for_each(|verdict| self.set_verdict(verdict)),
+            _ => {}
+        }
+    }
+
+    /// Where somebody looked; of a run that was not watched, where torment is.
+    pub(crate) fn places(&self) -> Vec<&str> {
+        let mut places: Vec<&str> = self.watched.keys().map(String::as_str).collect();
+        let told = self.trials.iter().flat_map(|trial| trial.seen.keys());
+        places.extend(told.map(String::as_str));
+        places.sort_unstable();
+        places.dedup();
+        if places.is_empty() { vec![""] } else { places }
+    }
+
+    fn trial(&mut self, number: u32) -> Option<&mut Trial> {
+        self.trials.iter_mut().rev().find(|trial| trial.number == number)
+    }
+}
+
+/// Adds the next; of too many the one in the middle goes.
+fn keep<T>(to: &mut Vec<T>, next: T) {
+    to.push(next);
+    if to.len() > 2 * KEPT {
+        to.remove(KEPT);
+    }
+}
+
+impl TrialEnd {
+    fn of(loaded: Nanos, judgement: &Judgement) -> Self {
+        Self { loaded, good: judgement.good, invalid: judgement.invalid.clone() }
+    }
+}

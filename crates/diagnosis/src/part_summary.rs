@@ -1,0 +1,183 @@
+//! One part of a run: what was offered, how that went, and what was seen.
+
+use crate::observed_run::Second;
+use crate::run_split::RunPart;
+use crate::workers::Workers;
+use record::watch::{ThreadWait, TreeWindow, Window};
+use record::{Failure, Outcome};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use units::Nanos;
+
+/// The part where the target was well, or where it was degraded.
+pub(crate) struct PartSummary<'a> {
+    pub load: LoadSummary,
+    /// All windows as one; of no length if nothing was seen.
+    pub all: Window,
+    /// Each window.
+    pub each: Vec<LoadedWindow<'a>>,
+    /// Each second of load.
+    pub seconds: Vec<&'a Second>,
+    /// The subject that the load meets; `all.subjects` may be empty.
+    service: TreeWindow,
+    /// Its workers, if it has any.
+    pub workers: Option<Workers>,
+}
+
+/// A window, and what was outstanding meanwhile: one of a growing queue is not like the average of all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoadedWindow<'a> {
+    pub window: &'a Window,
+    /// Arrivals, on average.
+    pub outstanding: f64,
+}
+
+impl Deref for LoadedWindow<'_> {
+    type Target = Window;
+
+    fn deref(&self) -> &Window {
+        self.window
+    }
+}
+
+/// Load and answers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LoadSummary {
+    /// Arrivals a second.
+    pub offered: f64,
+    /// Answers as expected, a second.
+    pub answered: f64,
+    /// Arrivals outstanding, on average.
+    pub outstanding: f64,
+    /// The most outstanding in any second.
+    pub most_outstanding: f64,
+    /// Sent and not done, due and not sent, connections: on average over the ends of the seconds.
+    pub in_flight: f64,
+    pub backlog: f64,
+    pub connections: f64,
+    /// torment's loops, and the processors they used.
+    pub loops: f64,
+    pub loops_cpu: f64,
+    /// Median over the seconds of their medians and p99s.
+    pub response_p50: Option<f64>,
+    pub response_p99: Option<f64>,
+    /// The generator's own delay, the median second's p99.
+    pub pacing_p99: Option<f64>,
+    pub timeouts: u64,
+    pub failures: BTreeMap<Failure, u64>,
+    pub seconds: f64,
+}
+
+impl LoadSummary {
+    fn of(seconds: &[&Second]) -> Self {
+        let time: Nanos = seconds.iter().fold(Nanos::ZERO, |sum, s| sum + s.elapsed);
+        let span = time.as_secs_f64().max(f64::MIN_POSITIVE);
+        let mut failures: BTreeMap<Failure, u64> = BTreeMap::new();
+        for (failure, count) in seconds.iter().flat_map(|s| &s.failures) {
+            *failures.entry(failure.clone()).or_default() += count;
+        }
+        let sum = |of: &dyn Fn(&Second) -> u64| seconds.iter().map(|s| of(s)).sum::<u64>();
+        let mean = |of: &dyn Fn(&Second) -> f64| {
+            seconds.iter().map(|s| of(s) * s.elapsed.as_secs_f64()).sum::<f64>() / span
+        };
+        Self {
+            offered: sum(&|s| s.due) as f64 / span,
+            answered: mean(&Second::answered),
+            outstanding: mean(&|s| s.outstanding),
+            in_flight: mean(&|s| s.in_flight as f64),
+            backlog: mean(&|s| s.backlog as f64),
+            connections: mean(&|s| s.connections as f64),
+            loops: seconds.iter().map(|s| f64::from(s.loops)).fold(0.0, f64::max),
+            loops_cpu: sum(&|s| s.cpu.0) as f64 / 1e9 / span,
+            most_outstanding: seconds.iter().map(|s| s.outstanding).fold(0.0, f64::max),
+            response_p50: median(seconds.iter().filter_map(|s| s.response_p50)),
+            response_p99: median(seconds.iter().filter_map(|s| s.response_p99)),
+            pacing_p99: median(seconds.iter().filter_map(|s| s.pacing_p99)),
+            timeouts: sum(&|s| s.outcomes.get(Outcome::Timeout)),
+            failures,
+            seconds: time.as_secs_f64(),
+        }
+    }
+
+    /// How many arrivals failed for a reason of which this is true.
+    pub fn failed(&self, is: impl Fn(&Failure) -> bool) -> u64 {
+        self.failures.iter().filter(|(failure, _)| is(failure)).map(|(_, count)| count).sum()
+    }
+}
+
+fn median(times: impl Iterator<Item = Nanos>) -> Option<f64> {
+    let mut times: Vec<Nanos> = times.collect();
+    times.sort_unstable();
+    times.get(times.len() / 2).map(|time| time.as_secs_f64())
+}
+
+impl<'a> PartSummary<'a> {
+    /// Without its workers: who those are is known when there are two sides to compare.
+    pub fn of(part: &RunPart<'a>) -> Self {
+        let load = LoadSummary::of(&part.seconds);
+        let each: Vec<LoadedWindow<'a>> =
+            part.windows.iter().map(|&(window, outstanding)| LoadedWindow { window, outstanding }).collect();
+        let all = Window::merged(each.iter().map(|moment| moment.window));
+        let service = all.subjects.first().cloned().unwrap_or_default();
+        Self { load, all, each, seconds: part.seconds.clone(), service, workers: None }
+    }
+
+    /// Of one behind the service: no more is outstanding there than what waited in each window.
+    pub fn limit_outstanding(&mut self) {
+        let waited = self.each.iter().map(|moment| moment.outstanding);
+        let sum: f64 = waited.clone().sum();
+        self.load.outstanding = sum / self.each.len().max(1) as f64;
+        self.load.most_outstanding = waited.fold(0.0, f64::max);
+    }
+
+    /// The subject that the load meets.
+    pub fn service(&self) -> &TreeWindow {
+        &self.service
+    }
+
+    /// All of it as one moment.
+    pub fn as_window(&self) -> LoadedWindow<'_> {
+        LoadedWindow { window: &self.all, outstanding: self.load.outstanding }
+    }
+
+    /// Seconds that were seen.
+    pub fn observed_seconds(&self) -> f64 {
+        self.all.length().as_secs_f64()
+    }
+
+    /// A counter as a rate per second.
+    pub fn per_second(&self, count: u64) -> f64 {
+        count as f64 / self.observed_seconds().max(f64::MIN_POSITIVE)
+    }
+
+    /// In how many of the windows it holds, as a share and as a count.
+    pub fn share_of_windows(&self, is: impl Fn(&LoadedWindow<'_>) -> bool) -> (f64, u32) {
+        let count = self.each.iter().filter(|moment| is(moment)).count();
+        (count as f64 / self.each.len().max(1) as f64, count as u32)
+    }
+}
+
+/// Nanoseconds of all threads ÷ nanoseconds of the window.
+fn average(ns: u64, window: Nanos) -> f64 {
+    ns as f64 / (window.0 as f64).max(1.0)
+}
+
+/// Processors used by a subject: by its threads where they were seen, else by its processes.
+pub(crate) fn cpu(subject: &TreeWindow, length: Nanos) -> f64 {
+    let threads: u64 = subject.groups.iter().map(|group| group.on_cpu_ns).sum();
+    average(threads.max(subject.cpu_ns), length)
+}
+
+/// Threads of a subject that were ready and waited for a processor.
+pub(crate) fn runnable(subject: &TreeWindow, length: Nanos) -> f64 {
+    let delay: u64 = subject.groups.iter().map(|group| group.run_delay_ns).sum();
+    // Delay is charged when a thread gets its processor: one that starves shows in the looks alone.
+    let running: f64 = subject
+        .groups
+        .iter()
+        .flat_map(|group| &group.states)
+        .filter(|state| state.wait == ThreadWait::Running)
+        .map(|state| state.threads)
+        .sum();
+    average(delay, length).max(running - cpu(subject, length))
+}

@@ -1,0 +1,73 @@
+//! The way of a request: from torment to what does not wait for anything else, and how full it was on the way.
+
+use crate::case::Case;
+use crate::finding::RuleFinding;
+use crate::format::format_count;
+use crate::part_summary::{LoadSummary, PartSummary};
+use record::{Cause, Station, StationKind, StationUse};
+use units::Nanos;
+
+/// Links that say no more than that something arrives: torment and its connections stand for them.
+const ENTRANCE: [&str; 2] = ["requests", "connections"];
+
+/// So many in use; how long each request stayed follows by Little's law.
+pub(crate) fn use_of(in_use: f64, waiting: Option<f64>, load: &LoadSummary) -> StationUse {
+    let stay = in_use / load.answered;
+    let stay = (stay > 0.0 && stay.is_finite()).then(|| Nanos::from_secs_f64(stay));
+    StationUse { in_use: Some(in_use), stay, waiting }
+}
+
+/// A limit of something that requests do not hold one by one: how much of it was used up.
+pub(crate) fn limit_station(name: String, in_use: f64, size: f64) -> Station {
+    let degraded = Some(StationUse { in_use: Some(in_use), ..StationUse::default() });
+    Station { size: Some(size), degraded, ..Station::from(name) }
+}
+
+/// All of it: torment, its connections, and what a rule knows of what is behind them.
+pub(crate) fn full_path(case: &Case<'_>, found: &RuleFinding) -> Vec<Station> {
+    // Where torment gave, the rule's own links are of torment.
+    let is_own = matches!(found.cause, Cause::Generator | Cause::Ports | Cause::OwnDescriptors);
+    let before = if is_own { Vec::new() } else { entrance(case) };
+    let before = before.into_iter().chain(case.front.map(|front| StationKind::Threads.station(front)));
+    let links = found.chain.iter().filter(|link| !ENTRANCE.contains(&link.name.as_str()));
+    let mut all: Vec<Station> = before.chain(links.cloned()).collect();
+    if all.iter().all(|station| !station.gave)
+        && let Some(last) = all.last_mut()
+    {
+        last.gave = true;
+    }
+    all
+}
+
+/// The names alone, of what the rule knows: behind the service, where the case is of somebody there.
+pub(crate) fn station_names(case: &Case<'_>, found: &RuleFinding) -> Vec<String> {
+    let mut names: Vec<String> = found.chain.iter().map(|link| link.name.clone()).collect();
+    if let Some(front) = case.front {
+        let at = names.iter().take_while(|name| ENTRANCE.contains(&name.as_str())).count();
+        names.insert(at, front.to_owned());
+    }
+    names
+}
+
+/// torment and its connections, by its own account.
+fn entrance(case: &Case<'_>) -> Vec<Station> {
+    let load = &case.bad.load;
+    let well = || case.well.as_ref().filter(|well| well.load.seconds > 0.0);
+    let loops = |side: &PartSummary<'_>| use_of(side.load.loops_cpu, None, &side.load);
+    let torment = Station {
+        size: Some(load.loops),
+        well: well().map(loops),
+        degraded: Some(loops(&case.bad)),
+        ..StationKind::Generator.station(format!("torment: {}", format_count(load.loops, "loop")))
+    };
+    // How many requests fit on a connection is not known here: HTTP/2 takes many.
+    let under_way = |side: &PartSummary<'_>| use_of(side.load.in_flight, Some(side.load.backlog), &side.load);
+    let connections = Station {
+        well: well().map(under_way),
+        degraded: Some(under_way(&case.bad)),
+        ..StationKind::Connections.station(format_count(load.connections.round(), "connection"))
+    };
+    let torment = (load.loops > 0.0).then_some(torment);
+    let connections = (load.connections >= 0.5).then_some(connections);
+    torment.into_iter().chain(connections).collect()
+}

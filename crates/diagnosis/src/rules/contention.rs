@@ -1,0 +1,197 @@
+//! Workers that wait for each other: what locks and pools have in common.
+
+use crate::case::Case;
+use crate::finding::{EvidenceExt, fact, source};
+use crate::format::{format_count, format_number};
+use crate::part_summary::{LoadedWindow, PartSummary, cpu as cpu_of};
+use crate::processors::is_crowded_out;
+use crate::request_path::use_of;
+use crate::saturated_threads::restless;
+use crate::workers::Workers;
+use record::watch::{CloserLook, StackGroup};
+use record::{Station, StationKind};
+
+/// Of the workers engaged this share waits for each other, or for one thing.
+pub(super) const MOST: f64 = 0.5;
+/// With more processor than this share in use, or none to be had, waits are symptoms of that.
+pub(super) const CALM: f64 = 0.7;
+/// A lock has one holder; a pool has more.
+pub(super) const ONE: f64 = 1.5;
+/// Fewer engaged workers say nothing.
+pub(super) const LEAST: f64 = 2.5;
+
+/// What is known of a crowd of workers that wait for each other.
+pub(super) struct Contention {
+    /// Workers that wait for others.
+    pub waiting: f64,
+    /// The deadline, in seconds, with which most of them do; none if they wait without one.
+    pub within: Option<u32>,
+    /// Workers that do something meanwhile.
+    pub holding: f64,
+    pub engaged: f64,
+    pub workers: Workers,
+}
+
+impl Contention {
+    /// Workers with a request: no more than there are requests, for one that is idle may look as if it held something.
+    pub fn busy(&self) -> f64 {
+        (self.waiting + self.holding).min(self.engaged)
+    }
+}
+
+/// Workers that are not needed for what is outstanding may wait for work: they are no crowd. Where there are
+/// such, those are taken for waiting that wait otherwise than workers did while the target was well.
+pub(super) fn contention_of(workers: Workers, outstanding: f64, well: Option<&Workers>) -> Contention {
+    const ALL: f64 = 0.9;
+    let engaged = workers.all.min(outstanding);
+    let mut waiting = workers.queueing();
+    let mut queues = workers.queues.clone();
+    if outstanding < ALL * workers.all {
+        let idle = workers.all - outstanding;
+        let before = |within: &Option<u32>| well.and_then(|w| w.queues.get(within)).copied().unwrap_or(0.0);
+        queues.iter_mut().for_each(|(within, n)| *n = (*n - before(within)).max(0.0));
+        waiting = (waiting - idle).max(0.0).min(queues.values().sum());
+    }
+    let within = queues.iter().max_by(|a, b| a.1.total_cmp(b.1)).and_then(|(within, _)| *within);
+    let holding = workers.holding();
+    Contention { waiting, within, holding, engaged, workers }
+}
+
+pub(super) fn find_contention(case: &Case<'_>, moment: &LoadedWindow<'_>) -> Option<Contention> {
+    let subject = moment.subjects.first()?;
+    let crowd = contention_of(
+        case.workers(subject)?,
+        moment.outstanding,
+        case.well.as_ref().and_then(|well| well.workers.as_ref()),
+    );
+    let calm = cpu_of(subject, moment.length()) < CALM * case.cpus() && !is_crowded_out(moment, case.cpus());
+    // Where a thread has no rest the others wait for that one, or for nothing.
+    let group = subject.groups.iter().find(|group| group.name == crowd.workers.name)?;
+    if restless(group, moment.length().as_secs_f64()).is_some() {
+        return None;
+    }
+    (crowd.engaged >= LEAST && crowd.waiting >= MOST * crowd.engaged && calm).then_some(crowd)
+}
+
+/// That of a side, beside how its own workers wait.
+pub(super) fn well_contention(side: &PartSummary<'_>) -> Option<Contention> {
+    let workers = side.workers.clone()?;
+    Some(contention_of(workers, side.load.outstanding, side.workers.as_ref()))
+}
+
+/// The workers on the way of a request; none if there are none.
+pub(super) fn station(case: &Case<'_>) -> Option<Station> {
+    let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
+    let crowd = contention_of(case.bad.workers.clone()?, case.bad.load.outstanding, well);
+    let there = |crowd: &Contention, side: &PartSummary<'_>| {
+        let before = (side.load.outstanding - crowd.busy()).max(0.0);
+        use_of(crowd.busy(), Some(before), &side.load)
+    };
+    Some(Station {
+        size: Some(crowd.workers.all.round()),
+        well: case.when_well(|side| well_contention(side).map(|crowd| there(&crowd, side))).flatten(),
+        degraded: Some(there(&crowd, &case.bad)),
+        ..StationKind::Threads.station(format_count(crowd.workers.all.round(), "worker"))
+    })
+}
+
+pub(super) fn waiting_fact(case: &Case<'_>, crowd: &Contention) -> record::Evidence {
+    let deadline = crowd.within.map_or(", without a deadline".to_owned(), |s| format!(", at most {s} s"));
+    fact(format!(
+        "{} of {} workers ({}) wait for another thread{deadline}",
+        format_number(crowd.waiting),
+        format_number(crowd.workers.all),
+        crowd.workers.name
+    ))
+    .measured(crowd.waiting, MOST * crowd.engaged, "threads", source::SWEEP)
+    .well(case.when_well(|side| well_contention(side).map_or(0.0, |crowd| crowd.waiting)))
+}
+
+pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
+    let load = &case.bad.load;
+    let who = if case.front.is_some() { case.name() } else { "the service" };
+    fact(format!(
+        "{} requests are outstanding on average, {who} uses {} of {} processors",
+        format_number(load.outstanding),
+        format_number(case.cpu()),
+        format_number(case.cpus())
+    ))
+    .measured(load.outstanding, LEAST, "requests", source::LOAD)
+    .well(case.when_well(|side| side.load.outstanding))
+}
+
+/// Where a virtual machine's own account puts the waiting threads.
+pub(super) fn thread_dump_fact(
+    case: &Case<'_>,
+    is: impl Fn(&StackGroup) -> bool,
+) -> Option<record::Evidence> {
+    let at = case.looks.iter().find_map(|look| match look {
+        CloserLook::Threads { at, .. } => at.iter().find(|at| is(at)),
+        _ => None,
+    })?;
+    let text = format!("the JVM says: {} threads {} in {}{}", at.threads, at.state, at.frame, called_by(at));
+    Some(fact(text).measured(f64::from(at.threads), 1.0, "threads", source::DUMP))
+}
+
+/// Where workers wait, by their stacks, the most first.
+pub(super) fn stacks<'a>(case: &Case<'a>, workers: &Workers) -> impl Iterator<Item = &'a StackGroup> {
+    let own = case.subject().map_or(0, |about| about.pid);
+    let at = case.looks.iter().filter_map(move |look| match look {
+        CloserLook::Stacks { pid, at, .. } if *pid == 0 && case.front.is_none() || *pid == own => Some(at),
+        _ => None,
+    });
+    at.flatten().filter(|at| at.group == workers.name)
+}
+
+/// Where most of the workers that wait so stand, by their stacks.
+pub(super) fn stacks_fact(
+    case: &Case<'_>,
+    workers: &Workers,
+    is: impl Fn(&StackGroup) -> bool,
+) -> Option<record::Evidence> {
+    let at = stacks(case, workers).find(|at| is(at))?;
+    let StackGroup { threads, frame, state, .. } = at;
+    let text = format!("by their stacks, {threads} wait in {frame} ({state}){}", called_by(at));
+    Some(fact(text).measured(f64::from(*threads), 1.0, "threads", source::STACKS))
+}
+
+fn called_by(at: &StackGroup) -> String {
+    at.asked_by.as_ref().map_or(String::new(), |asker| {
+        let place = asker.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
+        format!(", called by {}{place}", asker.method)
+    })
+}
+
+/// By a futex, as for every lock and pool of threads.
+pub(super) fn waits_for_a_thread(at: &StackGroup) -> bool {
+    at.state == "futex" && waits_in_application(at)
+}
+
+pub(super) fn waits_in_application(at: &StackGroup) -> bool {
+    at.state != "RUNNABLE" && !is_idle(at)
+}
+
+/// Threads of a pool that wait for work.
+pub(super) fn is_idle(at: &StackGroup) -> bool {
+    /// Where they do so: in the JDK, Tomcat, Jetty and JBoss.
+    const THERE: [&str; 6] =
+        ["TaskQueue", "BlockingQueue", "BlockingArrayQueue", "ForkJoin", "Executor.getTask", "QueueExecutor"];
+    THERE.iter().any(|there| at.frame.contains(there))
+}
+
+/// A peer with the name of the process that is there, if that is watched.
+pub(crate) fn name_peer(case: &Case<'_>, peer: &str) -> String {
+    let port = |address: &str| address.rsplit_once(':').map(|(_, port)| port.to_owned());
+    // Nobody talks to who is before it.
+    let others = if case.front.is_some() { 2 } else { 1 };
+    let subject = case.watched.subjects.iter().skip(others).find(|subject| {
+        subject
+            .listens
+            .iter()
+            .any(|listens| listens == peer || port(listens).is_some() && port(listens) == port(peer))
+    });
+    match subject {
+        Some(subject) => format!("{peer} ({})", subject.name),
+        None => peer.to_owned(),
+    }
+}

@@ -1,0 +1,141 @@
+//! The load generator is the first suspect: where it was the limit, nothing is said of the target.
+
+use crate::case::Case;
+use crate::finding::{EvidenceExt, RuleFinding, source};
+use crate::format::{format_number, format_time};
+use crate::part_summary::cpu;
+use record::{Cause, ExhaustedResource};
+use units::{Share, grouped};
+
+/// The generator's own delay is the response time, from this share of it on,
+const DELAY_SHARE: f64 = 0.3;
+/// and from this time on.
+const DELAY_LEAST: f64 = 0.001;
+
+/// Of no more processors than this none is idle while a target beside it is loaded.
+const FEW: u32 = 2;
+
+pub(crate) fn generator(case: &Case<'_>) -> Option<RuleFinding> {
+    let void = case.void.iter().find(|caveat| caveat.doubt.is_generator());
+    let load = &case.bad.load;
+    let own_delay = load.pacing_p99.unwrap_or(0.0);
+    let response = load.response_p99.unwrap_or(0.0);
+    // What is answered otherwise than expected, or not at all, is not for a late start.
+    let only_slow = load.timeouts == 0 && load.failures.is_empty();
+    let delays = own_delay >= DELAY_LEAST && own_delay >= DELAY_SHARE * response && only_slow;
+    // A target that fills the machine delays the generator too: then the target's own limit is the cause.
+    if target_fills_the_machine(case) || void.is_none() && !(delays && case.cpu() < 0.5 * case.cpus()) {
+        return None;
+    }
+    let own = &case.bad.all.own;
+    let mut found = RuleFinding::new(Cause::Generator)
+        .with_sentence(
+            "The load generator itself was the limit: these figures measure torment, not the target.",
+        )
+        .margin(own_delay, DELAY_LEAST, 2.0 * DELAY_LEAST)
+        .sources(if void.is_some() { 3 } else { 2 });
+    if let Some(caveat) = void {
+        found = found.fact(caveat.to_string()).measured(1.0, 1.0, "trials", source::LOAD);
+    }
+    if own_delay > 0.0 {
+        let text = format!("torment sent requests {} late at p99", format_time(own_delay));
+        found = found.fact(text).measured(own_delay * 1e3, DELAY_LEAST * 1e3, "ms", source::LOAD);
+    }
+    if case.bad.observed_seconds() > 0.0 && !case.is_remote() {
+        let waited = case.bad.per_second(own.loops_run_delay_ns) / 1e9;
+        let text = format!(
+            "its loops used {} processors and waited {} of the time for one",
+            format_number(case.bad.per_second(own.loops_cpu_ns) / 1e9),
+            Share(waited)
+        );
+        found = found.fact(text).measured(waited, 0.05, "share", source::SCHEDSTAT);
+    }
+    let host = case.bad.all.host.as_ref().map(|host| host.cpus);
+    let found = match host {
+        // None can be set aside.
+        Some(..=FEW) => found.advise("generate the load on another machine: --on ssh:HOST"),
+        _ => found.advise("give torment processors of its own (--cores), or generate the load on another machine (--on ssh:HOST)"),
+    };
+    let found =
+        if case.is_load { found.advise("or ask for a lower rate: below it the figures hold") } else { found };
+    Some(
+        found
+            .chain(["load generator → processor".to_owned()])
+            .unless("the generator's own delay stays below 1 ms when it has a processor of its own"),
+    )
+}
+
+/// Share of one address's ports from which on they run out.
+const PORTS_SHARE: f64 = 0.8;
+
+/// Whether next to nothing of the machine is idle, and the target has most of what is used.
+fn target_fills_the_machine(case: &Case<'_>) -> bool {
+    let all = &case.bad.all;
+    let Some(host) = all.host.as_ref().filter(|_| !case.is_remote()) else { return false };
+    let seconds = all.length().0.max(1) as f64;
+    let idle = (host.idle_ns + host.iowait_ns) as f64 / seconds;
+    let busy = f64::from(host.cpus) - idle;
+    let downstream: f64 = case.downstreams().map(|(_, seen)| cpu(seen, all.length())).sum();
+    idle <= 0.1 * f64::from(host.cpus) && case.cpu() + downstream >= 0.5 * busy
+}
+
+/// How many arrivals failed for want of it; also a trial whose seconds were not kept says so.
+fn failed_for_lack(case: &Case<'_>, lack: ExhaustedResource) -> Option<(u64, String)> {
+    let count = case.lacking.get(&lack).copied().unwrap_or(0);
+    let void = case.void.iter().find(|caveat| caveat.doubt == lack.into());
+    match count {
+        0 => void.map(|caveat| (0, caveat.to_string())),
+        1 => Some((1, format!("1 arrival failed for lack of a {lack}"))),
+        _ => Some((count, format!("{} arrivals failed for lack of a {lack}", grouped(count)))),
+    }
+}
+
+pub(crate) fn ports(case: &Case<'_>) -> Option<RuleFinding> {
+    let lacked = failed_for_lack(case, ExhaustedResource::Port);
+    let ports = case.bad.all.own.ports;
+    if lacked.is_none() && ports.share() < PORTS_SHARE {
+        return None;
+    }
+    let said = match &lacked {
+        Some((_, text)) => format!("torment ran out of local ports: {text}."),
+        None => "torment is about to run out of local ports.".to_owned(),
+    };
+    let mut found = RuleFinding::new(Cause::Ports)
+        .with_sentence(format!("{said} This says nothing about the target."))
+        .margin(if lacked.is_some() { 1.0 } else { ports.share() }, PORTS_SHARE, 1.0)
+        .sources(if lacked.is_some() { 3 } else { 1 });
+    if let Some((count, text)) = lacked {
+        found = found.fact(text).measured(count as f64, 1.0, "arrivals", source::LOAD);
+    }
+    let taken =
+        format!("{} of {} local ports to the target are taken", grouped(ports.used), grouped(ports.limit));
+    Some(
+        found
+            .fact(taken)
+            .measured(ports.share(), PORTS_SHARE, "share", source::SOCKETS)
+            .chain(["load generator → local ports".to_owned()])
+            .advise("keep connections alive, so that each serves many requests")
+            .advise("or widen net.ipv4.ip_local_port_range, or load from more addresses"),
+    )
+}
+
+pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {
+    let ((count, text), advice) = [
+        (ExhaustedResource::Descriptor, "raise the limit (ulimit -n), or lower --max-connections"),
+        (ExhaustedResource::Watch, "raise fs.epoll.max_user_watches"),
+        (ExhaustedResource::Memory, "raise net.ipv4.tcp_mem, or lower --max-connections"),
+    ]
+    .into_iter()
+    .find_map(|(lack, advice)| Some((failed_for_lack(case, lack)?, advice)))?;
+    Some(
+        RuleFinding::new(Cause::OwnDescriptors)
+            .with_sentence(format!(
+                "torment ran out of what connections need: {text}. This says nothing about the target."
+            ))
+            .sources(3)
+            .fact(text)
+            .measured(count as f64, 1.0, "arrivals", source::LOAD)
+            .chain(["load generator → descriptors".to_owned()])
+            .advise(advice),
+    )
+}

@@ -1,0 +1,178 @@
+//! Which part of a run shows the target well, and which shows it degraded.
+//!
+//! Of a search that is said by the trials' judgements. Of one load it is said by its seconds: a load
+//! with stages is well first and degraded later.
+
+use crate::observed_run::{ObservedRun, Second, Trial};
+use record::Purpose;
+use record::watch::Window;
+use units::Nanos;
+
+/// A second in which arrivals stay so many times longer than in the best one, and so much longer, is degraded.
+const STAY_FACTOR: f64 = 3.0;
+const STAY_FLOOR: f64 = 0.005;
+/// A load of which fewer of its seconds are degraded had hiccups.
+const HICCUPS: f64 = 0.2;
+/// Bad trials up to so many times the best good rate show the limit; beyond, other things give too.
+const NEAR: f64 = 3.0;
+/// A limit whose bounds are no further apart stands.
+const BOUNDED: f64 = 1.25;
+/// Of these the windows count in which at least this share of the most that was outstanding was.
+const FULL: f64 = 0.25;
+/// A load that is stopped ends in a part of a second. Of so short a part the averages mean little: what loops are late to tell falls into it.
+const SLIVER: Nanos = Nanos::from_millis(100);
+/// Good trials between these shares of the best good rate show the target well: nearer to the limit
+/// its signs are there already, further below little happens.
+const WELL_SHARES: std::ops::RangeInclusive<f64> = 0.3..=0.85;
+
+/// Some seconds of load in the same state, with the windows that belong to them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunPart<'a> {
+    pub seconds: Vec<&'a Second>,
+    /// Each with what was outstanding in its second, on average.
+    pub windows: Vec<(&'a Window, f64)>,
+    /// The trials they are of.
+    pub trials: Vec<u32>,
+}
+
+/// A run divided.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunSplit<'a> {
+    /// Where the target was well.
+    pub well: RunPart<'a>,
+    /// Where it was not.
+    pub bad: RunPart<'a>,
+    /// Trials that say nothing about the target, for the generator was the limit.
+    pub void: Vec<&'a Trial>,
+    /// Later seconds of the same load, at the same rate, were well.
+    pub recovered: bool,
+}
+
+/// With the windows of one place.
+pub(crate) fn split_run<'a>(recording: &'a ObservedRun, place: &str) -> RunSplit<'a> {
+    let judged: Vec<&Trial> = recording.trials.iter().filter(|t| t.purpose != Purpose::Recovery).collect();
+    match judged.as_slice() {
+        [trial] if trial.purpose == Purpose::Load => by_second(trial, place),
+        trials => by_trial(trials, place),
+    }
+}
+
+/// Seconds of the load alone, without the drain, each with its window.
+fn loaded<'a>(trial: &'a Trial, place: &str) -> Vec<(&'a Second, Option<&'a Window>)> {
+    let windows = trial.at(place).map_or(&[][..], |seen| &seen.windows);
+    let loaded = trial.end.as_ref().map_or(Nanos(u64::MAX), |end| end.loaded);
+    let mut seconds = Vec::new();
+    for second in &trial.seconds {
+        let (from, to) = (second.from, second.from + second.elapsed);
+        if from >= loaded || second.elapsed == Nanos::ZERO || from > Nanos::ZERO && second.elapsed < SLIVER {
+            break;
+        }
+        let middle = |w: &&Window| {
+            let middle = w.from + w.length() / 2;
+            middle >= from && middle < to && w.from < loaded
+        };
+        seconds.push((second, windows.iter().find(middle)));
+    }
+    seconds
+}
+
+fn take<'a>(part: &mut RunPart<'a>, trial: u32, second: &'a Second, window: Option<&'a Window>) {
+    part.seconds.push(second);
+    part.windows.extend(window.map(|window| (window, second.outstanding)));
+    if part.trials.last() != Some(&trial) {
+        part.trials.push(trial);
+    }
+}
+
+fn by_second<'a>(trial: &'a Trial, place: &str) -> RunSplit<'a> {
+    let mut steps = RunSplit::default();
+    // A closed loop is saturated by design.
+    let closed = trial.rate.is_none();
+    if trial.end.as_ref().is_some_and(|end| generator_was_the_limit(&end.invalid)) {
+        steps.void.push(trial);
+    }
+    let seconds = loaded(trial, place);
+    let best = seconds.iter().filter_map(|(s, _)| s.stay()).min_by(f64::total_cmp);
+    let degraded = |s: &Second| {
+        let slow = s.stay().zip(best).is_some_and(|(stay, best)| stay > STAY_FACTOR * best + STAY_FLOOR);
+        closed || slow || s.bad() > 0
+    };
+    let marked: Vec<bool> = seconds.iter().map(|(s, _)| degraded(s)).collect();
+    let share = marked.iter().filter(|bad| **bad).count() as f64 / marked.len().max(1) as f64;
+    let good = trial.end.as_ref().is_some_and(|end| end.good && end.invalid.is_empty());
+    steps.recovered = recovered(&seconds, &marked);
+    for ((second, window), bad) in seconds.into_iter().zip(marked) {
+        // Where the goal was met, a few slow seconds are no limit; where it was not and no second
+        // stands out, all of them are of one kind.
+        let bad = match (good, share) {
+            (true, share) if share < HICCUPS && !closed => false,
+            (false, 0.0) => true,
+            _ => bad,
+        };
+        take(if bad { &mut steps.bad } else { &mut steps.well }, trial.number, second, window);
+    }
+    steps
+}
+
+/// Whether the last degraded second is followed by as many well ones as there were degraded, at its rate.
+fn recovered(seconds: &[(&Second, Option<&Window>)], bad: &[bool]) -> bool {
+    let Some(last) = bad.iter().rposition(|bad| *bad) else { return false };
+    let rate =
+        |at: usize| seconds[at].0.due as f64 / seconds[at].0.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    let same = |at: &usize| (rate(*at) / rate(last) - 1.0).abs() <= 0.1;
+    let after = (last + 1..seconds.len()).filter(same).count();
+    after > 0 && after >= bad.iter().filter(|bad| **bad).count()
+}
+
+fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> RunSplit<'a> {
+    let mut steps = RunSplit::default();
+    let judged =
+        |trial: &&&Trial| trial.end.is_some() && trial.rate.is_some() && trial.purpose != Purpose::WarmUp;
+    let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for trial in trials.iter().filter(judged) {
+        let Some(end) = &trial.end else { continue };
+        match (end.invalid.is_empty(), end.good) {
+            (false, _) if generator_was_the_limit(&end.invalid) => steps.void.push(trial),
+            (false, _) => {}
+            (true, true) => good.push(*trial),
+            (true, false) => bad.push(*trial),
+        }
+    }
+    let best = good.iter().map(|t| rate(t)).fold(0.0, f64::max);
+    let least_bad = bad.iter().map(|t| rate(t)).fold(f64::INFINITY, f64::min);
+    if bad.is_empty() {
+        // Whose limit it was is the first question to what was seen in them.
+        bad.extend(steps.void.iter().copied());
+    }
+    // Once the target has been seen to fail at a rate, it does not matter who was the limit at a higher one; nor, where a trial was good, who was at a
+    // lower one for once. A limit that is bounded from both sides is the target's.
+    let bounded = least_bad <= BOUNDED * best;
+    steps.void.retain(|t| !bounded && rate(t) <= least_bad && rate(t) > best);
+    let near = NEAR * if best > 0.0 { best } else { least_bad };
+    bad.retain(|t| rate(t) <= near || rate(t) <= least_bad);
+    let most = bad.iter().flat_map(|t| loaded(t, place)).map(|(s, _)| s.outstanding).fold(0.0, f64::max);
+    for trial in bad {
+        for (second, window) in loaded(trial, place) {
+            if second.outstanding >= FULL * most {
+                take(&mut steps.bad, trial.number, second, window);
+            }
+        }
+    }
+    good.retain(|t| rate(t) <= least_bad);
+    let calm = |t: &&Trial| WELL_SHARES.contains(&(rate(t) / best));
+    if good.iter().any(calm) {
+        good.retain(calm);
+    }
+    for trial in good {
+        for (second, window) in loaded(trial, place) {
+            take(&mut steps.well, trial.number, second, window);
+        }
+    }
+    steps
+}
+
+/// Whether a trial was void because the one who loads could not go on, and not for other reasons.
+fn generator_was_the_limit(invalid: &[record::Caveat]) -> bool {
+    invalid.iter().any(|caveat| caveat.doubt.is_generator() || caveat.doubt.is_exhaustion())
+}

@@ -1,0 +1,250 @@
+//! What a step reads in an answer: whether it is right, and what later steps need of it.
+//!
+//! Why it cannot be read is said in the plan's words only, never in the answer's: the reasons are
+//! counted, so there must be few of them.
+
+use crate::content::{BODY_LIMIT, Content};
+use crate::cookies;
+use crate::json_pointer::{FoundValues, PointerTree, write_value};
+use memchr::memmem::Finder;
+use plan::{AnswerCheck, Extraction, ExtractionSource};
+use regex::bytes::Regex;
+use std::str;
+
+/// Longer texts of a plan are cut where they are repeated.
+const SHOWN: usize = 40;
+
+/// The checks and takes of one step, ready to be applied to each of its answers.
+#[derive(Debug)]
+pub(crate) struct ChecksAndTakes {
+    checks: Vec<CompiledCheck>,
+    takes: Vec<CompiledTake>,
+    /// Number of the first take among all takes of the flow.
+    first: usize,
+    wanted: PointerTree,
+}
+
+#[derive(Debug)]
+enum CompiledCheck {
+    Header { name: String, part: Finder<'static> },
+    Body(Finder<'static>),
+    Json { pointer: String, number: usize, value: String },
+}
+
+#[derive(Debug)]
+struct CompiledTake {
+    name: String,
+    from: TakeSource,
+}
+
+#[derive(Debug)]
+enum TakeSource {
+    Json { pointer: String, number: usize },
+    Regex(Regex),
+    Header(String),
+    Cookie(String),
+}
+
+impl ChecksAndTakes {
+    /// Prepares the checks and takes of a step, the first of which fills `taken[first]`.
+    ///
+    /// # Errors
+    /// If a regular expression or a JSON pointer is none, in words.
+    pub fn new(takes: &[Extraction], first: usize, checks: &[AnswerCheck]) -> Result<Self, String> {
+        let mut wanted = PointerTree::default();
+        let finder = |text: &String| Finder::new(text.as_bytes()).into_owned();
+        let checks = checks.iter().map(|check| {
+            Ok(match check {
+                AnswerCheck::Header(name, text) => {
+                    CompiledCheck::Header { name: name.clone(), part: finder(text) }
+                }
+                AnswerCheck::Body(text) => CompiledCheck::Body(finder(text)),
+                AnswerCheck::Json(pointer, value) => CompiledCheck::Json {
+                    pointer: pointer.clone(),
+                    number: wanted.add(pointer)?,
+                    value: value.clone(),
+                },
+            })
+        });
+        let checks = checks.collect::<Result<_, String>>()?;
+        let takes = takes.iter().map(|take| {
+            let from = match &take.from {
+                ExtractionSource::Json(pointer) => {
+                    wanted.add(pointer).map(|number| TakeSource::Json { pointer: pointer.clone(), number })
+                }
+                ExtractionSource::Regex(text) => compiled(text).map(TakeSource::Regex),
+                ExtractionSource::Header(name) => Ok(TakeSource::Header(name.clone())),
+                ExtractionSource::Cookie(name) => Ok(TakeSource::Cookie(name.clone())),
+            };
+            let from = from.map_err(|why| format!("take {}: {why}", take.name))?;
+            Ok(CompiledTake { name: take.name.clone(), from })
+        });
+        let takes = takes.collect::<Result<_, String>>()?;
+        Ok(Self { checks, takes, first, wanted })
+    }
+
+    /// Whether answers need not be kept: nothing is looked for in them.
+    pub fn is_empty(&self) -> bool {
+        self.checks.is_empty() && self.takes.is_empty()
+    }
+
+    /// Checks the answer, then takes from it: each value goes to its place in `taken`, which grows
+    /// as needed and keeps what it has allocated.
+    ///
+    /// # Errors
+    /// Which check or take failed, and why.
+    pub fn apply(&self, content: &Content, taken: &mut Vec<Vec<u8>>) -> Result<(), String> {
+        let mut json = JsonBody { content, wanted: &self.wanted, found: None };
+        for check in &self.checks {
+            check.apply(content, &mut json).map_err(|why| format!("check: {why}"))?;
+        }
+        if taken.len() < self.first + self.takes.len() {
+            taken.resize_with(self.first + self.takes.len(), Vec::new);
+        }
+        for (take, value) in self.takes.iter().zip(&mut taken[self.first..]) {
+            value.clear();
+            take.from.apply(content, &mut json, value).map_err(|why| format!("take {}: {why}", take.name))?;
+        }
+        Ok(())
+    }
+}
+
+impl CompiledCheck {
+    fn apply(&self, content: &Content, json: &mut JsonBody<'_>) -> Result<(), String> {
+        match self {
+            Self::Header { name, part } => {
+                let mut values = content.header(name).peekable();
+                if values.peek().is_none() {
+                    return Err(format!("header {name} is missing"));
+                }
+                let holds = values.any(|value| part.find(value).is_some());
+                holds.then_some(()).ok_or_else(|| {
+                    format!("header {name} does not contain {}", quote_truncated(part.needle()))
+                })
+            }
+            Self::Body(part) => part.find(&content.body).map(drop).ok_or_else(|| {
+                not_found(content, &format!("does not contain {}", quote_truncated(part.needle())))
+            }),
+            Self::Json { pointer, number, value } => {
+                let mut found = Vec::new();
+                json.write(*number, pointer, &mut found)?;
+                (found == value.as_bytes()).then_some(()).ok_or_else(|| {
+                    format!("{} is not {}", describe_pointer(pointer), quote_truncated(value.as_bytes()))
+                })
+            }
+        }
+    }
+}
+
+impl TakeSource {
+    fn apply(&self, content: &Content, json: &mut JsonBody<'_>, out: &mut Vec<u8>) -> Result<(), String> {
+        let value = match self {
+            Self::Json { pointer, number } => return json.write(*number, pointer, out),
+            Self::Regex(regex) => {
+                let found = if regex.captures_len() > 1 {
+                    regex.captures(&content.body).and_then(|groups| groups.get(1))
+                } else {
+                    regex.find(&content.body)
+                };
+                let why = || {
+                    not_found(
+                        content,
+                        &format!("does not match {}", quote_truncated(regex.as_str().as_bytes())),
+                    )
+                };
+                found.ok_or_else(why)?.as_bytes()
+            }
+            Self::Header(name) => {
+                let value = content.header(name).next();
+                value.ok_or_else(|| format!("header {name} is missing"))?.trim_ascii()
+            }
+            Self::Cookie(name) => {
+                let set = content.header("set-cookie").filter_map(cookies::name_and_value);
+                let named = set.filter(|(found, _)| *found == name.as_bytes());
+                named.last().ok_or_else(|| format!("no cookie {name} is set"))?.1
+            }
+        };
+        out.extend_from_slice(value);
+        Ok(())
+    }
+}
+
+/// A regular expression, or the last line of why it is none: those before it draw the place.
+fn compiled(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| {
+        let why = error.to_string();
+        let last = why.lines().last().unwrap_or_default();
+        format!(
+            "{} is not a regular expression: {}",
+            quote_truncated(text.as_bytes()),
+            last.trim_start_matches("error: ")
+        )
+    })
+}
+
+/// The body as JSON, parsed when the first value of it is asked for.
+struct JsonBody<'a> {
+    content: &'a Content,
+    wanted: &'a PointerTree,
+    found: Option<FoundValues<'a>>,
+}
+
+impl JsonBody<'_> {
+    fn write(&mut self, number: usize, pointer: &str, out: &mut Vec<u8>) -> Result<(), String> {
+        let found = match &mut self.found {
+            Some(found) => found,
+            none => none.insert(parse(self.content, self.wanted)?),
+        };
+        let value = found[number].ok_or_else(|| format!("no value at {}", describe_pointer(pointer)))?;
+        write_value(value, out).map_err(|_| format!("no text at {}", describe_pointer(pointer)))
+    }
+}
+
+fn parse<'a>(content: &'a Content, wanted: &PointerTree) -> Result<FoundValues<'a>, String> {
+    let text = str::from_utf8(&content.body).ok();
+    text.and_then(|text| wanted.find(text).ok()).ok_or_else(|| {
+        let why = match text {
+            _ if is_coded(content) => return coded(),
+            _ if content.cut => "is too long to be read as JSON: above 1 MiB",
+            Some("") => "is empty",
+            Some(_) => "is not JSON",
+            None => "is not JSON: it is not UTF-8",
+        };
+        format!("the body {why}")
+    })
+}
+
+/// Why something was not found in the body.
+fn not_found(content: &Content, what: &str) -> String {
+    const { assert!(BODY_LIMIT == 1 << 20, "the text says so") };
+    match content {
+        _ if is_coded(content) => coded(),
+        Content { cut: true, .. } => format!("the first 1 MiB of the body {what}"),
+        _ => format!("the body {what}"),
+    }
+}
+
+/// Whether the body is not the text itself.
+fn is_coded(content: &Content) -> bool {
+    content.header("content-encoding").any(|coding| !coding.eq_ignore_ascii_case(b"identity"))
+}
+
+fn coded() -> String {
+    "the body is compressed; leave Accept-Encoding out of the request".to_owned()
+}
+
+fn describe_pointer(pointer: &str) -> &str {
+    if pointer.is_empty() { "the whole body" } else { pointer }
+}
+
+/// A text of the plan in quotes, cut if it is long.
+fn quote_truncated(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("\"{}…\"", &text[..end]),
+        None => format!("\"{text}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Connections that stand open whether or not there is a request for them.
+
+use super::{HeldConnections, LoadLoop, ThreadReport};
+use record::Failure;
+use units::Nanos;
+
+/// Connections being made at once: more would overflow a target's accept queue (128 in many services) by our doing.
+const MAKING_LIMIT: usize = 100;
+/// While connections are made without a trial, those that take too long are looked for so often.
+pub(super) const LOOK: Nanos = Nanos::from_millis(50);
+
+/// What is to stand.
+pub(super) struct HoldState {
+    wanted: usize,
+    /// Those that the target closed although nothing was asked of them: they are not made again.
+    dropped: usize,
+    /// Why one could not be made: no more are tried.
+    refused: Option<Failure>,
+    /// Whoever asked has been told.
+    told: bool,
+}
+
+impl LoadLoop {
+    pub(super) fn hold(&mut self, wanted: usize) {
+        self.connections.shrink(wanted);
+        self.connections.take_turns(true);
+        self.hold = Some(HoldState { wanted, dropped: 0, refused: None, told: false });
+    }
+
+    /// Whoever asked waits no longer: those that are still being made are given up.
+    pub(super) fn hold_no_more(&mut self) {
+        let Some(hold) = self.hold.as_mut().filter(|hold| !hold.told) else { return };
+        self.connections.give_up_making();
+        hold.wanted = self.connections.len() + hold.dropped;
+    }
+
+    pub(super) fn release(&mut self) {
+        self.connections.shrink(0);
+        self.connections.take_turns(false);
+        self.hold = None;
+    }
+
+    /// Makes what is lacking, and tells once all that can stands.
+    pub(super) fn hold_open(&mut self) {
+        while let Some(hold) = &self.hold {
+            let lacking = hold.refused.is_none() && self.connections.len() + hold.dropped < hold.wanted;
+            if !lacking || self.connections.connecting() >= MAKING_LIMIT {
+                break;
+            }
+            if let Err(why) = self.connect() {
+                self.connect_failed(&why);
+            }
+        }
+        let (open, connecting) = (self.connections.len(), self.connections.connecting());
+        let Some(hold) = &mut self.hold else { return };
+        let stands = open + hold.dropped >= hold.wanted || hold.refused.is_some();
+        if stands && connecting == 0 && !hold.told {
+            hold.told = true;
+            self.teller.send(ThreadReport::Own(HeldConnections {
+                open: open as u64,
+                refused: hold.refused.clone(),
+                by: None,
+            }));
+        }
+    }
+
+    /// The target has closed a connection on which nothing was under way and nothing was just answered.
+    pub(super) fn note_dropped(&mut self) {
+        if let Some(hold) = &mut self.hold {
+            hold.dropped += 1;
+        }
+    }
+
+    /// One could not be made.
+    pub(super) fn note_refused(&mut self, why: Failure) {
+        if let Some(hold) = &mut self.hold {
+            hold.refused.get_or_insert(why);
+        }
+    }
+}

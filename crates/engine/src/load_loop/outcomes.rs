@@ -1,0 +1,268 @@
+//! From the kernel's news, or a time that is up, to what became of a request and of its arrival.
+
+use super::{LoadLoop, RunningTrial};
+use crate::outstanding::{InFlightRequest, StepRequest};
+use crate::protocol::{Answer, Completion, Readiness, ServerHandling};
+use record::{Failure, Outcome};
+use std::cmp::Reverse;
+use std::io;
+use units::Nanos;
+
+impl LoadLoop {
+    pub(super) fn handle_event(&mut self, slot: u32, news: Readiness) {
+        match self.connections.get(slot) {
+            // Closed earlier in this very turn.
+            None => {}
+            Some(connection) if connection.is_being_made() => {
+                self.establish(slot);
+                // What came behind the last word of its making, the end included, no further event tells of; and an answer
+                // that is there already is none of which this event has told.
+                if self.connections.get(slot).is_some_and(|connection| !connection.is_being_made()) {
+                    self.receive(slot, if news == Readiness::End { news } else { Readiness::None });
+                }
+            }
+            Some(_) => self.receive(slot, news),
+        }
+    }
+
+    pub(super) fn receive(&mut self, slot: u32, news: Readiness) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        let result =
+            connection.protocol.receive(&mut connection.stream, &mut self.inbox, news, &mut self.told);
+        let mut told = std::mem::take(&mut self.told);
+        let answered = !told.is_empty();
+        let answers = told.iter().filter(|told| told.result.is_ok()).count();
+        if answers > 0 {
+            self.connections.note_answers(slot, answers, self.inbox.received_ns);
+        }
+        told.drain(..).for_each(|told| self.complete_exchange(told));
+        self.told = told;
+        match result {
+            Ok(()) if self.pool.gives_way || answered && self.is_place_wanted() => {
+                self.connections.close_if_idle(slot);
+            }
+            Ok(()) => self.connections.update_listed(slot),
+            Err(why) => {
+                if !answered {
+                    self.note_dropped();
+                }
+                self.connection_lost(slot, why);
+            }
+        }
+    }
+
+    /// An exchange has ended.
+    pub(super) fn complete_exchange(&mut self, told: Completion) {
+        let Some(InFlightRequest { request, sent, orphan, used, .. }) = self.exchanges.remove(told.exchange)
+        else {
+            return;
+        };
+        self.note_activity(told.received_ns, (!orphan).then_some([request.due, sent]));
+        if orphan {
+            self.orphans -= 1;
+            self.pool.answered_ns = sys::monotonic_ns();
+            return self.report_if_settled();
+        }
+        match told.result {
+            Ok(answer) => {
+                let received = self.trial_time(told.received_ns).max(sent);
+                match used {
+                    true => self.pool.served(sent, received - sent),
+                    false => self.pool.served_first(received),
+                }
+                self.answered(&request, sent, received, answer);
+            }
+            Err(why) => {
+                if let Err(why) = self.resend(&request, used, told.touch, why) {
+                    self.failed(&request, why, true);
+                }
+            }
+        }
+    }
+
+    pub(super) fn answered(&mut self, request: &StepRequest, sent: Nanos, received: Nanos, answer: Answer) {
+        let now = self.now();
+        let Self { setup, users, present, .. } = self;
+        let flow = &setup.script.flows[request.flow as usize];
+        let step = &flow.steps[request.step as usize];
+        let user = request.user.and_then(|user| users.get_mut(user));
+        let Some(RunningTrial { recorder, pace, .. }) = present else { return };
+        recorder.count_status(answer.status);
+        let site = flow.cookies.then_some(&setup.script.site);
+        if let Err(why) = step.check_answer(&answer, user, site) {
+            return self.failed(request, why, true);
+        }
+        recorder.record_service(received - sent);
+        recorder.part_ended(step.part, true, Some(received - request.due));
+        pace.served(received - sent);
+        match flow.steps.get(request.step as usize + 1) {
+            None => {
+                recorder.answered(&request.arrival, received, now);
+                self.finish_arrival(request, now, true);
+            }
+            Some(next) => {
+                let pause = setup.script.pause(next, request.arrival.number);
+                self.start_next_step(request, received, pause, now);
+            }
+        }
+    }
+
+    /// The user of this request goes on to the next step of the flow.
+    pub(super) fn start_next_step(
+        &mut self,
+        request: &StepRequest,
+        received: Nanos,
+        pause: Nanos,
+        now: Nanos,
+    ) {
+        let mut next = StepRequest { due: received + pause, step: request.step + 1, again: 0, ..*request };
+        if pause == Nanos::ZERO {
+            return self.enqueue(next);
+        }
+        next.arrival.paused += pause;
+        let (Some(present), Some(user)) = (&mut self.present, request.user) else { return };
+        present.recorder.paused(&request.arrival, now);
+        if present.stopped {
+            present.recorder.never_resumed();
+            return self.finish_arrival(request, now, true);
+        }
+        present.thinking.push(Reverse((next.due, user)));
+        self.users.get_mut(user).into_iter().for_each(|user| user.next = Some(next));
+    }
+
+    /// The request has failed, and its arrival with it.
+    pub(super) fn failed(&mut self, request: &StepRequest, why: Failure, connected: bool) {
+        let now = self.now();
+        let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
+        if let Some(present) = &mut self.present {
+            if connected || request.again > 0 {
+                present.recorder.part_ended(part, false, None);
+            }
+            present.recorder.failed(&request.arrival, why, now);
+        }
+        self.finish_arrival(request, now, connected);
+    }
+
+    pub(super) fn give_up(&mut self, request: &StepRequest, outcome: Outcome, sent: bool, now: Nanos) {
+        let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
+        if let Some(present) = &mut self.present {
+            if sent || request.again > 0 {
+                present.recorder.part_ended(part, false, Some(now - request.due));
+            }
+            present.recorder.given_up(&request.arrival, outcome, now);
+        }
+        self.finish_arrival(request, now, true);
+    }
+
+    /// Nothing more will come of the request's arrival.
+    pub(super) fn finish_arrival(&mut self, request: &StepRequest, now: Nanos, connected: bool) {
+        if let Some(user) = request.user {
+            self.users.remove(user);
+        }
+        if let Some(present) = &mut self.present {
+            present.trial.source.release_user(now, connected);
+        }
+        self.report_if_settled();
+    }
+
+    /// The connection broke. What it carried has failed, or is sent on another.
+    pub(super) fn connection_lost(&mut self, slot: u32, why: Failure) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        let mut open = Vec::new();
+        connection.protocol.each_open(&mut |exchange, touch| open.push((exchange, touch)));
+        let closed = why == Failure::Closed;
+        if closed {
+            self.note_closed(slot, &open);
+        }
+        self.connections.close(slot);
+        for (exchange, touch) in open {
+            // Whatever else is wrong with it was said in so many words.
+            let touch = if closed { touch } else { ServerHandling::Answered };
+            self.complete_exchange(Completion { exchange, result: Err(why.clone()), received_ns: 0, touch });
+        }
+    }
+
+    /// The server has closed a connection that carries these: how long had nothing been asked on it?
+    fn note_closed(&mut self, slot: u32, open: &[(u32, ServerHandling)]) {
+        let Self { connections, exchanges, present, .. } = self;
+        let start_ns = present.as_ref().map_or(0, |present| present.trial.start_ns);
+        let of = |exchange: &InFlightRequest| (!exchange.orphan).then_some(start_ns + exchange.sent.0);
+        let asked =
+            open.iter().filter_map(|(number, _)| exchanges.get_mut(*number).map(|open| of(open))).min();
+        // What was sent in an earlier trial, by another clock, is the first of all.
+        if let Some(asked_ns) = asked.unwrap_or_else(|| Some(sys::monotonic_ns())) {
+            connections.note_closed(slot, asked_ns);
+        }
+    }
+
+    /// Gives up on requests that are older than their time-out, and on those that nobody waits for after the load.
+    pub(super) fn expire(&mut self) {
+        let now = self.now();
+        let patience = self.present.as_ref().map_or(Nanos::MAX, |present| present.max_request_age(now));
+        while let Some(key) = self.expiry.pop_expired(now, patience, |key| self.exchanges.get(*key).is_some())
+        {
+            let Some(exchange) = self.exchanges.get_mut(key.number) else { continue };
+            let (request, connection) = (exchange.request, exchange.connection);
+            let start = self.present.as_ref().map_or(0, |present| present.trial.start_ns);
+            self.hush.gave_up(start + exchange.sent.0);
+            let outcome = self.outcome_of(&request, now);
+            if outcome == Outcome::Unfinished {
+                self.orphan(key.number);
+            } else {
+                // Its answer may still come: unless that can be told from others, the connection is of no more use.
+                self.exchanges.remove(key.number);
+                self.cancel_exchange(connection, key.number);
+            }
+            self.give_up(&request, outcome, true, now);
+        }
+        while let Some(slot) = self.connections.overdue(self.setup.connect_limit) {
+            self.connections.close(slot);
+            self.connect_failed(&io::ErrorKind::TimedOut.into());
+        }
+        while let Some(request) = self.backlog.pop_expired(now, patience, |_| true) {
+            self.give_up(&request, self.outcome_of(&request, now), false, now);
+        }
+    }
+
+    /// What a request comes to that is given up.
+    fn outcome_of(&self, request: &StepRequest, now: Nanos) -> Outcome {
+        let timed_out = request.due + self.timeout_of(request) <= now;
+        if timed_out { Outcome::Timeout } else { Outcome::Unfinished }
+    }
+
+    /// The answer will be read and forgotten.
+    pub(super) fn orphan(&mut self, exchange: u32) {
+        if let Some(exchange) = self.exchanges.get_mut(exchange) {
+            exchange.orphan = true;
+            self.orphans += 1;
+        }
+    }
+
+    /// Nobody waits for this exchange any longer; others on its connection go on if the protocol can.
+    pub(super) fn cancel_exchange(&mut self, slot: u32, exchange: u32) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        if connection.protocol.cancel(exchange) {
+            self.unflushed.push(slot);
+            self.connections.update_listed(slot);
+        } else {
+            self.connections.close(slot);
+        }
+    }
+
+    pub(super) fn timeout_of(&self, request: &StepRequest) -> Nanos {
+        self.setup.script.flows[request.flow as usize].steps[request.step as usize].timeout
+    }
+
+    /// Nobody waits for orphans any longer.
+    pub(super) fn abandon_orphans(&mut self) {
+        let orphans = self.exchanges.iter_mut().filter(|(_, exchange)| exchange.orphan);
+        let orphans: Vec<(u32, u32)> =
+            orphans.map(|(key, exchange)| (exchange.connection, key.number)).collect();
+        for (slot, exchange) in orphans {
+            self.exchanges.remove(exchange);
+            self.cancel_exchange(slot, exchange);
+        }
+        self.orphans = 0;
+        self.flush();
+    }
+}

@@ -1,0 +1,69 @@
+//! Requests that met a connection which the server was closing: sent once more, or why not.
+
+use super::LoadLoop;
+use crate::outstanding::StepRequest;
+use crate::prepared_flows::PreparedStep;
+use crate::protocol::ServerHandling;
+use record::Failure;
+
+impl LoadLoop {
+    /// Has the request wait for another connection, still by its own due time. An error is what it has failed for instead.
+    ///
+    /// `used`: it was sent on a connection that had carried an answer before.
+    pub(super) fn resend(
+        &mut self,
+        request: &StepRequest,
+        used: bool,
+        touch: ServerHandling,
+        why: Failure,
+    ) -> Result<(), Failure> {
+        let step = &self.setup.script.flows[request.flow as usize].steps[request.step as usize];
+        may_go_again(step, self.setup.resend, request.again, used, touch, why)?;
+        if let Some(present) = &mut self.present
+            && request.again == 0
+        {
+            present.recorder.resent();
+        }
+        self.backlog.put_back(
+            request.due,
+            step.timeout,
+            StepRequest { again: request.again.saturating_add(1), ..*request },
+        );
+        Ok(())
+    }
+}
+
+/// A request meets so many connections at most that close: a server that keeps them for a while closes all that have been idle for long
+/// at once.
+const TRIES: u8 = 3;
+
+/// A server may close a connection at any moment, also in the one in which a request is on its way: that is no failure, so
+/// clients send it again (RFC 9112 section 9.3.1). But one who refuses or drops a new connection has no room, and that is to
+/// be seen; so is whatever happens again and again.
+fn may_go_again(
+    step: &PreparedStep,
+    resend: bool,
+    again: u8,
+    used: bool,
+    touch: ServerHandling,
+    why: Failure,
+) -> Result<(), Failure> {
+    let dropped = |why: &str| Err(Failure::Dropped(why.to_owned()));
+    match touch {
+        // However often: each connection takes some, and leaves only after those.
+        ServerHandling::Left if resend => Ok(()),
+        ServerHandling::Refused if resend && again == 0 => Ok(()),
+        ServerHandling::Unknown if again > 0 && !(used && again < TRIES) => {
+            dropped("it was resent, and that connection closed too")
+        }
+        ServerHandling::Unknown if used && !resend => dropped("the plan says not to resend"),
+        ServerHandling::Unknown if used && !step.idempotent => {
+            dropped(&format!("{} is not resent", step.method))
+        }
+        ServerHandling::Unknown if used => Ok(()),
+        ServerHandling::Answered
+        | ServerHandling::Unknown
+        | ServerHandling::Refused
+        | ServerHandling::Left => Err(why),
+    }
+}

@@ -1,0 +1,248 @@
+//! From an arrival that is due to a request that is sent.
+
+use super::LoadLoop;
+use crate::error::connect_failure;
+use crate::outstanding::{InFlightRequest, StepRequest, User};
+use crate::protocol::Readiness;
+use crate::recorder::OutstandingArrival;
+use plan::RenderContext;
+use record::{Failure, Outcome};
+use std::cmp::Reverse;
+use std::io;
+use units::Nanos;
+
+/// An arrival taken up later than this was not sent in any useful sense: it is `unsent`.
+const BEHIND_LIMIT: Nanos = Nanos::from_secs(1);
+/// Arrivals taken up before the kernel's news are looked at again: as many as the news of one turn can free
+/// users of a closed loop, so that neither falls behind the other.
+const ARRIVALS_A_TURN: usize = super::EVENTS_A_TURN;
+/// Connections being made at once; more would overflow a target's accept queue (128 in many
+/// services) by our doing rather than by its own.
+const CONNECTING_LIMIT: usize = 100;
+/// The same where the plan asks for a number of connections: they are wanted at once.
+const CONNECTING_LIMIT_CLOSED: usize = 1000;
+
+impl LoadLoop {
+    /// Takes up arrivals that are due; true if more may be.
+    pub(super) fn take_up(&mut self) -> bool {
+        for _ in 0..ARRIVALS_A_TURN {
+            let now = self.now();
+            let Some(present) = &mut self.present else { return false };
+            if present.trial.source.next_due().is_none_or(|due| due >= present.trial.load_ends) {
+                return false;
+            }
+            let Some((number, due)) = present.trial.source.take(now) else { return false };
+            // A closed loop has no due times: nobody waits for its requests before they are sent.
+            let due = if present.trial.source.is_closed_loop() { now } else { due };
+            let number = present.trial.first_number + number;
+            let outcome = if now - due > BEHIND_LIMIT || number >= self.setup.arrivals_limit {
+                Some(Outcome::Unsent)
+            } else if present.recorder.outstanding() + present.thinking.len() as u64
+                >= self.setup.outstanding_limit
+            {
+                Some(Outcome::Refused)
+            } else {
+                None
+            };
+            if let Some(outcome) = outcome {
+                present.recorder.not_started(outcome);
+                present.trial.source.release_user(now, true);
+                continue;
+            }
+            present.recorder.taken(due, now);
+            let arrival = OutstandingArrival { number, due, taken: now, paused: Nanos::ZERO };
+            let flow = self.setup.script.choose(number);
+            let user = self.new_user(flow);
+            self.enqueue(StepRequest { arrival, due, flow: flow as u32, step: 0, user, again: 0 });
+            self.dispatch();
+        }
+        true
+    }
+
+    /// Somebody to take this flow, if it needs somebody.
+    pub(super) fn new_user(&mut self, flow: usize) -> Option<u32> {
+        let flow = &self.setup.script.flows[flow];
+        (!flow.plain).then(|| self.users.insert(User::default()).number)
+    }
+
+    /// Users whose pause is over go on.
+    pub(super) fn wake_users(&mut self, now: Nanos) {
+        while let Some(present) = &mut self.present
+            && let Some(Reverse((at, user))) = present.thinking.peek().copied()
+            && at <= now
+        {
+            present.thinking.pop();
+            let next = self.users.get_mut(user).and_then(|user| user.next.take());
+            let Some(mut request) = next else { continue };
+            request.arrival.taken = now;
+            present.recorder.resumed(now);
+            self.enqueue(request);
+        }
+    }
+
+    /// The request is due, and waits for a connection.
+    pub(super) fn enqueue(&mut self, request: StepRequest) {
+        self.backlog.push(request.due, self.timeout_of(&request), request);
+    }
+
+    /// Gives waiting requests to connections with room.
+    pub(super) fn dispatch(&mut self) {
+        while !self.backlog.is_empty() {
+            let Some(slot) = self.connections.find_with_room() else { break };
+            let Some(request) = self.backlog.pop() else { break };
+            self.send(slot, request);
+        }
+    }
+
+    /// Makes connections for the requests that still wait. Arrivals come first: to make one takes longer than to send a request, and while
+    /// some are due, it is one a turn.
+    pub(super) fn make_connections(&mut self) {
+        if self.hold.is_some() {
+            return;
+        }
+        let a_time = self.setup.endpoint.streams();
+        let closed = self.is_closed_loop();
+        let limit = if closed { CONNECTING_LIMIT_CLOSED } else { CONNECTING_LIMIT };
+        while self.connections.connecting() < limit
+            && self.connections.len() < self.setup.connections_limit
+            && (self.connections.connecting() < self.backlog.len().div_ceil(a_time) || self.wants_more())
+            && (closed || self.connections.may_grow())
+        {
+            if let Err(why) = self.connect() {
+                self.connect_failed(&why);
+            }
+            if !closed && self.is_arrival_due() {
+                break;
+            }
+        }
+    }
+
+    fn is_arrival_due(&mut self) -> bool {
+        let now = self.now();
+        let due = self.present.as_mut().and_then(|present| present.trial.source.next_due());
+        due.is_some_and(|due| due <= now)
+    }
+
+    /// Whether a closed loop still lacks connections that nobody waits for: each user is to have one, also
+    /// where others answer so fast that they could do the work.
+    fn wants_more(&mut self) -> bool {
+        let len = self.connections.len();
+        let Some(present) = &mut self.present else { return false };
+        present.eager_for = present.eager_for.filter(|wanted| len < *wanted);
+        present.eager_for.is_some()
+    }
+
+    pub(super) fn connect(&mut self) -> io::Result<()> {
+        let slot = self.connections.open(&self.setup.endpoint, &self.epoll)?;
+        let at_once = self.connections.get(slot).is_some_and(|c| c.stream.answers_at_once());
+        if at_once {
+            self.establish(slot);
+        }
+        Ok(())
+    }
+
+    /// Carries the making of a connection on.
+    pub(super) fn establish(&mut self, slot: u32) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        match connection.protocol.establish(
+            &self.setup.endpoint,
+            self.setup.script.session.as_ref(),
+            &mut connection.stream,
+            &mut self.inbox,
+        ) {
+            Ok(true) => {
+                self.connections.mark_made(slot);
+                if let Some(present) = &mut self.present {
+                    present.recorder.connected();
+                }
+                self.dispatch();
+            }
+            Ok(false) => {}
+            Err(why) => {
+                self.connections.close(slot);
+                self.connect_failed(&why);
+            }
+        }
+    }
+
+    /// A connection could not be made: the request that has waited longest for one has failed.
+    pub(super) fn connect_failed(&mut self, why: &io::Error) {
+        if let Some(present) = &mut self.present {
+            present.eager_for = None;
+        }
+        if self.hold.is_some() {
+            // Whoever waits, waits for one of those that stand.
+            return self.note_refused(connect_failure(why));
+        }
+        if let Some(request) = self.backlog.pop() {
+            self.failed(&request, connect_failure(why), false);
+        }
+    }
+
+    pub(super) fn is_closed_loop(&self) -> bool {
+        self.present.as_ref().is_some_and(|present| present.trial.source.is_closed_loop())
+    }
+
+    pub(super) fn send(&mut self, slot: u32, mut request: StepRequest) {
+        let sent = self.now();
+        if request.step == 0 && request.again == 0 && self.is_closed_loop() {
+            (request.arrival.due, request.due) = (sent, sent);
+        }
+        let Self { setup, users, exchanges, connections, cookies, .. } = self;
+        let flow = &mut setup.script.flows[request.flow as usize];
+        let (has_cookies, step) = (flow.cookies, &mut flow.steps[request.step as usize]);
+        let user = request.user.and_then(|user| users.get_mut(user));
+        cookies.clear();
+        if let Some(user) = &user
+            && has_cookies
+        {
+            user.jar.header(&setup.script.site.cookie_context(&step.path), cookies);
+        }
+        let taken = user.map_or(&[][..], |user| &user.taken);
+        let who = RenderContext { number: request.arrival.number, seed: setup.script.seed, taken };
+        let (part, is_first) = (step.part, request.step == 0);
+        let Some(connection) = connections.get(slot) else { return };
+        let used = connection.is_used();
+        let key = exchanges.insert(InFlightRequest { request, sent, connection: slot, used, orphan: false });
+        if request.again > 0 {
+            self.expiry.put_back(request.due, step.timeout, key);
+        } else {
+            self.expiry.push(request.due, step.timeout, key);
+        }
+        let result =
+            connection.protocol.send(&mut connection.stream, &mut step.words, &who, cookies, key.number);
+        let at_once = connection.stream.answers_at_once();
+        if connection.protocol.holds_back() {
+            self.unflushed.push(slot);
+        }
+        connections.update_listed(slot);
+        if let Some(present) = &mut self.present
+            && request.again == 0
+        {
+            present.recorder.part_sent(part);
+            if is_first {
+                present.recorder.sent(&request.arrival, sent);
+            }
+        }
+        if !used {
+            self.note_first_request(key, sent);
+        }
+        match result {
+            Ok(()) if at_once => self.receive(slot, Readiness::Bytes),
+            Ok(()) => {}
+            Err(_) => self.connection_lost(slot, Failure::Closed),
+        }
+    }
+
+    /// Sends what connections have held back to send it together.
+    pub(super) fn flush(&mut self) {
+        while let Some(slot) = self.unflushed.pop() {
+            let Some(connection) = self.connections.get(slot) else { continue };
+            if connection.protocol.flush(&mut connection.stream).is_err() {
+                // Who takes no more may have said why, and what was not looked at.
+                self.receive(slot, Readiness::End);
+                self.connection_lost(slot, Failure::Closed);
+            }
+        }
+    }
+}

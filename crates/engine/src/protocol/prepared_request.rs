@@ -1,0 +1,51 @@
+//! What is sent, prepared for each language that a connection may turn out to speak.
+
+use super::{http1_request, http2, sql};
+use plan::{RenderContext, Request, Statement};
+
+pub(crate) enum PreparedRequest {
+    Http(Box<PreparedHttp>),
+    Sql {
+        statement: sql::StatementWriter,
+        /// Whether it is wanted what the statement did.
+        content: bool,
+    },
+}
+
+/// A request for either version.
+pub(crate) struct PreparedHttp {
+    pub(super) one: http1_request::RequestWriter,
+    pub(super) two: http2::RequestWriter,
+    /// Whether headers and body of the answer are wanted.
+    pub(super) content: bool,
+}
+
+impl PreparedRequest {
+    /// For requests to `authority`, through TLS or not.
+    pub fn http(request: &Request, authority: &str, tls: bool, content: bool) -> Self {
+        let one = http1_request::RequestWriter::new(request, authority);
+        let two = http2::RequestWriter::new(request, authority, tls);
+        Self::Http(Box::new(PreparedHttp { one, two, content }))
+    }
+
+    /// For a statement that every session prepares as number `number`.
+    pub fn sql(statement: &Statement, number: usize) -> Self {
+        Self::Sql { statement: sql::StatementWriter::new(statement, number), content: false }
+    }
+
+    /// From now on headers and body of every answer are kept.
+    pub fn want_content(&mut self) {
+        match self {
+            Self::Http(words) => words.content = true,
+            Self::Sql { content, .. } => *content = true,
+        }
+    }
+
+    /// What this arrival sends, for people.
+    pub fn preview(&mut self, who: &RenderContext<'_>, cookies: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Http(words) => words.one.encode(who, cookies).to_vec(),
+            Self::Sql { statement, .. } => statement.preview(who),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The threads that carry a load together: what each of them tells, put together until nothing is open any more.
+
+use crate::load_generator::LoadCommand;
+use record::{Slice, SliceMerger, TrialCounts};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+use units::Nanos;
+
+/// More threads than this only take processor time from each other.
+pub const THREADS_MOST: u32 = 64;
+/// From the order to start until the first arrival can be due: every thread must have heard by then.
+pub const LEAD: Nanos = Nanos::from_millis(2);
+/// How often the caller is asked what it wishes.
+const ASK: Duration = Duration::from_millis(50);
+/// How often threads are asked to give way to those that still wait.
+const GIVE_WAY: Nanos = Nanos::from_secs(1);
+/// Reports that wait to be heard; each thread makes one a second, some 20 KiB. Whoever is told must not take long, so that
+/// there are few. Should that hang all the same, a minute at the least, then the threads wait for it: nothing they counted is
+/// lost, and what came due meanwhile is `unsent`, which voids the trial.
+const REPORTS: usize = 60 * THREADS_MOST as usize;
+
+/// Sleeps until a trial that begins at `start_ns` has to be ordered, and asks now and then whether to `go_on`; false if not.
+pub fn sleep_until(start_ns: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
+    loop {
+        let ahead = start_ns.saturating_sub(sys::monotonic_ns() + LEAD.0);
+        if ahead == 0 {
+            return true;
+        }
+        if !go_on() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_nanos(ahead).min(ASK));
+    }
+}
+
+/// What a thread tells.
+pub enum ThreadReport<T> {
+    /// What it has counted in a second.
+    Slice(Box<Slice>),
+    /// The trial is over, its load ended at this moment; what is open is no longer counted.
+    Over(Nanos),
+    /// Nothing is open any more.
+    Settled,
+    /// What only threads of its kind have to tell.
+    Own(T),
+}
+
+/// Where one thread tells it.
+pub struct Reporter<T> {
+    index: usize,
+    reports: SyncSender<IndexedReport<T>>,
+}
+
+/// Who tells something, and what; nothing if it panicked.
+type IndexedReport<T> = (usize, Option<ThreadReport<T>>);
+
+impl<T> Reporter<T> {
+    /// Waits where much is unheard. Whether anybody still listens is nothing to a thread.
+    pub fn send(&self, report: ThreadReport<T>) {
+        let _ = self.reports.send((self.index, Some(report)));
+    }
+}
+
+impl<T> Drop for Reporter<T> {
+    /// The others may go on, and whoever listens would wait for this one for ever.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.reports.send((self.index, None));
+        }
+    }
+}
+
+/// Who listens to them.
+pub struct ReportCollector<T> {
+    reports: Receiver<IndexedReport<T>>,
+    /// Threads that have nothing open since their last trial.
+    settled: Vec<bool>,
+}
+
+impl<T> ReportCollector<T> {
+    /// Of so many threads, each of which is given its teller.
+    pub fn channel(threads: usize) -> (Vec<Reporter<T>>, Self) {
+        let (send, reports) = sync_channel(REPORTS);
+        let teller = |index| Reporter { index, reports: send.clone() };
+        ((0..threads).map(teller).collect(), Self { reports, settled: vec![true; threads] })
+    }
+
+    /// What is told next, and by whom; none if that takes long.
+    pub(crate) fn next_report(&mut self) -> Option<(usize, ThreadReport<T>)> {
+        match self.reports.recv_timeout(ASK) {
+            Ok((index, Some(report))) => {
+                self.settled[index] |= matches!(report, ThreadReport::Settled);
+                Some((index, report))
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            Ok((_, None)) | Err(RecvTimeoutError::Disconnected) => {
+                panic!("a thread that makes the load has ended by itself")
+            }
+        }
+    }
+
+    /// All of a trial that begins at `start_ns`, on the monotonic clock, until every thread says that it is over. `obey` is
+    /// called with each wish that goes beyond the one before, and the moment of the trial.
+    ///
+    /// # Panics
+    /// If a thread has panicked.
+    pub fn collect_trial(
+        &mut self,
+        start_ns: u64,
+        on_slice: &mut dyn FnMut(&Slice),
+        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+        mut obey: impl FnMut(LoadCommand, Nanos),
+        mut own: impl FnMut(T),
+    ) -> TrialCounts {
+        self.settled.fill(false);
+        let (mut gather, mut obeyed) = (SliceMerger::new(self.settled.len()), LoadCommand::GoOn);
+        while !gather.is_finished() {
+            match self.next_report() {
+                Some((index, ThreadReport::Slice(slice))) => gather.add(index, &slice),
+                Some((index, ThreadReport::Over(at))) => gather.finish_source(index, at),
+                Some((_, ThreadReport::Own(told))) => own(told),
+                Some((_, ThreadReport::Settled)) | None => {}
+            }
+            while let Some(slice) = gather.next_complete() {
+                on_slice(&slice);
+            }
+            let now = Nanos(sys::monotonic_ns().saturating_sub(start_ns));
+            if obeyed < LoadCommand::Kill {
+                let wished = wish(gather.total(), now);
+                if wished > obeyed {
+                    obey(wished, now);
+                    obeyed = wished;
+                }
+            }
+        }
+        gather.into_counts()
+    }
+
+    /// Waits until no thread has anything open, at most for `limit`, and has what is left `cut_off` then; each second that it takes, the
+    /// threads are asked to `give_way`. Gives how long it took, or none if it was over the limit.
+    ///
+    /// # Panics
+    /// If a thread has panicked.
+    pub fn settle(
+        &mut self,
+        limit: Nanos,
+        interrupted: &dyn Fn() -> bool,
+        give_way: impl Fn(),
+        cut_off: impl Fn(),
+        mut own: impl FnMut(T),
+    ) -> Option<Nanos> {
+        let began = sys::monotonic_ns();
+        let passed = || Nanos(sys::monotonic_ns() - began);
+        let (mut in_time, mut next) = (true, GIVE_WAY);
+        while self.settled.contains(&false) {
+            if passed() > next {
+                next = passed() + GIVE_WAY;
+                give_way();
+            }
+            match self.next_report() {
+                Some((_, ThreadReport::Own(told))) => own(told),
+                Some(_) => {}
+                None if in_time && (passed() > limit || interrupted()) => {
+                    in_time = false;
+                    cut_off();
+                }
+                None => {}
+            }
+        }
+        in_time.then(passed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_panics_is_not_waited_for() {
+        let (mut tellers, mut crew) = ReportCollector::<()>::channel(2);
+        let (first, second) = (tellers.remove(0), tellers.remove(0));
+        let ended = std::thread::spawn(move || {
+            let _told = second;
+            panic!("on purpose");
+        });
+        assert!(ended.join().is_err());
+        first.send(ThreadReport::Over(Nanos::ZERO));
+        let gathered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            crew.collect_trial(0, &mut |_| {}, &mut |_, _| LoadCommand::GoOn, |_, _| {}, drop)
+        }));
+        assert!(gathered.is_err(), "the other would be waited for, for ever");
+    }
+}

@@ -1,0 +1,81 @@
+use crate::experiment::Experiment;
+use crate::predict::commonest_cause;
+use plan::{ArmMeasure, Hypothesis, LoadLevel};
+use record::{ArmStart, DesignMeasurement};
+
+/// What is measured and at what load: `p99 of reads at 500/s`.
+pub(crate) fn describe_measure(measure: ArmMeasure, probe: &DesignMeasurement) -> String {
+    let of = if probe.workload == "all" { String::new() } else { format!(" of {}", probe.workload) };
+    let at = match probe.at {
+        LoadLevel::Limit if measure == ArmMeasure::Capacity => String::new(),
+        LoadLevel::Limit => " at the limit".to_owned(),
+        LoadLevel::Rate(rate) => format!(" at {rate}"),
+        LoadLevel::Share(share) => format!(" at {share} of the capacity"),
+        LoadLevel::Connections(connections) => {
+            format!(" with {} connections", units::grouped(u64::from(connections)))
+        }
+    };
+    format!("{}{of}{at}", measure.name())
+}
+
+/// What gave first in the arms of a hypothesis: `What gave first: workers (5 of 5 starts) → with 'virtual threads' pool
+/// (4 of 5).` Empty if nothing was found in any.
+pub(crate) fn describe_causes(experiment: &Experiment, asked: &Hypothesis) -> String {
+    let arms = &experiment.design.arms;
+    let mut order: Vec<usize> =
+        asked.contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| *arm).collect();
+    order.sort_unstable();
+    let of = |arm: usize| {
+        let counts = move |visit: &&ArmStart| visit.arm == arm && visit.void.is_none();
+        let visits = experiment.visits.iter().filter(counts);
+        let starts =
+            visits.clone().filter(|visit| visit.taken.iter().any(|taken| taken.probe == asked.probe));
+        (commonest_cause(visits, asked.probe), starts.count())
+    };
+    let mut named = false;
+    let mut parts = Vec::new();
+    for arm in order {
+        let (cause, starts) = of(arm);
+        named |= cause.is_some();
+        let with = if arm == 0 { String::new() } else { format!("with '{}' ", arms[arm].name) };
+        let unit = if parts.is_empty() { " starts" } else { "" };
+        parts.push(match cause {
+            Some((cause, times)) => format!("{with}{} ({times} of {starts}{unit})", cause.words()),
+            None => format!("{with}nothing that could be named"),
+        });
+    }
+    if !named {
+        return String::new();
+    }
+    format!("What gave first: {}.", parts.join(" → "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::{Nanos, Rate, Share};
+
+    #[test]
+    fn a_measure_says_its_load() {
+        let probe =
+            |workload: &str, at| DesignMeasurement { workload: workload.to_owned(), at, arms: vec![0] };
+        let rate = Rate::of(500, Nanos::from_secs_f64(1.0));
+        for (measure, probe, expected) in [
+            (ArmMeasure::Capacity, probe("all", LoadLevel::Limit), "capacity".to_owned()),
+            (ArmMeasure::Capacity, probe("reads", LoadLevel::Limit), "capacity of reads".to_owned()),
+            (ArmMeasure::P99, probe("reads", LoadLevel::Rate(rate)), format!("p99 of reads at {rate}")),
+            (
+                ArmMeasure::P99,
+                probe("all", LoadLevel::Share(Share(0.5))),
+                format!("p99 at {} of the capacity", Share(0.5)),
+            ),
+            (
+                ArmMeasure::Memory,
+                probe("all", LoadLevel::Connections(20_000)),
+                "memory with 20,000 connections".to_owned(),
+            ),
+        ] {
+            assert_eq!(describe_measure(measure, &probe), expected);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+use crate::check::{Error, check};
+use crate::comparison::{ComparisonEstimate, EffectThreshold};
+use crate::group::{BoundsCache, HypothesisGroup};
+use plan::{ArmMeasure, Hypothesis, LoadLevel};
+use record::{ArmStart, Design, ExperimentEnd, OngoingStart};
+use stats::shuffled;
+use units::Nanos;
+
+/// Times that a void visit is repeated in its block. An arm whose visit is void once more is not measured any further.
+const REPEATS: usize = 2;
+
+/// An experiment under way: says what to start next, takes what it gave, and tells where it stands.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    pub(crate) design: Design,
+    /// All that were told, in the order they were made.
+    pub(crate) visits: Vec<ArmStart>,
+    /// Arms that could not be measured, each with why.
+    pub(crate) dropped: Vec<Option<String>>,
+    pub(crate) groups: Vec<HypothesisGroup>,
+    /// Of each hypothesis.
+    pub(crate) found: Vec<ComparisonEstimate>,
+    /// Of each group's placebo.
+    pub(crate) placebos: Vec<ComparisonEstimate>,
+    pub(crate) cache: BoundsCache,
+    /// The block that is being made; 0 is the pilot.
+    block: u32,
+    /// What is still to be started in it, and how often each was void.
+    waiting: Vec<Slot>,
+    pub(crate) over: Option<ExperimentEnd>,
+}
+
+/// A start that is due in a block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Slot {
+    arm: usize,
+    placebo: bool,
+    voids: usize,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExperimentStep {
+    /// Start an arm and measure it.
+    Visit {
+        /// Which one, and how long it should take, by the visits so far.
+        start: OngoingStart,
+        /// Places of the probes to measure, in this order.
+        probes: Vec<usize>,
+    },
+    /// It is over.
+    Done(ExperimentEnd),
+}
+
+/// The least time after which any verdict is possible, if a visit takes `visit`: the pilot, and the blocks before the
+/// first look.
+pub fn least_time(design: &Design, visit: Nanos) -> Nanos {
+    let visits = u64::from(design.pilot) + u64::from(design.least) * slots(design).len() as u64;
+    visit * visits
+}
+
+/// What a hypothesis asks for.
+pub(crate) fn effect_threshold(asked: &Hypothesis) -> EffectThreshold {
+    EffectThreshold { delta: asked.effect.0.ln_1p(), more: asked.measure.more_is_better() }
+}
+
+/// Each arm once, and the baseline once more as the placebo if anything is asked.
+fn slots(design: &Design) -> Vec<Slot> {
+    let slot = |arm, placebo| Slot { arm, placebo, voids: 0 };
+    let placebo = (!design.hypotheses.is_empty()).then(|| slot(0, true));
+    (0..design.arms.len()).map(|arm| slot(arm, false)).chain(placebo).collect()
+}
+
+impl Experiment {
+    /// Begins an experiment.
+    ///
+    /// # Errors
+    /// A design that asks for what cannot be: weights that do not add up to 0, a cause that no diagnosis names.
+    pub fn new(design: &Design) -> Result<Self, Error> {
+        check(design)?;
+        Ok(Self::begin(design.clone(), BoundsCache::new()))
+    }
+
+    /// The same experiment before its first visit, with another order within blocks. It shares the bounds, which take
+    /// most of the time that an experiment takes to begin: for simulations.
+    #[must_use]
+    pub fn reseeded(&self, seed: u64) -> Self {
+        Self::begin(Design { seed, ..self.design.clone() }, self.cache.clone())
+    }
+
+    fn begin(design: Design, cache: BoundsCache) -> Self {
+        let groups = HypothesisGroup::all(&design);
+        let mut experiment = Self {
+            visits: Vec::new(),
+            dropped: vec![None; design.arms.len()],
+            found: vec![ComparisonEstimate::default(); design.hypotheses.len()],
+            placebos: vec![ComparisonEstimate::default(); groups.len()],
+            groups,
+            cache,
+            block: 0,
+            waiting: vec![Slot { arm: 0, placebo: false, voids: 0 }; design.pilot as usize],
+            over: None,
+            design,
+        };
+        experiment.update_groups();
+        if experiment.waiting.is_empty() {
+            experiment.open_block();
+        }
+        experiment
+    }
+
+    /// What to do next, after `spent`. Depends on nothing but the design, the visits told and this time.
+    pub fn next(&mut self, spent: Nanos) -> ExperimentStep {
+        if let Some(over) = self.over {
+            return ExperimentStep::Done(over);
+        }
+        if self.is_block_unstarted()
+            && self.design.budget.is_some_and(|budget| spent + self.remaining_time() > budget)
+        {
+            self.over = Some(ExperimentEnd::BudgetSpent);
+            return ExperimentStep::Done(ExperimentEnd::BudgetSpent);
+        }
+        let slot = self.waiting[0];
+        let start = OngoingStart {
+            number: self.visits.last().map_or(0, |visit| visit.number) + 1,
+            block: self.block,
+            arm: slot.arm,
+            placebo: slot.placebo,
+            expected: self.usual_duration(slot.arm),
+        };
+        ExperimentStep::Visit { start, probes: self.probes(slot.arm, self.block).collect() }
+    }
+
+    /// Takes a visit that was made. Also how an experiment that was cut short goes on: told all the visits that were
+    /// kept, it asks for the same ones after them as it would have without the interruption.
+    pub fn take(&mut self, visit: &ArmStart) {
+        while self.over.is_none() && self.block < visit.block {
+            self.finish_block();
+        }
+        self.visits.push(visit.clone());
+        let same = |slot: &Slot| slot.arm == visit.arm && slot.placebo == visit.placebo;
+        if let Some(place) = self.waiting.iter().position(same) {
+            let slot = self.waiting.remove(place);
+            if let Some(why) = &visit.void {
+                self.repeat_or_drop(slot, why);
+            }
+        }
+        if self.over.is_none() && self.waiting.is_empty() {
+            self.finish_block();
+        }
+    }
+
+    /// The median of what the pilot found the baseline to hold of this workload: what shares of the capacity refer to.
+    /// None before the first search of it is told, or if it found nothing.
+    pub fn capacity(&self, workload: &str) -> Option<f64> {
+        let searched = |probe: usize| {
+            self.design
+                .probes
+                .get(probe)
+                .is_some_and(|at| at.workload == workload && at.at == LoadLevel::Limit)
+        };
+        let pilot = self.visits.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
+        let taken = pilot.flat_map(|visit| &visit.taken).filter(|taken| searched(taken.probe));
+        let figures = taken.flat_map(|taken| &taken.figures);
+        let mut found: Vec<f64> = figures
+            .filter(|(measure, _)| *measure == ArmMeasure::Capacity)
+            .map(|(_, figure)| *figure)
+            .collect();
+        found.retain(|figure| figure.is_finite() && *figure > 0.0);
+        found.sort_unstable_by(f64::total_cmp);
+        let middle = found.len().checked_sub(1)? / 2;
+        Some(f64::midpoint(found[middle], found[found.len() / 2]))
+    }
+
+    /// Blocks in which every start that is due was made.
+    pub(crate) fn complete_blocks(&self) -> u32 {
+        let whole = |block: &u32| {
+            slots(&self.design).iter().filter(|slot| self.dropped[slot.arm].is_none()).all(|slot| {
+                self.visits.iter().any(|visit| {
+                    visit.block == *block
+                        && (visit.arm, visit.placebo) == (slot.arm, slot.placebo)
+                        && visit.void.is_none()
+                })
+            })
+        };
+        (1..=self.block).filter(whole).count() as u32
+    }
+
+    /// Nothing of the block has been started yet.
+    fn is_block_unstarted(&self) -> bool {
+        self.block == 0 || self.visits.last().is_none_or(|visit| visit.block < self.block)
+    }
+
+    /// What a visit of this arm took on average so far; of any arm, if it was not visited yet.
+    fn usual_duration(&self, arm: usize) -> Option<Nanos> {
+        // The pilot measures more of the baseline than the blocks do.
+        let alike = |visit: &ArmStart| visit.arm == arm && (visit.block == 0) == (self.block == 0);
+        let mean = |of: &dyn Fn(&ArmStart) -> bool| {
+            let took: Vec<u64> =
+                self.visits.iter().filter(|visit| of(visit)).map(|visit| visit.took.0).collect();
+            let count = u64::try_from(took.len()).ok().filter(|count| *count > 0)?;
+            Some(Nanos(took.iter().fold(0, |sum: u64, took| sum.saturating_add(*took)) / count))
+        };
+        let counts = |visit: &ArmStart| visit.void.is_none();
+        mean(&|visit| alike(visit) && counts(visit))
+            .or_else(|| mean(&|visit| visit.block > 0 && counts(visit)))
+            .or_else(|| {
+                // Of the pilot's time the part that its share of the probes is.
+                let due = self.probes(arm, self.block).count() as f64;
+                let part = due / self.probes(0, 0).count().max(1) as f64;
+                mean(&counts).map(|pilot| Nanos((pilot.0 as f64 * part.min(1.0)) as u64))
+            })
+    }
+
+    /// Places of the probes that a visit of this arm measures.
+    fn probes(&self, arm: usize, block: u32) -> impl Iterator<Item = usize> {
+        let all = self.design.probes.iter().enumerate();
+        all.filter(move |(place, probe)| {
+            probe.arms.contains(&arm) && (block == 0 || !self.is_pilot_only(*place))
+        })
+        .map(|(place, _)| place)
+    }
+
+    /// Whether the pilot tells all that is asked of a probe: it is of the baseline alone, and nothing is compared.
+    fn is_pilot_only(&self, place: usize) -> bool {
+        let compared = self.design.hypotheses.iter().any(|hypothesis| hypothesis.probe == place);
+        self.design.pilot > 0
+            && !compared
+            && self.design.probes[place].arms == [0]
+            && self.design.arms.len() > 1
+    }
+
+    /// What the rest of the block should take; of the pilot only the next visit, for each of its visits is of use.
+    fn remaining_time(&self) -> Nanos {
+        let due = if self.block == 0 { 1 } else { self.waiting.len() };
+        self.waiting[..due]
+            .iter()
+            .filter_map(|slot| self.usual_duration(slot.arm))
+            .fold(Nanos(0), |sum, time| sum + time)
+    }
+
+    /// Repeats a void visit at the end of its block, or gives its arm up.
+    fn repeat_or_drop(&mut self, slot: Slot, why: &str) {
+        if slot.voids < REPEATS {
+            self.waiting.push(Slot { voids: slot.voids + 1, ..slot });
+            return;
+        }
+        self.dropped[slot.arm] = Some(why.to_owned());
+        self.waiting.retain(|other| other.arm != slot.arm);
+        self.update_groups();
+        let alone = (1..self.design.arms.len()).all(|arm| self.dropped[arm].is_some());
+        if slot.arm == 0 || alone || self.is_nothing_comparable() {
+            self.over = Some(ExperimentEnd::NothingToCompare);
+        }
+    }
+
+    /// A block is made, or the pilot: looks at the result if it is time, and opens the next.
+    fn finish_block(&mut self) {
+        let asked = !self.design.hypotheses.is_empty();
+        let blocks = if asked { self.design.most } else { self.design.least };
+        if asked && self.block > 0 {
+            self.analyse();
+        }
+        if asked && self.block >= self.design.least {
+            if self.is_nothing_comparable() {
+                self.over = Some(ExperimentEnd::NothingToCompare);
+            } else if self.is_decided() {
+                self.over = Some(ExperimentEnd::Decided);
+            }
+        }
+        if self.over.is_none() && self.block >= blocks {
+            self.over = Some(ExperimentEnd::BlocksMade);
+        }
+        if self.over.is_none() {
+            self.open_block();
+        }
+    }
+
+    /// Opens the next block, in an order of its own.
+    fn open_block(&mut self) {
+        self.block += 1;
+        let slots = slots(&self.design);
+        let order = shuffled(slots.len(), self.design.seed, self.block);
+        self.waiting = order.into_iter().map(|place| slots[place]).collect();
+        self.waiting.retain(|slot| self.dropped[slot.arm].is_none());
+    }
+}

@@ -1,0 +1,238 @@
+//! What a cell of the matrix says.
+
+use record::Cause;
+use std::time::Duration;
+
+/// One fault: how to bring it about, and what should be said of it.
+#[derive(Debug, Clone)]
+pub struct FaultCase {
+    /// How it is called on the command line.
+    pub name: &'static str,
+    /// What is broken, in a few words.
+    pub broken: &'static str,
+    /// What should be said.
+    pub expected: ExpectedCause,
+    /// Why that and nothing else, where it is not plain: the numbers.
+    pub why: &'static str,
+    pub(crate) service: CaseService,
+    /// Below the service's address; each request is one of them, all equally often.
+    pub(crate) pages: Vec<&'static str>,
+    pub(crate) around: EnvironmentSpec,
+    pub(crate) load: CaseLoad,
+}
+
+/// The truth about a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpectedCause {
+    /// This gives first.
+    First {
+        /// The cause.
+        cause: Cause,
+        /// Causes that are not wrong either: they describe the same from another side.
+        also: &'static [Cause],
+    },
+    /// Nothing is wrong.
+    Nothing,
+}
+
+/// What is put under load.
+#[derive(Debug, Clone)]
+pub(crate) enum CaseService {
+    /// This program, as `torment target` with these options.
+    Own(&'static [&'static str]),
+    /// A Tomcat with HikariCP on a JDK of this release.
+    Java { release: u32, options: &'static [&'static str], workers: u32, pool: u32, virtual_threads: bool },
+}
+
+/// What is around the service.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EnvironmentSpec {
+    /// A PostgreSQL of its own.
+    pub postgres: Option<PostgresSpec>,
+    /// A service that the first one calls: this program with these options. Its address takes the
+    /// place of `{downstream}` in pages.
+    pub downstream: Option<&'static [&'static str]>,
+    /// Limits of the service.
+    pub limits: ServiceLimits,
+    /// Somebody else who uses processors, once the calm part is over.
+    pub neighbour: NeighbourPlacement,
+    /// A network of its own with so few local ports, of which somebody else holds some.
+    pub ports: Option<LocalPorts>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PostgresSpec {
+    pub settings: &'static [&'static str],
+    /// Limits of its sessions.
+    pub limits: ServiceLimits,
+    /// A page that is asked for before they hold.
+    pub before: Option<&'static str>,
+}
+
+/// What the service may use; none: all there is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ServiceLimits {
+    /// Processors, as a quota.
+    pub cpus: Option<f64>,
+    pub memory_mib: Option<u64>,
+    /// Threads and processes.
+    pub tasks: Option<u64>,
+    /// Reads and writes a second from and to the disk of the temporary folder.
+    pub reads: Option<u64>,
+    pub writes: Option<u64>,
+    pub descriptors: Option<u64>,
+}
+
+impl ServiceLimits {
+    /// Whether any of them needs a control group.
+    pub(crate) fn need_group(&self) -> bool {
+        let counts = [self.memory_mib, self.tasks, self.reads, self.writes];
+        self.cpus.is_some() || counts.iter().any(Option::is_some)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum NeighbourPlacement {
+    #[default]
+    None,
+    /// On the service's only processor.
+    OfService,
+    /// On the load generator's only processor.
+    OfGenerator,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LocalPorts {
+    pub range: u32,
+    pub held: u32,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CaseLoad {
+    pub ceiling: CaseCapacity,
+    /// Shares of the ceiling: first well below it, then above it.
+    pub calm: f64,
+    pub over: f64,
+    pub calm_for: Duration,
+    pub over_for: Duration,
+    /// A closed loop before, unwatched: a JVM compiles, the ceiling shows.
+    pub warm_up: Duration,
+    /// Whether each page is asked for once before anything is measured.
+    pub try_first: bool,
+    pub timeout: Duration,
+    /// At random moments instead of equal distances.
+    pub random: bool,
+    /// A new connection for each request.
+    pub close: bool,
+}
+
+/// What the cell can do by its numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CaseCapacity {
+    /// Requests a second, exactly or nearly.
+    Known(f64),
+    /// For each processor of the machine.
+    PerCpu(f64),
+    /// Not known beforehand: what a closed loop reached in the warm-up.
+    Measured,
+}
+
+impl CaseLoad {
+    /// Three seconds at a quarter of the ceiling, six at almost one and a half of it.
+    pub(crate) const fn around(ceiling: CaseCapacity) -> Self {
+        Self {
+            ceiling,
+            calm: 0.25,
+            over: 1.4,
+            calm_for: Duration::from_secs(3),
+            over_for: Duration::from_secs(6),
+            warm_up: match ceiling {
+                CaseCapacity::Measured => Duration::from_secs(2),
+                _ => Duration::ZERO,
+            },
+            try_first: true,
+            timeout: Duration::from_secs(2),
+            random: false,
+            close: false,
+        }
+    }
+}
+
+impl FaultCase {
+    /// A cell of our own service, in which this is broken.
+    pub(crate) fn new(name: &'static str, broken: &'static str) -> Self {
+        Self {
+            name,
+            broken,
+            expected: ExpectedCause::Nothing,
+            why: "",
+            service: CaseService::Own(&[]),
+            pages: Vec::new(),
+            around: EnvironmentSpec::default(),
+            load: CaseLoad::around(CaseCapacity::Measured),
+        }
+    }
+
+    /// The options of our own service.
+    pub(crate) fn target_options(self, options: &'static [&'static str]) -> Self {
+        self.service(CaseService::Own(options))
+    }
+
+    pub(crate) fn service(mut self, service: CaseService) -> Self {
+        self.service = service;
+        self
+    }
+
+    /// What is asked for, and how much.
+    pub(crate) fn load(mut self, page: &'static str, load: CaseLoad) -> Self {
+        self.load = load;
+        self.and_page(page)
+    }
+
+    /// The truth, and what is true as well.
+    pub(crate) fn expect(mut self, cause: Cause, also: &'static [Cause]) -> Self {
+        self.expected = ExpectedCause::First { cause, also };
+        self
+    }
+
+    pub(crate) fn because(mut self, why: &'static str) -> Self {
+        self.why = why;
+        self
+    }
+
+    pub(crate) fn and_page(mut self, page: &'static str) -> Self {
+        self.pages.push(page);
+        self
+    }
+
+    pub(crate) fn limits(mut self, limits: ServiceLimits) -> Self {
+        self.around.limits = limits;
+        self
+    }
+
+    pub(crate) fn neighbour(mut self, neighbour: NeighbourPlacement) -> Self {
+        self.around.neighbour = neighbour;
+        self
+    }
+
+    pub(crate) fn ports(mut self, ports: LocalPorts) -> Self {
+        self.around.ports = Some(ports);
+        self
+    }
+
+    /// A PostgreSQL with these settings.
+    pub(crate) fn postgres(self, settings: &'static [&'static str]) -> Self {
+        self.database(PostgresSpec { settings, limits: ServiceLimits::default(), before: None })
+    }
+
+    pub(crate) fn database(mut self, postgres: PostgresSpec) -> Self {
+        self.around.postgres = Some(postgres);
+        self
+    }
+
+    pub(crate) fn downstream(mut self, options: &'static [&'static str]) -> Self {
+        self.around.downstream = Some(options);
+        self
+    }
+}

@@ -1,0 +1,135 @@
+//! Carries one cell out: sets the scene, offers the load, and keeps what was seen.
+
+use crate::CaseError;
+use crate::case::{CaseCapacity, FaultCase};
+use crate::client;
+use crate::environment::Environment;
+use plan::{Plan, PlanCommand};
+use record::Event;
+use runner::{RunOptions, Sink, StopFlag, conduct};
+use std::fmt::Write;
+
+/// Users of the closed loop that warms up.
+const USERS: u32 = 64;
+/// Time within which a rate is reached; a stage needs one.
+const STEP: &str = "1ms";
+/// With less than this a ceiling was not found but not looked for.
+const RATE_LEAST: f64 = 2.0;
+
+/// Gives all events of the load, or says why there was none.
+pub(crate) fn run_case(cell: &FaultCase, stop: &StopFlag, events: &mut Vec<Event>) -> Result<(), CaseError> {
+    let mut scene = Environment::start(cell, stop)?;
+    if cell.load.try_first {
+        for page in &cell.pages {
+            client::get(scene.address(), &scene.page(page)).map_err(CaseError::Fail)?;
+        }
+    }
+    let mut reached = None;
+    if !cell.load.warm_up.is_zero() {
+        let plan = plan(cell, &scene, &closed(cell), false)?;
+        let mut warm = EventLog { events: Vec::new(), begin: None, after: 0 };
+        measure(&plan, &mut warm, stop)?;
+        reached = rate_of(&warm.events);
+    }
+    let ceiling = match cell.load.ceiling {
+        CaseCapacity::Known(rate) => rate,
+        CaseCapacity::PerCpu(rate) => rate * f64::from(processors()?),
+        CaseCapacity::Measured => reached
+            .filter(|rate| *rate >= RATE_LEAST)
+            .ok_or_else(|| CaseError::Fail("the closed loop got no answers".to_owned()))?,
+    };
+    let plan = plan(cell, &scene, &stages(cell, ceiling), true)?;
+    let mut neighbour = scene.neighbour.take();
+    let mut begin = || {
+        if let Some(neighbour) = &mut neighbour {
+            neighbour.begin();
+        }
+    };
+    let after = cell.load.calm_for.as_secs() as usize;
+    let mut kept = EventLog { events: Vec::new(), begin: Some(&mut begin), after };
+    let measured = measure(&plan, &mut kept, stop);
+    *events = kept.events;
+    measured
+}
+
+/// A closed loop of the cell's own pages.
+fn closed(cell: &FaultCase) -> String {
+    format!("connections = {USERS}\nduration = \"{}ms\"\n", cell.load.warm_up.as_millis())
+}
+
+/// First below the ceiling, then above it.
+fn stages(cell: &FaultCase, ceiling: f64) -> String {
+    let load = &cell.load;
+    let mut stages = Vec::new();
+    for (share, time) in [(load.calm, load.calm_for), (load.over, load.over_for)] {
+        if !time.is_zero() {
+            let rate = share * ceiling;
+            stages.push(format!("\"{STEP}:{rate:.3}\", \"{}ms:{rate:.3}\"", time.as_millis()));
+        }
+    }
+    let arrivals = if load.random { "arrivals = \"poisson\"\n" } else { "" };
+    format!("stages = [{}]\n{arrivals}", stages.join(", "))
+}
+
+/// The plan, as it could stand in a file.
+fn plan(cell: &FaultCase, scene: &Environment, load: &str, watched: bool) -> Result<Plan, CaseError> {
+    let mut text = format!("[target]\nurl = \"http://{}\"\n", scene.address());
+    if cell.load.close {
+        text += "headers = { Connection = \"close\" }\n";
+    }
+    for page in &cell.pages {
+        let (page, timeout) = (scene.page(page), cell.load.timeout.as_millis());
+        let _ = write!(text, "[[request]]\nurl = {page:?}\ntimeout = \"{timeout}ms\"\n");
+    }
+    let _ = write!(
+        text,
+        "[load]\n{load}[generator]\ncores = {:?}\n[watch]\non = {watched}\n",
+        scene.generator_cores
+    );
+    if let Some(server) = scene.postgres.as_ref().filter(|_| watched) {
+        let _ = writeln!(text, "postgres = {:?}", server.url);
+    }
+    let mut plan = Plan::from_toml(&text, PlanCommand::Run).map_err(CaseError::fail("the cell's plan"))?;
+    let nothing = |what: &str| Err(format!("'{what}' is not wanted here"));
+    plan.bind(nothing, nothing).map_err(CaseError::fail("the cell's plan"))?;
+    Ok(plan)
+}
+
+fn measure(plan: &Plan, kept: &mut EventLog<'_>, stop: &StopFlag) -> Result<(), CaseError> {
+    let outcome = conduct(plan, RunOptions::default(), env!("CARGO_PKG_VERSION"), kept, stop);
+    outcome.error.map_or(Ok(()), |error| Err(CaseError::Fail(error.to_string())))
+}
+
+/// Processors that our services may use.
+fn processors() -> Result<u32, CaseError> {
+    Ok(rustix::thread::sched_getaffinity(None).map_err(CaseError::fail("our processors"))?.count())
+}
+
+/// Answers a second.
+fn rate_of(events: &[Event]) -> Option<f64> {
+    events.iter().rev().find_map(|event| match event {
+        Event::TrialDone { result, .. } => {
+            Some(result.total.outcomes.answered() as f64 / result.loaded.as_secs_f64().max(f64::MIN_POSITIVE))
+        }
+        _ => None,
+    })
+}
+
+/// Keeps all events, and lets something begin after so many seconds of the load.
+struct EventLog<'a> {
+    events: Vec<Event>,
+    begin: Option<&'a mut dyn FnMut()>,
+    after: usize,
+}
+
+impl Sink for EventLog<'_> {
+    fn event(&mut self, event: &Event) {
+        self.events.push(event.clone());
+        let seconds = self.events.iter().filter(|event| matches!(event, Event::SliceDone { .. })).count();
+        if seconds >= self.after
+            && let Some(begin) = self.begin.take()
+        {
+            begin();
+        }
+    }
+}

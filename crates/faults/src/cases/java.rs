@@ -1,0 +1,118 @@
+//! The same on real JVMs: Tomcat, HikariCP and the JDBC driver of PostgreSQL.
+
+use crate::case::CaseCapacity::{Known, Measured};
+use crate::case::{CaseLoad, CaseService, FaultCase};
+use record::Cause;
+use std::time::Duration;
+
+/// Of all cells but those about memory and compiling.
+const PLAIN: &[&str] = &["-Xmx512m"];
+/// Only the thorough compiler, as servers once had it: a quick machine is warm within a second otherwise.
+const SLOW: &[&str] = &["-Xmx512m", "-XX:-TieredCompilation"];
+/// Little room, all of it walked through by one thread while everything stands still.
+const TIGHT: &[&str] = &["-Xmx96m", "-XX:+UseSerialGC"];
+
+const QUICK: &[&str] = &["max_connections=120", "synchronous_commit=off"];
+
+fn tomcat(release: u32, options: &'static [&'static str]) -> CaseService {
+    CaseService::Java { release, options, workers: 200, pool: 10, virtual_threads: false }
+}
+
+/// A JVM compiles first.
+fn warm(load: CaseLoad) -> CaseLoad {
+    CaseLoad { warm_up: Duration::from_secs(3), ..load }
+}
+
+/// Load from the first second on, at a rate that a warm service takes easily.
+fn cold(rate: f64) -> CaseLoad {
+    CaseLoad {
+        calm_for: Duration::ZERO,
+        over: 1.0,
+        over_for: Duration::from_secs(8),
+        try_first: false,
+        ..CaseLoad::around(Known(rate))
+    }
+}
+
+pub(super) fn cases() -> Vec<FaultCase> {
+    let pool = "HikariCP's 10 connections, each held for 50 ms by a query that needs nothing";
+    let garbage = "much garbage in a small heap, collected by one thread";
+    let compile = "a JVM just started, loaded from the first second";
+    let well = "nothing: a warm JVM well within its limits";
+    let under_pool = |cell: FaultCase| {
+        cell.postgres(QUICK).expect(Cause::Pool, &[]).because("10 / 50 ms = 200/s, and the database is idle")
+    };
+    let virtual_threads =
+        CaseService::Java { release: 25, options: PLAIN, workers: 200, pool: 10, virtual_threads: true };
+    let gc = |cell: FaultCase| cell.expect(Cause::Gc, &[Cause::Cpu, Cause::Safepoint]);
+    let jit = |cell: FaultCase| {
+        cell.expect(Cause::ColdJit, &[Cause::Cpu]).because("once warm, it handles the same rate with ease")
+    };
+    let dbsleep = "/dbsleep?ms=50";
+    vec![
+        under_pool(
+            FaultCase::new("jvm17-pool", pool)
+                .service(tomcat(17, PLAIN))
+                .load(dbsleep, warm(CaseLoad::around(Known(190.0)))),
+        ),
+        under_pool(
+            FaultCase::new("jvm25-pool", pool)
+                .service(tomcat(25, PLAIN))
+                .load(dbsleep, warm(CaseLoad::around(Known(190.0)))),
+        ),
+        under_pool(
+            FaultCase::new("jvm25-virtual-pool", "the same with a virtual thread for each request")
+                .service(virtual_threads)
+                .load(dbsleep, warm(CaseLoad::around(Known(190.0)))),
+        ),
+        FaultCase::new("jvm17-monitor", "one synchronized block, 5 ms each")
+            .service(tomcat(17, PLAIN))
+            .load("/sync?ms=5", warm(CaseLoad::around(Known(190.0))))
+            .expect(Cause::Lock, &[]),
+        FaultCase::new("jvm25-lock", "one ReentrantLock, held for 5 ms")
+            .service(tomcat(25, PLAIN))
+            .load("/lock?ms=5", warm(CaseLoad::around(Known(190.0))))
+            .expect(Cause::Lock, &[]),
+        FaultCase::new("jvm17-workers", "200 workers, each sleeps 200 ms")
+            .service(tomcat(17, PLAIN))
+            .load("/sleep?ms=200", warm(CaseLoad { over: 1.25, ..CaseLoad::around(Known(990.0)) }))
+            .expect(Cause::Workers, &[Cause::Downstream]),
+        gc(FaultCase::new("jvm17-gc", garbage)
+            .service(tomcat(17, TIGHT))
+            .load("/gc?kb=512", warm(CaseLoad::around(Measured)))),
+        gc(FaultCase::new("jvm25-gc", garbage)
+            .service(tomcat(25, TIGHT))
+            .load("/gc?kb=512", warm(CaseLoad::around(Measured)))),
+        jit(FaultCase::new("jvm17-cold", compile).service(tomcat(17, SLOW)).load("/ok", cold(8_000.0))),
+        jit(FaultCase::new("jvm25-cold", compile).service(tomcat(25, SLOW)).load("/ok", cold(9_000.0))),
+        FaultCase::new("jvm25-row-lock", "50 connections change the same row and lock it for 5 ms")
+            .service(CaseService::Java {
+                release: 25,
+                options: PLAIN,
+                workers: 200,
+                pool: 50,
+                virtual_threads: false,
+            })
+            .load("/dbrow?ms=5", warm(CaseLoad::around(Known(190.0))))
+            .postgres(QUICK)
+            .expect(Cause::PostgresLock, &[Cause::PostgresCpu, Cause::Cpu]),
+        FaultCase::new("healthy-jvm17", well).service(tomcat(17, PLAIN)).load(
+            "/sleep?ms=5",
+            CaseLoad {
+                calm: 0.2,
+                over: 0.4,
+                warm_up: Duration::from_secs(4),
+                ..CaseLoad::around(Known(1_000.0))
+            },
+        ),
+        FaultCase::new("healthy-jvm25", well).service(tomcat(25, PLAIN)).load(
+            "/sleep?ms=5",
+            CaseLoad {
+                calm: 0.2,
+                over: 0.4,
+                warm_up: Duration::from_secs(4),
+                ..CaseLoad::around(Known(1_000.0))
+            },
+        ),
+    ]
+}

@@ -1,0 +1,71 @@
+//! The matrix.
+
+mod combined;
+mod java;
+mod machine;
+mod postgres;
+mod waits;
+
+use crate::case::FaultCase;
+
+/// All cells, in the order in which they are tried.
+pub fn all_cases() -> Vec<FaultCase> {
+    [waits::cases(), machine::cases(), postgres::cases(), java::cases(), combined::cases()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::ExpectedCause;
+    use record::Cause;
+    use std::collections::BTreeSet;
+
+    /// Causes that no cell shows yet; a new one wants a cell.
+    const WITHOUT: [Cause; 9] = [
+        Cause::OwnDescriptors,
+        Cause::Inside,
+        Cause::Freeze,
+        Cause::Safepoint,
+        Cause::Retransmissions,
+        Cause::PacketDrops,
+        Cause::Tracking,
+        Cause::Bandwidth,
+        Cause::PostgresCheckpoints,
+    ];
+
+    #[test]
+    fn the_matrix_is_complete() {
+        let cells = all_cases();
+        let names: BTreeSet<&str> = cells.iter().map(|cell| cell.name).collect();
+        assert_eq!(names.len(), cells.len(), "two cells have the same name");
+        for name in names {
+            assert!(
+                name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
+                "{name}"
+            );
+        }
+        let truths: BTreeSet<Cause> = cells
+            .iter()
+            .filter_map(|cell| match cell.expected {
+                ExpectedCause::First { cause, .. } => Some(cause),
+                ExpectedCause::Nothing => None,
+            })
+            .collect();
+        for cause in Cause::ALL {
+            let is_shown = truths.contains(cause);
+            assert_eq!(is_shown, !WITHOUT.contains(cause), "whether a cell is broken by {cause:?}");
+        }
+        assert!(cells.iter().filter(|cell| cell.expected == ExpectedCause::Nothing).count() >= 3);
+        assert_eq!(cells.iter().filter(|cell| cell.name.starts_with("both-")).count(), 4);
+    }
+
+    #[test]
+    fn no_cell_takes_longer_than_a_quarter_of_a_minute() {
+        for cell in all_cases() {
+            let load = cell.load;
+            let time = load.warm_up + load.calm_for + load.over_for + load.timeout;
+            assert!(time.as_secs() <= 15, "{}: {time:?}", cell.name);
+            assert!(cell.pages.iter().all(|page| page.starts_with('/')), "{}", cell.name);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Everything a cell needs, started in order; dropped, it ends in the reverse order.
+
+use crate::CaseError;
+use crate::case::{CaseService as Kind, FaultCase, NeighbourPlacement};
+use crate::client;
+use crate::cpu_burner::CpuBurner;
+use crate::group::CaseGroup;
+use crate::java;
+use crate::network_namespace::{self, NetworkNamespace};
+use crate::postgres::CasePostgres;
+use crate::target_process::{limit_descriptors, start, start_target};
+use runner::{ServiceProcess, StopFlag};
+use std::net::{SocketAddr, TcpStream};
+
+/// The processors of cells that need two, one for each side.
+const SERVICE_CORE: u32 = 1;
+const GENERATOR_CORE: u32 = 0;
+
+/// What has been started. The order of the fields is the order in which they end: a group can only
+/// be removed after its processes.
+pub(crate) struct Environment {
+    _held: Vec<TcpStream>,
+    pub(crate) neighbour: Option<CpuBurner>,
+    pub(crate) service: ServiceProcess,
+    downstream: Option<ServiceProcess>,
+    pub(crate) postgres: Option<CasePostgres>,
+    _groups: Vec<CaseGroup>,
+    _space: Option<NetworkNamespace>,
+    /// Processors of the load generator; none: all.
+    pub(crate) generator_cores: Vec<u32>,
+}
+
+impl Environment {
+    /// Starts all of it.
+    pub(crate) fn start(cell: &FaultCase, stop: &StopFlag) -> Result<Self, CaseError> {
+        let around = &cell.around;
+        let mut groups = Vec::new();
+        let space = around.ports.map(NetworkNamespace::enter).transpose()?;
+        let postgres = around.postgres.map(|asked| CasePostgres::start(asked.settings, stop)).transpose()?;
+        let downstream = around.downstream.map(|options| start_target(options, |_| Ok(()))).transpose()?;
+        let group = around.limits.need_group().then(|| CaseGroup::make(&around.limits)).transpose()?;
+        let began = |pid| {
+            if let Some(group) = &group {
+                group.add(pid)?;
+            }
+            around.limits.descriptors.map_or(Ok(()), |most| limit_descriptors(pid, most))
+        };
+        let (mut generator_cores, mut burning_core) = (Vec::new(), None);
+        let service = match &cell.service {
+            Kind::Own(options) => {
+                let core = SERVICE_CORE.to_string();
+                let mut options = options.to_vec();
+                if let Some(server) = &postgres {
+                    options.extend(["--database", &server.url]);
+                }
+                if around.neighbour != NeighbourPlacement::None {
+                    two_processors()?;
+                    options.extend(["--cores", &core]);
+                    generator_cores = vec![GENERATOR_CORE];
+                    burning_core = Some(match around.neighbour {
+                        NeighbourPlacement::OfGenerator => GENERATOR_CORE,
+                        _ => SERVICE_CORE,
+                    });
+                }
+                start_target(&options, began)?
+            }
+            Kind::Java { release, options, workers, pool, virtual_threads } => {
+                let mut command = java::command(*release, options)?;
+                command.env("PORT", "0").env("WORKERS", workers.to_string()).env("POOL", pool.to_string());
+                command.env("VIRTUAL", virtual_threads.to_string());
+                if let Some(server) = &postgres {
+                    command.env("DATABASE_URL", jdbc(&server.url));
+                }
+                start(&mut command, began)?
+            }
+        };
+        groups.extend(group);
+        if let (Some(server), Some(asked)) = (&postgres, around.postgres) {
+            if let Some(page) = asked.before {
+                client::get(service.address, page).map_err(CaseError::Fail)?;
+                server.drop_cached_pages().map_err(CaseError::fail("the database's files"))?;
+            }
+            if asked.limits.need_group() {
+                let group = CaseGroup::make(&asked.limits)?;
+                server_and_sessions(server.pid).into_iter().try_for_each(|pid| group.add(pid))?;
+                groups.push(group);
+            }
+        }
+        let neighbour = burning_core
+            .map(|core| CpuBurner::start(core, around.neighbour == NeighbourPlacement::OfGenerator))
+            .transpose()?;
+        let held = around
+            .ports
+            .map(|ports| network_namespace::hold_ports(service.address, ports.held))
+            .transpose()?;
+        Ok(Self {
+            _held: held.unwrap_or_default(),
+            neighbour,
+            service,
+            downstream,
+            postgres,
+            _groups: groups,
+            _space: space,
+            generator_cores,
+        })
+    }
+
+    /// A page as it is asked for.
+    pub(crate) fn page(&self, page: &str) -> String {
+        let address = self.downstream.as_ref().map(|service| service.address.to_string());
+        page.replace("{downstream}", &address.unwrap_or_default())
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.service.address
+    }
+}
+
+/// A PostgreSQL's process and its children: those that exist, and by the first those to come.
+fn server_and_sessions(server: u32) -> Vec<u32> {
+    let children =
+        std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|pid| pid.parse().ok());
+    std::iter::once(server).chain(children).collect()
+}
+
+fn two_processors() -> Result<(), CaseError> {
+    let ours = rustix::thread::sched_getaffinity(None).map_err(CaseError::fail("our processors"))?;
+    if [GENERATOR_CORE, SERVICE_CORE].iter().all(|core| ours.is_set(*core as usize)) {
+        return Ok(());
+    }
+    Err(CaseError::Skip("service and load generator need a processor each, 0 and 1".to_owned()))
+}
+
+/// `postgres://USER@HOST:PORT/NAME` as Java writes it.
+fn jdbc(url: &str) -> String {
+    let rest = url.trim_start_matches("postgres://");
+    let (user, place) = rest.split_once('@').unwrap_or(("postgres", rest));
+    format!("jdbc:postgresql://{place}?user={user}")
+}

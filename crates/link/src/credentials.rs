@@ -1,0 +1,193 @@
+//! Who may come in, and as what.
+
+use crate::Error;
+use fleet::FleetRole;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
+};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Clocks of machines may differ by this, or nobody comes in.
+const CLOCKS_APART: Duration = Duration::from_secs(24 * 3600);
+/// What a file that lets somebody in begins with.
+const BEGINS: &str = "# Lets one process into a run of torment: keep it from others.";
+const AT: &str = "at ";
+
+/// The authority of one run, which says who is what in it. Its key is forgotten with it; then nobody else can be let in.
+pub struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    lasts: Duration,
+}
+
+/// What one process shows to be let in, or to let in: a certificate of its role with its key, and the authority that it believes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// In PEM: the authority, its own certificate, the key.
+    text: String,
+}
+
+/// A pass, and where to show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinFile {
+    /// `HOST:PORT` of the coordinator.
+    pub at: String,
+    /// What lets in there.
+    pub pass: Credentials,
+}
+
+fn failed(why: impl fmt::Display) -> Error {
+    Error::Pass(why.to_string())
+}
+
+impl Authority {
+    /// For a run that lasts no longer than this.
+    ///
+    /// # Errors
+    /// If the machine has no randomness.
+    pub fn new(lasts: Duration) -> Result<Self, Error> {
+        let mut params = params("torment", lasts);
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let key = KeyPair::generate().map_err(failed)?;
+        Ok(Self { issuer: CertifiedIssuer::self_signed(params, key).map_err(failed)?, lasts })
+    }
+
+    /// For one process, in this role.
+    ///
+    /// # Errors
+    /// As [`Authority::new`].
+    pub fn issue(&self, role: FleetRole) -> Result<Credentials, Error> {
+        let mut params = params(role.name(), self.lasts);
+        params.subject_alt_names =
+            CertificateParams::new(vec![role.name().to_owned()]).map_err(failed)?.subject_alt_names;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![match role {
+            FleetRole::Coordinator => ExtendedKeyUsagePurpose::ServerAuth,
+            FleetRole::Worker | FleetRole::Watcher | FleetRole::Owner => ExtendedKeyUsagePurpose::ClientAuth,
+        }];
+        let key = KeyPair::generate().map_err(failed)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(failed)?;
+        Ok(Credentials { text: format!("{}{}{}", self.issuer.pem(), certificate.pem(), key.serialize_pem()) })
+    }
+}
+
+/// Of a certificate, from a day ago on until the run is over.
+fn params(name: &str, lasts: Duration) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let at = |time: Duration| date_time_ymd(1970, 1, 1) + Duration::from_secs(time.as_secs());
+    params.not_before = at(now.saturating_sub(CLOCKS_APART));
+    params.not_after = at(now + lasts + CLOCKS_APART);
+    params
+}
+
+impl Credentials {
+    /// As whoever lets in.
+    pub(crate) fn server_config(&self) -> Result<Arc<ServerConfig>, Error> {
+        let (roots, certificate, key) = self.parse()?;
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(failed)?
+            .with_client_cert_verifier(verifier.build().map_err(failed)?)
+            .with_single_cert(vec![certificate], key)
+            .map_err(failed)?;
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        // Everybody comes once, and is looked at then.
+        config.send_tls13_tickets = 0;
+        Ok(Arc::new(config))
+    }
+
+    /// As whoever is let in.
+    pub(crate) fn client_config(&self) -> Result<Arc<ClientConfig>, Error> {
+        let (roots, certificate, key) = self.parse()?;
+        let mut config = ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(failed)?
+            .with_root_certificates(roots)
+            .with_client_auth_cert(vec![certificate], key)
+            .map_err(failed)?;
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(Arc::new(config))
+    }
+
+    fn parse(&self) -> Result<(RootCertStore, CertificateDer<'static>, PrivateKeyDer<'static>), Error> {
+        let certificates = CertificateDer::pem_slice_iter(self.text.as_bytes());
+        let certificates: Vec<_> = certificates.collect::<Result<_, _>>().map_err(failed)?;
+        let [authority, own] = certificates.as_slice() else {
+            let held = certificates.len();
+            return Err(failed(format!(
+                "it holds {held} certificates instead of two: copy it once more, all of it"
+            )));
+        };
+        let mut roots = RootCertStore::empty();
+        roots.add(authority.clone()).map_err(failed)?;
+        let key = PrivateKeyDer::from_pem_slice(self.text.as_bytes())
+            .map_err(|why| failed(format!("it holds no key ({why}): copy it once more, all of it")))?;
+        Ok((roots, own.clone(), key))
+    }
+}
+
+/// The coordinator's name, as its certificate has it.
+pub(crate) fn coordinator_name() -> ServerName<'static> {
+    ServerName::try_from(FleetRole::Coordinator.name()).expect("it is a name")
+}
+
+/// Whether a certificate that is believed is of this role.
+pub(crate) fn has_role(certificate: Option<&CertificateDer<'_>>, role: FleetRole) -> bool {
+    let name = ServerName::try_from(role.name()).expect("it is a name");
+    certificate
+        .and_then(|certificate| ParsedCertificate::try_from(certificate).ok())
+        .is_some_and(|parsed| rustls::client::verify_server_name(&parsed, &name).is_ok())
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(aws_lc_rs::default_provider())
+}
+
+impl JoinFile {
+    /// What is written into a file that only its reader may read.
+    pub fn to_text(&self) -> String {
+        format!("{BEGINS}\n{AT}{}\n{}", self.at, self.pass.text)
+    }
+}
+
+impl FromStr for JoinFile {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let none =
+            || failed("it is no file of torment's; expected a copy of the run.join or watch.join of the run");
+        let rest = text.trim_start().strip_prefix(BEGINS).ok_or_else(none)?;
+        let line =
+            rest.trim_start().split_once('\n').and_then(|(line, pem)| Some((line.strip_prefix(AT)?, pem)));
+        let (at, pem) = line.ok_or_else(|| {
+            failed("it does not say where the coordinator is: copy it once more, all of it")
+        })?;
+        let file = Self { at: at.trim().to_owned(), pass: Credentials { text: pem.to_owned() } };
+        file.pass.parse()?;
+        Ok(file)
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pass").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority").field("lasts", &self.lasts).finish_non_exhaustive()
+    }
+}

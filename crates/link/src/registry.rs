@@ -1,0 +1,166 @@
+//! What the streams to all members have in common, and who is at the other end of each.
+
+use crate::liveness::Liveness;
+use crate::member_handle::MemberHandle;
+use crate::tls::{ClientCertificate, permits_role};
+use fleet::{BuildStamp, ClockJump, FleetRole, Hello, MemberReport, PROTOCOL};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::sync::mpsc::Sender;
+use tokio::sync::oneshot;
+
+/// So many of those who were turned away are remembered.
+const TURNED_AWAY: usize = 16;
+
+/// What is heard of a member.
+#[derive(Debug, PartialEq)]
+pub enum MemberEvent {
+    /// It is there.
+    Joined(Hello),
+    /// It tells something.
+    Told(MemberReport),
+    /// Its clock did what no clock does.
+    Jumped(ClockJump),
+    /// It is there no longer, or was not let in: why. Nothing more comes of it.
+    Gone(String),
+}
+
+/// What the streams have in common.
+#[derive(Debug)]
+pub(crate) struct MemberRegistry {
+    build: String,
+    stamp: BuildStamp,
+    /// What members are: whoever is something else has come to the wrong door.
+    role: FleetRole,
+    ends: Mutex<BTreeMap<u32, Arc<MemberHandle>>>,
+    news: Sender<(u32, MemberEvent)>,
+    /// When news was last asked for.
+    pub conducted: Liveness,
+    /// Who was not let in before it had a number, and why.
+    turned_away: Mutex<VecDeque<String>>,
+    /// Whatever still goes on holds this; with the last of it all have parted.
+    _open: oneshot::Sender<()>,
+}
+
+impl MemberRegistry {
+    /// For members of this version and build, and in this role. What is heard of them goes to `news`.
+    pub fn new(
+        build: &str,
+        stamp: &BuildStamp,
+        role: FleetRole,
+        news: Sender<(u32, MemberEvent)>,
+        _open: oneshot::Sender<()>,
+    ) -> Self {
+        let (build, stamp, conducted) = (build.to_owned(), stamp.clone(), Liveness::new());
+        Self {
+            build,
+            stamp,
+            role,
+            ends: Mutex::default(),
+            news,
+            conducted,
+            turned_away: Mutex::default(),
+            _open,
+        }
+    }
+
+    pub fn handles(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<MemberHandle>>> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn handle(&self, member: u32) -> Option<Arc<MemberHandle>> {
+        self.handles().get(&member).cloned()
+    }
+
+    /// Whether this is still the stream of that member.
+    fn is_current(&self, member: u32, end: &Arc<MemberHandle>) -> bool {
+        self.handles().get(&member).is_some_and(|present| Arc::ptr_eq(present, end))
+    }
+
+    /// From now on this is the stream of a member: of the one that it wants to be, or of the first that there is not.
+    pub fn register(&self, wanted: Option<u32>, end: &Arc<MemberHandle>) -> u32 {
+        let mut ends = self.handles();
+        let free = || (0..).find(|member| !ends.contains_key(member)).unwrap_or(u32::MAX);
+        let member = wanted.unwrap_or_else(free);
+        if let Some(before) = ends.insert(member, Arc::clone(end)) {
+            before.cut();
+        }
+        member
+    }
+
+    fn rejected(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.turned_away.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who was not let in since this was last asked, and why; the latest of them.
+    pub fn take_rejected(&self) -> Vec<String> {
+        self.rejected().drain(..).collect()
+    }
+
+    pub fn reject(&self, from: &str, why: &str) {
+        let mut turned_away = self.rejected();
+        if turned_away.len() == TURNED_AWAY {
+            turned_away.pop_front();
+        }
+        turned_away.push_back(format!("{from}: {why}"));
+    }
+}
+
+/// Who is, or wants to be, a member: one stream.
+pub(crate) struct MemberConnection {
+    /// Its number, once it has one.
+    pub number: OnceLock<u32>,
+    pub end: Arc<MemberHandle>,
+    pub office: Arc<MemberRegistry>,
+    /// If it came over the network: from where, and with which certificate.
+    pub stranger: Option<(String, ClientCertificate)>,
+}
+
+impl MemberConnection {
+    /// Tells of it, if it is still who it is.
+    pub async fn report(&self, news: MemberEvent) {
+        let Some(&member) = self.number.get() else { return };
+        if self.office.is_current(member, &self.end) {
+            let _ = self.office.news.send((member, news)).await;
+        }
+    }
+
+    pub async fn mark_gone(&self, why: String) {
+        self.end.close();
+        match (self.number.get(), &self.stranger) {
+            (Some(member), _) if self.office.is_current(*member, &self.end) => {
+                self.office.handles().remove(member);
+                let _ = self.office.news.send((*member, MemberEvent::Gone(why))).await;
+            }
+            (None, Some((from, _))) => self.office.reject(from, &why),
+            _ => {}
+        }
+    }
+
+    /// Whether it may come in; else why not, and what would help.
+    pub fn check_admission(&self, hello: &Hello) -> Result<(), String> {
+        let Hello { protocol, build, stamp, role, .. } = hello;
+        let MemberRegistry { build: ours, stamp: our_stamp, .. } = &*self.office;
+        if *protocol != PROTOCOL || build != ours {
+            return Err(format!(
+                "it is torment {build}, and the fleet is of {ours}: all must be the same build"
+            ));
+        }
+        if stamp.differs_from(our_stamp) {
+            return Err(format!(
+                "it is another torment {build} ({stamp}) than the coordinator's ({our_stamp}): start the same file everywhere"
+            ));
+        }
+        match &self.stranger {
+            Some((_, shown)) if !permits_role(shown, *role) => {
+                Err(format!("its join file does not let in a {}", role.name()))
+            }
+            _ if *role != self.office.role => Err(format!(
+                "it is a {}, and only a {} can come in here",
+                role.name(),
+                self.office.role.name()
+            )),
+            _ => Ok(()),
+        }
+    }
+}

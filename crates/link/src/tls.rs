@@ -1,0 +1,116 @@
+//! Over the network: who shows the right pass is let in.
+
+use crate::Error;
+use crate::connection::{ByteStream, root_cause};
+use crate::credentials::{self, Credentials, JoinFile};
+use crate::runtime_thread::PARTING;
+use fleet::FleetRole;
+use rustls::pki_types::CertificateDer;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+/// What came is taken from the kernel at once, as a rule: a report of a second is some 5 KiB, of which TLS asks for 4 at a time.
+const TAKEN: usize = 8 << 10;
+/// Nobody needs longer to be reached, or to show a pass.
+const SHOWN: Duration = Duration::from_secs(10);
+
+/// Where somebody may come in.
+pub(crate) struct TlsListener {
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+}
+
+/// The certificate that somebody came in with.
+pub(crate) type ClientCertificate = Option<CertificateDer<'static>>;
+
+impl TlsListener {
+    /// To be called where a runtime is.
+    pub fn open(listener: std::net::TcpListener, pass: &Credentials) -> Result<Self, Error> {
+        let acceptor = TlsAcceptor::from(pass.server_config()?);
+        listener.set_nonblocking(true).map_err(Error::Start)?;
+        Ok(Self { listener: TcpListener::from_std(listener).map_err(Error::Start)?, acceptor })
+    }
+
+    /// The next who knocks.
+    pub async fn next(&self) -> IncomingConnection {
+        loop {
+            // One that is gone already, or for which there is no descriptor: others may come.
+            match self.listener.accept().await {
+                Ok((socket, from)) => {
+                    return IncomingConnection { socket, from, acceptor: self.acceptor.clone() };
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+}
+
+/// Somebody who has not shown anything yet.
+pub(crate) struct IncomingConnection {
+    socket: tokio::net::TcpStream,
+    /// From where.
+    pub from: SocketAddr,
+    acceptor: TlsAcceptor,
+}
+
+impl IncomingConnection {
+    /// Looks at the pass: that it is of the same authority.
+    pub async fn authenticate(self) -> Result<(impl ByteStream, ClientCertificate), String> {
+        self.socket.set_nodelay(true).map_err(|why| root_cause(&why))?;
+        let socket = BufReader::with_capacity(TAKEN, self.socket);
+        let stream = match timeout(SHOWN, self.acceptor.accept(socket).into_fallible()).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err((why, socket))) => {
+                hear_out(socket).await;
+                return Err(root_cause(&why));
+            }
+            Err(_) => return Err(format!("it showed no pass within {} s", SHOWN.as_secs())),
+        };
+        let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+        let shown = shown.map(|certificate| certificate.clone().into_owned());
+        Ok((stream, shown))
+    }
+}
+
+/// A socket that is closed with something unread in it takes back what was said last: why nobody is let in.
+async fn hear_out(mut socket: impl ByteStream) {
+    let read = async {
+        let _ = socket.shutdown().await;
+        let mut unread = [0; 4096];
+        while socket.read(&mut unread).await.is_ok_and(|length| length > 0) {}
+    };
+    let _ = timeout(PARTING, read).await;
+}
+
+/// Whether who showed this may be what it wants to be.
+pub(crate) fn permits_role(shown: &ClientCertificate, role: FleetRole) -> bool {
+    credentials::has_role(shown.as_ref(), role)
+}
+
+/// A connection to where a file says.
+pub(crate) fn dial(file: &JoinFile) -> Result<TcpStream, Error> {
+    let JoinFile { at, .. } = file;
+    let gone = |why: &dyn std::fmt::Display| Error::Gone(format!("{at} cannot be reached: {why}"));
+    let (host, port) = at.rsplit_once(':').ok_or_else(|| gone(&"it has no port"))?;
+    let port = port.parse().map_err(|_| gone(&"it has no port"))?;
+    let address = sys::resolve_host(host, port, SHOWN).map_err(|why| gone(&why))?;
+    let socket = TcpStream::connect_timeout(&address, SHOWN).map_err(|why| gone(&why))?;
+    socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).map_err(Error::Start)?;
+    Ok(socket)
+}
+
+/// Shows the pass there.
+pub(crate) async fn authenticate_to(
+    socket: TcpStream,
+    connector: TlsConnector,
+) -> Result<impl ByteStream, String> {
+    let socket = tokio::net::TcpStream::from_std(socket).map_err(|why| root_cause(&why))?;
+    match timeout(SHOWN, connector.connect(credentials::coordinator_name(), socket)).await {
+        Ok(shown) => shown.map_err(|why| root_cause(&why)),
+        Err(_) => Err(format!("it did not look at the pass within {} s", SHOWN.as_secs())),
+    }
+}

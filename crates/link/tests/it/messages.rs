@@ -1,0 +1,74 @@
+//! What is told arrives, in its order and whole.
+
+use crate::{SHORT, both, gone, left, next_event};
+use fleet::{Instruction, MemberReport, TargetCheck};
+use plan::{Draft, PlanCommand, PortablePlan};
+use record::Slice;
+use torment_link::MemberEvent;
+
+fn slice(index: u32) -> MemberReport {
+    let mut slice = Slice { index, due: 50_000, ..Slice::default() };
+    (0..3_000_u64).for_each(|step| slice.response.record(units::Nanos(step * 10_000)));
+    MemberReport::Slice { trial: 1, slice: Box::new(slice) }
+}
+
+#[test]
+fn both_tell_the_other_and_nothing_is_lost_on_the_way() {
+    let (mut post, mut wire, _relay) = both();
+    assert!(post.next(SHORT).is_none());
+    assert!(wire.next(SHORT).expect("it is there").is_none());
+    for second in 0..200 {
+        assert!(wire.send(slice(second)));
+        assert!(post.send(7, Instruction::Heard { trial: 1, second }));
+    }
+    for second in 0..200 {
+        assert_eq!(next_event(&mut post), (7, MemberEvent::Told(slice(second))));
+        let said = wire.next(crate::SOON).expect("it is there");
+        assert_eq!(said, Some(Instruction::Heard { trial: 1, second }));
+    }
+    assert!(!post.send(8, Instruction::Leave), "there is no other");
+}
+
+/// With as many rows as there may be.
+#[test]
+fn a_large_plan_arrives() {
+    let (post, mut wire, _relay) = both();
+    let text = "target.url = 'http://h/{users.id}'\nload.rate = 1\ndata.users.file = 'u.csv'";
+    let mut none = |_: &str| Err("there is none".to_owned());
+    let mut plan = Draft::from_toml("p.toml", text)
+        .and_then(|draft| draft.check(PlanCommand::Run, &mut none))
+        .expect("it is a plan");
+    let rows = |_: &str| Ok(format!("id\n{}", "0123456789abcdef\n".repeat(60_000)));
+    plan.bind(rows, |_| Err("there is none".to_owned())).expect("all is there");
+    let (parcel, tries) = (Box::new(PortablePlan::new(&plan, None)), TargetCheck::Nothing);
+    let welcome = Instruction::Welcome { member: 7, share: 1, parcel, cores: vec![1], tries };
+    assert!(post.send(7, welcome.clone()));
+    assert_eq!(wire.next(crate::SOON).expect("it is there"), Some(welcome));
+}
+
+/// What was told before somebody goes is still heard.
+#[test]
+fn who_goes_is_heard_out() {
+    let (mut post, wire, _relay) = both();
+    (0..50).for_each(|second| assert!(wire.send(slice(second))));
+    drop(wire);
+    let (told, why) = gone(&mut post, 7);
+    assert_eq!((told.len(), why.as_str()), (50, "it closed the link"));
+    assert!(!post.send(7, Instruction::Leave));
+
+    let (post, mut wire, _relay) = both();
+    (0..50).for_each(|_| assert!(post.send(7, Instruction::Abandon)));
+    drop(post);
+    let (said, why) = left(&mut wire);
+    assert_eq!((said.len(), why.as_str()), (50, "it closed the link"));
+    assert!(!wire.send(slice(0)));
+}
+
+/// More than 4 MiB is no slice.
+#[test]
+fn what_is_too_large_is_not_sent() {
+    let (mut post, wire, _relay) = both();
+    assert!(wire.send(MemberReport::Leaving { why: "x".repeat(5 << 20) }));
+    let (told, why) = gone(&mut post, 7);
+    assert!(told.is_empty() && why.contains("too large"), "{why}");
+}

@@ -1,0 +1,134 @@
+//! The measures of the runs that go on.
+
+use crate::RunFollower;
+use record::RunId;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use store::{Error, RunState, Store};
+use view::metrics::{RunMetrics, Snapshot};
+
+/// Runs told of at once. More do not go on at one time where anything is to be measured.
+const RUNS: usize = 16;
+
+/// Reads the runs that go on, and those that ended just now, each event once.
+#[derive(Debug)]
+pub struct MetricsReader {
+    path: PathBuf,
+    /// Opened when it is first asked for.
+    store: Option<Store>,
+    /// How long a run is still told of when it has ended.
+    lingers: Duration,
+    only: Option<RunId>,
+    runs: Vec<(RunFollower, RunMetrics)>,
+}
+
+impl MetricsReader {
+    /// Of all runs of a store.
+    pub fn new(store: &Path, lingers: Duration) -> Self {
+        Self { path: store.to_owned(), store: None, lingers, only: None, runs: Vec::new() }
+    }
+
+    /// Only of this run, and of the measurements it is made of.
+    #[must_use]
+    pub fn only(self, id: RunId) -> Self {
+        Self { only: Some(id), ..self }
+    }
+
+    /// Their measures as they stand, the run that began last first. Waits for the disk.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn snapshots(&mut self) -> Result<Vec<Snapshot>, Error> {
+        let since = sys::now().unix_ms().saturating_sub(self.lingers.as_millis() as u64);
+        let mut lately = self.store()?.recent(since)?;
+        let only = self.only.as_ref();
+        lately.retain(|run| {
+            let is_it = only.is_none_or(|only| run.id == *only || run.part_of.as_ref() == Some(only));
+            // Whatever was to be said last of one that was killed has been said.
+            is_it && run.state != RunState::CutShort
+        });
+        lately.truncate(RUNS);
+        let mut before = std::mem::take(&mut self.runs);
+        for run in lately {
+            let known = before.iter().position(|(follow, _)| *follow.id() == run.id);
+            let (mut follow, mut measures) = match known {
+                Some(place) => before.swap_remove(place),
+                None => (RunFollower::new(Store::open(&self.path)?, run.id), RunMetrics::default()),
+            };
+            let read = follow.catch_up(|event| measures.fold(event));
+            // Kept also after a failure: what was told is not told again.
+            self.runs.push((follow, measures));
+            read?;
+        }
+        Ok(self.runs.iter().filter_map(|(_, measures)| measures.snapshot()).collect())
+    }
+
+    fn store(&mut self) -> Result<&Store, Error> {
+        match &mut self.store {
+            Some(store) => Ok(store),
+            none => Ok(none.insert(Store::open(&self.path)?)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Event, RunKind};
+    use store::RunWriter;
+
+    fn begin(store: &Store, id: &str, part_of: Option<&str>) -> RunWriter {
+        let event = Event::RunStarted(Box::new(record::RunStart {
+            id: RunId(id.to_owned()),
+            at_unix_ms: sys::now().unix_ms(),
+            version: "0.1.0".to_owned(),
+            method: record::METHOD,
+            command: RunKind::Run,
+            target: "null".to_owned(),
+            goal: String::new(),
+            plan: String::new(),
+            parts: Vec::new(),
+            machine: record::Machine::default(),
+            part_of: part_of.map(|id| RunId(id.to_owned())),
+            label: record::Label::default(),
+        }));
+        store.begin(&event).expect("begins")
+    }
+
+    fn end(mut run: RunWriter, at_unix_ms: u64) {
+        let event = Event::RunEnded(Box::new(record::RunEnd {
+            at_unix_ms,
+            verdict: None,
+            exit_code: 0,
+            error: None,
+        }));
+        run.append(&event).expect("goes on");
+        run.finish().expect("is kept");
+    }
+
+    fn told(meter: &mut MetricsReader) -> Vec<String> {
+        let mut ids: Vec<String> =
+            meter.snapshots().expect("it can be read").into_iter().map(|run| run.labels[0].clone()).collect();
+        ids.sort();
+        ids
+    }
+
+    #[test]
+    fn runs_are_told_of_while_they_go_on_and_a_little_longer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("t.db")).expect("opens");
+        let mut all = MetricsReader::new(store.path(), Duration::from_secs(60));
+        let mut own = MetricsReader::new(store.path(), Duration::from_secs(60)).only(RunId("b".to_owned()));
+        assert!(told(&mut all).is_empty());
+        end(begin(&store, "a", None), sys::now().unix_ms() - 61_000);
+        let goes_on = begin(&store, "b", None);
+        end(begin(&store, "c", Some("b")), sys::now().unix_ms());
+        end(begin(&store, "d", None), sys::now().unix_ms());
+        assert_eq!(told(&mut all), ["b", "c", "d"]);
+        assert_eq!(told(&mut own), ["b", "c"]);
+        end(goes_on, sys::now().unix_ms() - 61_000);
+        assert_eq!(told(&mut own), ["c"]);
+        store.remove(&RunId("c".to_owned())).expect("it is there");
+        assert!(told(&mut own).is_empty());
+    }
+}

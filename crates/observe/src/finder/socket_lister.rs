@@ -1,0 +1,73 @@
+//! The TCP sockets of a network namespace: asked of the kernel, or read from its files where that is refused.
+
+use crate::sock_diag::{SockDiag, list_tcp};
+use procfs::{TcpSocket, TcpState};
+use std::path::PathBuf;
+
+/// How the sockets of one network namespace are listed.
+#[derive(Debug)]
+pub(crate) enum SocketLister {
+    /// Of torment's own.
+    Own,
+    /// Of another one, into which it may go.
+    Within(SockDiag),
+    /// By the files of a process in it, 20 times dearer.
+    Files(u32),
+}
+
+/// How to list the sockets that a process can have.
+pub(crate) fn lister_for(pid: u32) -> SocketLister {
+    let own = procfs::namespace(std::process::id(), "net");
+    let its = procfs::namespace(pid, "net");
+    // One that may not be read is another user's; most likely it is the same.
+    if its.is_none() || its == own {
+        return SocketLister::Own;
+    }
+    let path = PathBuf::from(format!("/proc/{pid}/ns/net"));
+    SockDiag::open_in_namespace(&path).map_or(SocketLister::Files(pid), SocketLister::Within)
+}
+
+impl SocketLister {
+    /// The sockets in these states; none of them if they cannot be listed at all.
+    pub fn sockets(&mut self, states: &[TcpState]) -> Vec<TcpSocket> {
+        match self {
+            Self::Own => list_tcp(states).unwrap_or_else(|_| procfs::tcp_sockets(std::process::id(), states)),
+            Self::Within(diag) => {
+                let mut sockets = Vec::new();
+                match diag.each(states, &mut |socket| sockets.push(socket)) {
+                    Ok(()) => sockets,
+                    Err(_) => Vec::new(),
+                }
+            }
+            Self::Files(pid) => procfs::tcp_sockets(*pid, states),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn files_say_what_the_kernel_says() {
+        for ip in ["127.0.0.1", "::1"] {
+            let Ok(listener) = TcpListener::bind((ip, 0)) else { continue };
+            let at = listener.local_addr().expect("it is bound");
+            let client = TcpStream::connect(at).expect("it listens");
+            let states = [TcpState::LISTEN, TcpState::ESTABLISHED];
+            let of_ours = |sockets: Vec<TcpSocket>| {
+                let mut found: Vec<_> =
+                    sockets.into_iter().filter(|s| s.local == at || s.remote == at).collect();
+                found.sort_by_key(|s| (s.local, s.remote));
+                // A file gives no backlog.
+                found.iter_mut().for_each(|s| s.send_queue = 0);
+                found
+            };
+            let files = of_ours(procfs::tcp_sockets(std::process::id(), &states));
+            assert_eq!(files.len(), 3, "{files:?}");
+            assert_eq!(files, of_ours(SocketLister::Own.sockets(&states)));
+            drop(client);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The machine: its processors, memory, pressure, tasks and disks.
+
+use crate::cgroup::{parse_pressure, pressure_growth};
+use crate::disks;
+use crate::missing::MissingLog;
+use crate::source::Source;
+use crate::watch_scope::WatchScope;
+use procfs::{HostStat, kib_field, parse_host_stat, read_number, tick_ns};
+use record::watch::{DiskActivity, Host, LimitUsage, MissingMeasure, Pressure, Window};
+use std::collections::HashMap;
+use std::path::Path;
+use std::{fs, io};
+
+/// Reads of the machine what it counts.
+#[derive(Debug, Default)]
+pub(crate) struct MachineSource {
+    before: Option<Counts>,
+    said: MissingLog,
+}
+
+/// Counters since the machine started.
+#[derive(Debug, Default)]
+struct Counts {
+    stat: HostStat,
+    pressure: Option<Pressure>,
+    disks: HashMap<String, DiskActivity>,
+}
+
+fn format(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("it is in no known format of {what}"))
+}
+
+impl MachineSource {
+    fn text<T>(&mut self, what: &str, path: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let read = fs::read_to_string(path).and_then(|text| parse(&text).ok_or_else(|| format(path)));
+        self.said.ok_or_note(what, path, read)
+    }
+
+    fn pressure(&mut self) -> Option<Pressure> {
+        let read = |name: &str| fs::read_to_string(format!("/proc/pressure/{name}"));
+        let all = || {
+            let (cpu, memory, io) = (read("cpu")?, read("memory")?, read("io")?);
+            parse_pressure(&cpu, &memory, &io).ok_or_else(|| format("/proc/pressure"))
+        };
+        let found = all();
+        found
+            .map_err(|error| {
+                let why = format!(
+                    "/proc/pressure cannot be read ({error}); the kernel's option `psi=1` turns it on"
+                );
+                self.said.note("pressure of the machine", why);
+            })
+            .ok()
+    }
+}
+
+impl Source for MachineSource {
+    fn cut(&mut self, _: &WatchScope, window: &mut Window) {
+        let Some(stat) = self.text("processors of the machine", "/proc/stat", parse_host_stat) else {
+            return;
+        };
+        let pressure = self.pressure();
+        let is_whole = |name: &str| Path::new("/sys/block").join(name).exists();
+        let disks = self.text("disks", "/proc/diskstats", |text| Some(disks::parse(text, is_whole)));
+        let now = Counts { stat, pressure, disks: disks.unwrap_or_default() };
+        let threads =
+            self.text("tasks of the machine", "/proc/loadavg", |text| procfs::parse_loadavg(text.as_bytes()));
+        let most = ["/proc/sys/kernel/threads-max", "/proc/sys/kernel/pid_max"];
+        let most = most.into_iter().filter_map(read_number).min();
+        let memory =
+            self.text("memory of the machine", "/proc/meminfo", |text| kib_field(text, "MemAvailable"));
+        if let Some(before) = &self.before {
+            let ns = |now: u64, before: u64| now.saturating_sub(before).saturating_mul(tick_ns());
+            let (new, old) = (&now.stat.times, &before.stat.times);
+            window.host = Some(Host {
+                cpus: now.stat.cpus,
+                user_ns: ns(new.user, old.user),
+                system_ns: ns(new.system + new.interrupts, old.system + old.interrupts),
+                idle_ns: ns(new.idle, old.idle),
+                iowait_ns: ns(new.iowait, old.iowait),
+                steal_ns: ns(new.stolen, old.stolen),
+                runnable: now.stat.running.unwrap_or(0) as u32,
+                switches: now
+                    .stat
+                    .switches
+                    .zip(before.stat.switches)
+                    .map(|(now, before)| now.saturating_sub(before)),
+                memory_available_bytes: memory.unwrap_or(0),
+                pressure: now.pressure.zip(before.pressure).map(|(now, before)| pressure_growth(now, before)),
+                tasks: threads.zip(most).map(|(load, limit)| LimitUsage { used: load.tasks, limit }),
+                disks: disks::growth(&now.disks, &before.disks),
+                // The neighbours are put in by who reads the processes.
+                ..Host::default()
+            });
+        }
+        self.before = Some(now);
+    }
+
+    fn missing(&self) -> Vec<MissingMeasure> {
+        self.said.list()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine() {
+        let mut machine = MachineSource::default();
+        let mut window = Window::default();
+        machine.cut(&WatchScope::default(), &mut window);
+        assert_eq!(window.host, None, "nothing to compare with");
+        let until = std::time::Instant::now() + std::time::Duration::from_millis(60);
+        while std::time::Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        machine.cut(&WatchScope::default(), &mut window);
+        let host = window.host.expect("Linux has all of it");
+        assert!(host.cpus > 0, "{host:?}");
+        assert!(host.user_ns > 0 && host.memory_available_bytes > 1 << 20, "{host:?}");
+        assert!(host.switches.is_some_and(|switches| switches > 0), "{host:?}");
+        assert!(host.tasks.is_some_and(|tasks| tasks.used > 1 && tasks.limit > tasks.used), "{host:?}");
+        // A kernel without pressure says so; nothing else may be missing.
+        assert!(machine.missing().iter().all(|missing| missing.what == "pressure of the machine"));
+    }
+}

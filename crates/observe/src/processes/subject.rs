@@ -1,0 +1,233 @@
+//! The processes of one subject.
+
+use super::descriptors::{count, open_count};
+use crate::missing::MissingLog;
+use crate::neighbours::ProcessTable;
+use crate::titles;
+use procfs::{TaskStat, parse_limit, tick_ns};
+use record::watch::{LimitUsage, TreeWindow};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+/// Limits are read again after so many windows: they are hardly ever changed.
+const LIMITS_LAST: u32 = 30;
+/// Where descriptors have to be counted one by one, they are so every so many windows.
+const COUNT_EVERY: u32 = 5;
+/// For so many windows after a process has ended its parent may come to account for it.
+const DEBT_LASTS: u32 = 3;
+/// The most titles of a subject.
+const TITLES: usize = 12;
+
+/// What was last read of the processes of a subject.
+#[derive(Debug, Default)]
+pub(super) struct SubjectProcesses {
+    processes: HashMap<u32, Process>,
+    /// When it was read, in ticks since the machine started; 0 before the first time.
+    at: u64,
+    looks: u32,
+    /// Processor time of ended processes that is counted already, and will come again through their parents'
+    /// account of children; and in which look.
+    debts: Vec<(u32, u64)>,
+    /// Descriptors, where they have to be counted.
+    counted: Option<LimitUsage>,
+}
+
+#[derive(Debug)]
+struct Process {
+    stat: TaskStat,
+    /// Bytes read and written.
+    io: Option<(u64, u64)>,
+    limits: Limits,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// The look in which they were read.
+    read: u32,
+    files: Option<u64>,
+    /// Of its user's threads, and the user; none if not limited.
+    tasks: Option<(u64, u32)>,
+}
+
+impl SubjectProcesses {
+    /// Reads its processes, and puts into its part of the window what they did since the last call.
+    pub fn read(
+        &mut self,
+        pids: &[u32],
+        part: &mut TreeWindow,
+        everyone: &ProcessTable,
+        said: &mut MissingLog,
+    ) {
+        self.looks += 1;
+        let first = self.at == 0;
+        let (mut ticks, mut children) = (0, 0);
+        let (mut private, mut shared) = (0, 0);
+        let mut io = Some((0, 0));
+        let mut current = HashMap::with_capacity(pids.len());
+        for &pid in pids {
+            let Some(stat) = TaskStat::read(pid) else { continue };
+            let old = self.processes.remove(&pid).filter(|old| old.stat.start == stat.start);
+            // One that has started since the last look has done since then all that it did.
+            let is_new = !first && stat.start >= self.at;
+            let base = match (&old, is_new) {
+                (Some(old), _) => old.stat,
+                (None, true) => TaskStat { cpu: 0, children_cpu: 0, major_faults: 0, ..stat },
+                (None, false) => stat,
+            };
+            ticks += stat.cpu.saturating_sub(base.cpu);
+            children += stat.children_cpu.saturating_sub(base.children_cpu);
+            part.major_faults += stat.major_faults.saturating_sub(base.major_faults);
+            part.started += u32::from(old.is_none() && !first);
+            let mut process = Process { io: None, limits: self.limits(pid, old.as_ref()), stat };
+            if !process.stat.has_ended() {
+                part.processes += 1;
+                part.threads += process.stat.threads as u32;
+                let (resident, of_it_shared) = memory(pid).unwrap_or_default();
+                private += resident.saturating_sub(of_it_shared);
+                shared = shared.max(of_it_shared);
+                match transfers(pid) {
+                    Ok(now) => {
+                        let before =
+                            old.as_ref().and_then(|old| old.io).unwrap_or(if is_new { (0, 0) } else { now });
+                        process.io = Some(now);
+                        if let Some((read, written)) = &mut io {
+                            *read += now.0.saturating_sub(before.0);
+                            *written += now.1.saturating_sub(before.1);
+                        }
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        io = None;
+                        said.note("disk reads and writes of the target", not_permitted(pid, "io"));
+                    }
+                    Err(_) => {}
+                }
+            }
+            current.insert(pid, process);
+        }
+        let gone: Vec<Process> = self.processes.drain().map(|(_, process)| process).collect();
+        // Those left in the old list have ended, or their number has come again.
+        part.ended += gone.len() as u32;
+        let known: u64 = gone.iter().map(|process| process.stat.cpu + process.stat.children_cpu).sum();
+        self.debts.push((self.looks, known));
+        part.cpu_ns = (ticks + self.uncounted_child_time(children)) * tick_ns();
+        part.rss_bytes = private + shared;
+        (part.read_bytes, part.written_bytes) = (io.map(|io| io.0), io.map(|io| io.1));
+        self.processes = current;
+        self.at = now();
+        part.descriptors = self.nearest(said);
+        let tasks = self.processes.values().filter_map(|process| process.limits.tasks);
+        let tasks = tasks.map(|(limit, uid)| LimitUsage { used: everyone.tasks_of(uid), limit });
+        part.user_tasks = tasks.max_by(|a, b| a.share().total_cmp(&b.share()));
+        if part.processes > 1 {
+            part.titles = self.titles();
+        }
+    }
+
+    /// Of what parents account for their ended children, what was not counted while those lived.
+    fn uncounted_child_time(&mut self, mut children: u64) -> u64 {
+        for (_, debt) in &mut self.debts {
+            let paid = children.min(*debt);
+            *debt -= paid;
+            children -= paid;
+        }
+        let looks = self.looks;
+        self.debts.retain(|(at, debt)| *debt > 0 && looks - at < DEBT_LASTS);
+        children
+    }
+
+    fn limits(&self, pid: u32, old: Option<&Process>) -> Limits {
+        if let Some(old) = old.filter(|old| self.looks - old.limits.read < LIMITS_LAST) {
+            return old.limits;
+        }
+        let text = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+        let uid = fs::metadata(format!("/proc/{pid}")).map_or(0, |about| about.uid());
+        // The superuser is not held to it.
+        let tasks = parse_limit(&text, "Max processes").and_then(|limit| limit.soft).filter(|_| uid != 0);
+        Limits {
+            read: self.looks,
+            files: parse_limit(&text, "Max open files").map(|limit| limit.soft.unwrap_or(u64::MAX)),
+            tasks: tasks.map(|limit| (limit, uid)),
+        }
+    }
+
+    /// Descriptors of the process nearest to its limit.
+    fn nearest(&mut self, said: &mut MissingLog) -> Option<LimitUsage> {
+        let is_due = self.looks % COUNT_EVERY == 1;
+        let (mut nearest, mut has_to_count): (Option<LimitUsage>, bool) = (None, false);
+        for (pid, process) in self.processes.iter().filter(|(_, process)| !process.stat.has_ended()) {
+            let folder = format!("/proc/{pid}/fd");
+            let Some(limit) = process.limits.files else { continue };
+            let used = match open_count(&folder) {
+                Ok(Some(used)) => Ok(used),
+                Ok(None) => {
+                    has_to_count = true;
+                    if !is_due {
+                        continue;
+                    }
+                    count(&folder)
+                }
+                Err(error) => Err(error),
+            };
+            match used {
+                Ok(used) => {
+                    let usage = LimitUsage { used, limit };
+                    let is_nearer = |than: LimitUsage| usage.share() > than.share();
+                    nearest = if nearest.is_none_or(is_nearer) { Some(usage) } else { nearest };
+                }
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    said.note("descriptors of the target", not_permitted(*pid, "fd"));
+                }
+                Err(_) => {}
+            }
+        }
+        if has_to_count && !is_due {
+            return self.counted;
+        }
+        self.counted = nearest;
+        nearest
+    }
+
+    fn titles(&self) -> Vec<(String, u32)> {
+        let mut titles: HashMap<String, u32> = HashMap::new();
+        for pid in self.processes.iter().filter(|(_, process)| !process.stat.has_ended()).map(|(pid, _)| pid)
+        {
+            let title =
+                fs::read(format!("/proc/{pid}/cmdline")).ok().and_then(|line| titles::parse_title(&line));
+            if let Some(title) = title {
+                *titles.entry(title).or_default() += 1;
+            }
+        }
+        let mut titles: Vec<(String, u32)> = titles.into_iter().collect();
+        titles.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        titles.truncate(TITLES);
+        titles
+    }
+}
+
+fn not_permitted(pid: u32, file: &str) -> String {
+    format!("/proc/{pid}/{file} may not be read; run torment as the target's user, or as root")
+}
+
+/// Now, as [`Stat::start`] counts.
+fn now() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64) / tick_ns()
+}
+
+/// Resident memory, and what of it may be shared with other processes, in bytes (/proc/PID/statm).
+fn memory(pid: u32) -> Option<(u64, u64)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let mut pages = text.split(' ').skip(1).map(|word| word.trim().parse::<u64>().ok());
+    let page = rustix::param::page_size() as u64;
+    Some((pages.next()?? * page, pages.next()?? * page))
+}
+
+/// Bytes read from and written to disks (/proc/PID/io).
+fn transfers(pid: u32) -> io::Result<(u64, u64)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/io"))?;
+    let both = procfs::number_field(&text, "read_bytes").zip(procfs::number_field(&text, "write_bytes"));
+    both.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is in no known format"))
+}

@@ -1,0 +1,120 @@
+//! Adds up what was seen of the threads until a window is cut.
+
+use super::wait_table::{WaitId, WaitTable};
+use record::watch::{BusyThreads, ThreadGroup, ThreadState, ThreadWait};
+
+/// Threads of one name, of one subject.
+#[derive(Debug, Default)]
+pub(crate) struct GroupTally {
+    pub subject: usize,
+    pub name: String,
+    /// How many there are now.
+    pub members: Vec<u32>,
+    pub on_cpu_ns: u64,
+    pub run_delay_ns: u64,
+    pub switches: u64,
+    /// See [`super::crowd::Crowd::full`].
+    pub full: BusyThreads,
+    /// Numbers of threads, summed over looks.
+    threads: f64,
+    states: Vec<(WaitId, f64)>,
+    /// Of the look that goes on: how many threads were looked at whose wait was known already; how many
+    /// more were to be looked into, and how many of those were.
+    pub settled: u32,
+    pub wanted: u32,
+    pub got: u32,
+}
+
+impl GroupTally {
+    pub fn new(subject: usize, name: String) -> Self {
+        Self { subject, name, ..Self::default() }
+    }
+
+    /// A look begins.
+    pub fn begin(&mut self) {
+        (self.settled, self.wanted, self.got) = (0, 0, 0);
+    }
+
+    /// How many threads each one stands for: of those whose wait was known, and of those looked into. The
+    /// latter stand for all that moved and sleep; leaving them out would make the group look stiller than it is.
+    pub fn weights(&self) -> (f64, f64) {
+        let (settled, wanted, got) = (f64::from(self.settled), f64::from(self.wanted), f64::from(self.got));
+        let moved = if got > 0.0 { wanted / got } else { 0.0 };
+        let looked = settled + if got > 0.0 { wanted } else { 0.0 };
+        let each = if looked > 0.0 { self.members.len() as f64 / looked } else { 0.0 };
+        (each, each * moved)
+    }
+
+    pub fn count(&mut self, wait: WaitId, weight: f64) {
+        match self.states.iter_mut().find(|(known, _)| *known == wait) {
+            Some((_, sum)) => *sum += weight,
+            None => self.states.push((wait, weight)),
+        }
+    }
+
+    /// A look is over.
+    pub fn end(&mut self) {
+        self.threads += self.members.len() as f64;
+    }
+
+    /// The group within the window that ends now, after so many looks; none if there was nothing.
+    pub fn cut(&mut self, waits: &WaitTable, looks: u32) -> Option<ThreadGroup> {
+        let threads = self.threads / f64::from(looks.max(1));
+        let sum: f64 = self.states.iter().map(|(_, weight)| weight).sum();
+        let mut states: Vec<ThreadState> = self
+            .states
+            .iter()
+            .filter(|(_, weight)| *weight > 0.0)
+            .map(|(wait, weight)| ThreadState {
+                wait: waits.wait(*wait).clone(),
+                threads: weight / sum * threads,
+            })
+            .collect();
+        if states.is_empty() && threads > 0.0 {
+            states.push(ThreadState { wait: ThreadWait::Unknown, threads });
+        }
+        states.sort_by(|a, b| b.threads.total_cmp(&a.threads).then_with(|| a.wait.cmp(&b.wait)));
+        let group = ThreadGroup {
+            name: self.name.clone(),
+            threads,
+            on_cpu_ns: std::mem::take(&mut self.on_cpu_ns),
+            run_delay_ns: std::mem::take(&mut self.run_delay_ns),
+            switches: std::mem::take(&mut self.switches),
+            full: Some(std::mem::take(&mut self.full)),
+            states,
+        };
+        self.threads = 0.0;
+        self.states.clear();
+        (group.threads > 0.0 || group.on_cpu_ns > 0).then_some(group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_sum_to_threads_whatever_was_looked_at() {
+        let mut waits = WaitTable::default();
+        let [sleep, events] = [ThreadWait::Sleep, ThreadWait::Events].map(|wait| waits.intern(wait));
+        let mut tally = GroupTally::new(0, "worker".to_owned());
+        tally.members = (0..10).collect();
+        // Of ten threads six were looked at: two had not moved, and of four that had, one was looked into.
+        tally.begin();
+        (tally.settled, tally.wanted, tally.got) = (2, 4, 1);
+        let (settled, moved) = tally.weights();
+        tally.count(sleep, 2.0 * settled);
+        tally.count(events, moved);
+        tally.end();
+        // Nothing could be looked at.
+        tally.begin();
+        assert_eq!(tally.weights(), (0.0, 0.0));
+        tally.end();
+        let group = tally.cut(&waits, 2).expect("there are threads");
+        assert!((group.threads - 10.0).abs() < 1e-9);
+        let shares: Vec<(ThreadWait, f64)> = group.states.into_iter().map(|s| (s.wait, s.threads)).collect();
+        assert!((shares[0].1 - 20.0 / 3.0).abs() < 1e-9 && shares[0].0 == ThreadWait::Events, "{shares:?}");
+        assert!((shares[1].1 - 10.0 / 3.0).abs() < 1e-9, "{shares:?}");
+        assert_eq!(tally.cut(&waits, 1), None);
+    }
+}

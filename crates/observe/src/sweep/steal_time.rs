@@ -1,0 +1,40 @@
+//! What the hypervisor took: a kernel that accounts for it (CONFIG_PARAVIRT_TIME_ACCOUNTING) counts a thread that would run meanwhile neither as
+//! running nor as ready.
+
+use procfs::CpuTimes;
+
+/// Follows how much of the processor time that the machine wanted was given to others.
+#[derive(Debug, Default)]
+pub(crate) struct StealTime {
+    before: Option<CpuTimes>,
+}
+
+impl StealTime {
+    /// The time stolen for each unit of time had, since the last call; 0 where it is not known.
+    pub fn steal_ratio(&mut self) -> f64 {
+        let now =
+            std::fs::read_to_string("/proc/stat").ok().and_then(|stat| procfs::parse_cpu_times(&stat, "cpu"));
+        let before = std::mem::replace(&mut self.before, now);
+        before.zip(now).map_or(0.0, |(before, now)| between(before, now))
+    }
+}
+
+fn between(before: CpuTimes, now: CpuTimes) -> f64 {
+    let had = |times: CpuTimes| times.user + times.system + times.interrupts;
+    let had = had(now).saturating_sub(had(before));
+    let stolen = now.stolen.saturating_sub(before.stolen);
+    if had > 0 { stolen as f64 / had as f64 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_that_was_had() {
+        let times = |user, system, stolen| CpuTimes { user, system, stolen, ..CpuTimes::default() };
+        assert_eq!(between(times(100, 50, 7), times(187, 65, 43)), 36.0 / 102.0);
+        assert_eq!(between(times(100, 50, 7), times(100, 50, 8)), 0.0, "nobody wanted any");
+        assert_eq!(StealTime::default().steal_ratio(), 0.0, "the first look has nothing before it");
+    }
+}

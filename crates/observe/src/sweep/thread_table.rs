@@ -1,0 +1,406 @@
+//! The processes that are watched and their threads, with their files kept open.
+
+use super::group_tally::GroupTally;
+use super::proc_files::ProcFiles;
+use super::socket_table::SocketTable;
+use super::wait_table::ThreadActivity;
+use crate::finder::lister_for;
+use procfs::{SchedStat, parse_schedstat, thread_group};
+use record::watch::BusyThreads;
+use rustix::fs::{RawDir, SeekFrom, seek};
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Descriptors left for whatever else is opened.
+const SPARE: usize = 64;
+/// Threads of which the dearer files are kept open too. Each open file costs the kernel a page.
+const KEPT_WHOLE: usize = 2_000;
+/// The most threads watched: a page each.
+const MOST_THREADS: usize = 50_000;
+/// Names that are told apart: a program may give each of its threads another.
+const NAMES_MOST: usize = 1_000;
+
+/// A thread that wants a processor for this share of a window has no rest.
+const FULL: f64 = 0.9;
+
+/// One thread.
+#[derive(Debug)]
+pub(crate) struct Thread {
+    pub tid: u32,
+    /// Its place in [`Crowd::processes`].
+    pub process: u32,
+    /// Its place in [`Crowd::tallies`].
+    pub tally: u32,
+    /// When it started: a number is given to another thread some day.
+    start: u64,
+    name: [u8; 16],
+    schedstat: Option<OwnedFd>,
+    pub stat: Option<OwnedFd>,
+    pub syscall: Option<OwnedFd>,
+    pub sched: SchedStat,
+    /// Time on a processor, and ready for one, since the last cut.
+    pub on_cpu_ns: u64,
+    pub delay_ns: u64,
+    /// What it was last seen to do; none: it has to be looked into.
+    pub seen: Option<ThreadActivity>,
+    /// That could not be read.
+    pub refused: bool,
+    /// The listing that last had it.
+    listed: u32,
+}
+
+/// One process.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub pid: u32,
+    pub subject: usize,
+    tasks: OwnedFd,
+    /// Its place in [`Crowd::ends`].
+    pub ends: usize,
+    /// Processor time by its own account when it came, and what its threads were seen to use since.
+    cpu_before_ns: u64,
+    pub cpu_seen_ns: u64,
+    unseen_ns: u64,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct ThreadTable {
+    pub processes: Vec<Option<Process>>,
+    pub threads: Vec<Thread>,
+    pub tallies: Vec<GroupTally>,
+    pub ends: Vec<(Option<String>, SocketTable)>,
+    places: HashMap<u32, u32>,
+    names: HashMap<(usize, String), u32>,
+    /// How many descriptors may still be kept open.
+    room: usize,
+    listing: u32,
+    /// Threads that started later used nothing before.
+    since: u64,
+    folder: Box<[MaybeUninit<u8>; 8192]>,
+}
+
+impl ThreadTable {
+    /// Of nobody; at most so many descriptors are open at once.
+    pub fn new(descriptors: u64, since: u64) -> Self {
+        Self {
+            processes: Vec::new(),
+            threads: Vec::new(),
+            tallies: Vec::new(),
+            ends: Vec::new(),
+            places: HashMap::new(),
+            names: HashMap::new(),
+            room: usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(SPARE),
+            listing: 0,
+            since,
+            folder: Box::new([MaybeUninit::uninit(); 8192]),
+        }
+    }
+
+    /// Watches these processes from now on, and no others; the threads come in by [`Crowd::list`].
+    pub fn watch(&mut self, files: &mut ProcFiles, subjects: &[Vec<u32>]) {
+        for place in 0..self.processes.len() {
+            let wanted =
+                |process: &Process| subjects.get(process.subject).is_some_and(|s| s.contains(&process.pid));
+            if self.processes[place].as_ref().is_some_and(|process| !wanted(process)) {
+                self.end(place);
+            }
+        }
+        for (subject, pids) in subjects.iter().enumerate() {
+            for pid in pids {
+                let known = self.processes.iter().flatten().any(|p| (p.pid, p.subject) == (*pid, subject));
+                if !known && self.room > 0 {
+                    self.take_in(files, *pid, subject);
+                }
+            }
+        }
+    }
+
+    fn take_in(&mut self, files: &mut ProcFiles, pid: u32, subject: usize) {
+        let Ok(tasks) = files.keep(format_args!("{pid}/task")) else { return };
+        let namespace = procfs::namespace(pid, "net");
+        let ends = self.ends.iter().position(|(known, _)| *known == namespace).unwrap_or_else(|| {
+            self.ends.push((namespace, SocketTable::new(lister_for(pid))));
+            self.ends.len() - 1
+        });
+        let mut process =
+            Process { pid, subject, tasks, ends, cpu_before_ns: 0, cpu_seen_ns: 0, unseen_ns: 0 };
+        if let Some((cpu_ns, start)) = process.account(files)
+            && start < self.since
+        {
+            process.cpu_before_ns = cpu_ns;
+        }
+        self.room -= 1;
+        match self.processes.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(process),
+            None => self.processes.push(Some(process)),
+        }
+    }
+
+    /// Lists the threads of all processes: those that came, and those that went without being missed. Takes in
+    /// so many new ones at most; whether those are all.
+    pub fn list(&mut self, files: &mut ProcFiles, most: usize) -> bool {
+        self.listing = self.listing.wrapping_add(1);
+        let mut left = most;
+        let mut changed = false;
+        let mut all = true;
+        for place in 0..self.processes.len() {
+            let Some(process) = &self.processes[place] else { continue };
+            let pid = process.pid;
+            let mut new = Vec::new();
+            if seek(&process.tasks, SeekFrom::Start(0)).is_ok() {
+                let mut entries = RawDir::new(process.tasks.as_fd(), &mut self.folder[..]);
+                while let Some(Ok(entry)) = entries.next() {
+                    let Some(tid) = procfs::parse_number(entry.file_name().to_bytes()) else { continue };
+                    let Ok(tid) = u32::try_from(tid) else { continue };
+                    match self.places.get(&tid) {
+                        Some(at) => self.threads[*at as usize].listed = self.listing,
+                        None => new.push(tid),
+                    }
+                }
+            }
+            changed |= !new.is_empty();
+            all &= new.len() <= left;
+            new.truncate(left);
+            left -= new.len();
+            for tid in new {
+                self.add(files, place, pid, tid);
+            }
+        }
+        let listing = self.listing;
+        changed |= self.remove(|thread| thread.listed != listing);
+        if changed {
+            self.rebuild_groups();
+        }
+        all
+    }
+
+    fn add(&mut self, files: &mut ProcFiles, place: usize, pid: u32, tid: u32) {
+        let Some(process) = &self.processes[place] else { return };
+        let subject = process.subject;
+        if self.threads.len() >= MOST_THREADS {
+            return;
+        }
+        let Ok(text) = files.read_either(None, format_args!("{pid}/task/{tid}/stat")) else { return };
+        let Some((procfs::TaskStat { start, .. }, name)) = procfs::parse_stat(text) else { return };
+        let name = short(name);
+        let whole = self.threads.len() < KEPT_WHOLE && self.room >= 3;
+        let schedstat_file =
+            if self.room > 0 { files.keep(format_args!("{pid}/task/{tid}/schedstat")).ok() } else { None };
+        let mut keep =
+            |name: &str| whole.then(|| files.keep(format_args!("{pid}/task/{tid}/{name}")).ok()).flatten();
+        let (stat, syscall) = (keep("stat"), keep("syscall"));
+        let mut thread = Thread {
+            tid,
+            process: place as u32,
+            tally: 0,
+            start,
+            name,
+            schedstat: schedstat_file,
+            stat,
+            syscall,
+            sched: SchedStat::default(),
+            on_cpu_ns: 0,
+            delay_ns: 0,
+            seen: None,
+            refused: false,
+            listed: self.listing,
+        };
+        self.room -= thread.kept();
+        if start < self.since
+            && let Ok(Some(sched)) = thread.read_sched(files, pid)
+        {
+            thread.sched = sched;
+        }
+        thread.tally = self.tally(subject, &name);
+        self.places.insert(tid, self.threads.len() as u32);
+        self.threads.push(thread);
+    }
+
+    fn tally(&mut self, subject: usize, name: &[u8; 16]) -> u32 {
+        let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        let mut key = (subject, thread_group(&String::from_utf8_lossy(&name[..length])));
+        if self.names.len() >= NAMES_MOST && !self.names.contains_key(&key) {
+            "others".clone_into(&mut key.1);
+        }
+        if let Some(at) = self.names.get(&key) {
+            return *at;
+        }
+        let at = self.tallies.len() as u32;
+        self.tallies.push(GroupTally::new(subject, key.1.clone()));
+        self.names.insert(key, at);
+        at
+    }
+
+    /// A thread may be named after it was first seen, and most are.
+    pub fn rename(&mut self, at: usize, name: &[u8]) -> bool {
+        let name = short(name);
+        if self.threads[at].name == name {
+            return false;
+        }
+        let process = self.threads[at].process as usize;
+        let Some(subject) = self.processes[process].as_ref().map(|process| process.subject) else {
+            return false;
+        };
+        self.threads[at].name = name;
+        self.threads[at].tally = self.tally(subject, &name);
+        true
+    }
+
+    /// Takes out the threads that are to go; whether there were any. [`Crowd::arrange`] has to follow.
+    pub fn remove(&mut self, mut goes: impl FnMut(&Thread) -> bool) -> bool {
+        let before = self.threads.len();
+        let (places, room) = (&mut self.places, &mut self.room);
+        self.threads.retain(|thread| {
+            let stays = !goes(thread);
+            if !stays {
+                *room += thread.kept();
+                places.remove(&thread.tid);
+            }
+            stays
+        });
+        if self.threads.len() == before {
+            return false;
+        }
+        for (at, thread) in self.threads.iter().enumerate() {
+            self.places.insert(thread.tid, at as u32);
+        }
+        true
+    }
+
+    fn end(&mut self, place: usize) {
+        self.remove(|thread| thread.process as usize == place);
+        self.processes[place] = None;
+        self.room += 1;
+        self.rebuild_groups();
+    }
+
+    /// Says each group anew who is in it.
+    pub fn rebuild_groups(&mut self) {
+        self.tallies.iter_mut().for_each(|tally| tally.members.clear());
+        for (at, thread) in self.threads.iter().enumerate() {
+            self.tallies[thread.tally as usize].members.push(at as u32);
+        }
+    }
+
+    /// Takes up how much a thread ran since it was last looked at; whether it ran at all, or none if it has ended.
+    pub fn update_run_time(&mut self, files: &mut ProcFiles, at: usize) -> Option<bool> {
+        let thread = &mut self.threads[at];
+        let process = self.processes[thread.process as usize].as_mut()?;
+        match thread.read_sched(files, process.pid) {
+            Ok(Some(now)) => {
+                let before = std::mem::replace(&mut thread.sched, now);
+                let tally = &mut self.tallies[thread.tally as usize];
+                let cpu = now.on_cpu_ns.saturating_sub(before.on_cpu_ns);
+                tally.on_cpu_ns += cpu;
+                let delay = now.delay_ns.saturating_sub(before.delay_ns);
+                tally.run_delay_ns += delay;
+                thread.on_cpu_ns += cpu;
+                thread.delay_ns += delay;
+                tally.switches += now.count.saturating_sub(before.count);
+                process.cpu_seen_ns += cpu;
+                let moved = now.count != before.count;
+                if moved {
+                    // Whoever asks: what it waited for before is not what it waits for now.
+                    thread.seen = None;
+                }
+                Some(moved)
+            }
+            Err(error) if procfs::is_gone(&error) => None,
+            // In an unknown format, or refused: it is looked into each time.
+            Ok(None) | Err(_) => Some(true),
+        }
+    }
+
+    /// Whether this text of a `stat` file is still this thread's.
+    pub fn is_same(&self, at: usize, start: u64) -> bool {
+        self.threads[at].start == start
+    }
+
+    /// Processor time that no thread was seen to use, as it grew, of each subject.
+    pub fn unseen_cpu_time(&mut self, files: &mut ProcFiles, subjects: usize) -> Vec<u64> {
+        let mut unseen = vec![0; subjects];
+        for process in self.processes.iter_mut().flatten() {
+            let Some((cpu_ns, _)) = process.account(files) else { continue };
+            let used = cpu_ns.saturating_sub(process.cpu_before_ns);
+            let missing = used.saturating_sub(process.cpu_seen_ns);
+            if let Some(sum) = unseen.get_mut(process.subject) {
+                // Ticks are coarse: what was said too early is not said again.
+                *sum += missing.saturating_sub(process.unseen_ns.max(2 * TICK_NS));
+            }
+            process.unseen_ns = process.unseen_ns.max(missing);
+        }
+        unseen
+    }
+
+    /// Of each group the threads that had no rest since the last cut, so long ago; begins anew. For each unit of time that a thread was on a
+    /// processor, so much was stolen from it.
+    pub fn update_restless(&mut self, since_ns: u64, stolen: f64) {
+        let Self { threads, tallies, .. } = self;
+        tallies.iter_mut().for_each(|tally| tally.full = BusyThreads::default());
+        for thread in threads {
+            let on_cpu_ns = std::mem::take(&mut thread.on_cpu_ns);
+            let wanted_ns = on_cpu_ns as f64 * (1.0 + stolen) + std::mem::take(&mut thread.delay_ns) as f64;
+            if wanted_ns >= FULL * since_ns as f64 {
+                let full = &mut tallies[thread.tally as usize].full;
+                full.threads += 1.0;
+                full.on_cpu_ns += on_cpu_ns;
+            }
+        }
+    }
+
+    /// All waits are to be found anew.
+    pub fn forget(&mut self) {
+        self.threads.iter_mut().for_each(|thread| thread.seen = None);
+    }
+}
+
+/// A tick of the times in `stat`: USER_HZ is 100 on all that this is built for.
+const TICK_NS: u64 = 10_000_000;
+
+impl Process {
+    /// Its processor time, and when it started.
+    fn account(&self, files: &mut ProcFiles) -> Option<(u64, u64)> {
+        let text = files.read_either(None, format_args!("{}/stat", self.pid)).ok()?;
+        let (stat, _) = procfs::parse_stat(text)?;
+        Some((stat.cpu.saturating_mul(TICK_NS), stat.start))
+    }
+}
+
+impl Thread {
+    fn kept(&self) -> usize {
+        [&self.schedstat, &self.stat, &self.syscall].into_iter().flatten().count()
+    }
+
+    fn read_sched(&self, files: &mut ProcFiles, pid: u32) -> std::io::Result<Option<SchedStat>> {
+        let tid = self.tid;
+        let text = files.read_either(self.schedstat.as_ref(), format_args!("{pid}/task/{tid}/schedstat"))?;
+        Ok(parse_schedstat(text))
+    }
+}
+
+/// The kernel's names have at most 15 bytes; only those of its own threads are longer.
+fn short(name: &[u8]) -> [u8; 16] {
+    let mut short = [0; 16];
+    let length = name.len().min(15);
+    short[..length].copy_from_slice(&name[..length]);
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A target that named each of its threads in letters made memory grow with their number.
+    #[test]
+    fn many_names_are_others() {
+        let mut crowd = ThreadTable::new(0, 0);
+        let letters = |n: u32| n.to_string().bytes().map(|b| b - b'0' + b'a').collect::<Vec<_>>();
+        let first = crowd.tally(0, &short(&letters(0)));
+        let tallies: Vec<u32> = (1..3_000).map(|n| crowd.tally(0, &short(&letters(n)))).collect();
+        assert_eq!((crowd.tallies.len(), crowd.names.len()), (NAMES_MOST + 1, NAMES_MOST + 1));
+        assert_eq!(crowd.tallies[tallies[2_998] as usize].name, "others");
+        assert_eq!(crowd.tally(0, &short(&letters(0))), first);
+    }
+}

@@ -1,0 +1,90 @@
+//! Waits as numbers, so that looking at a thread allocates nothing.
+
+use record::watch::{FutexOp, ThreadWait};
+use std::collections::HashMap;
+
+/// The most waits told apart; the files that are waited for could be many.
+const MOST: usize = 2_000;
+/// Seconds within which a futex wait ends by itself, as they are told apart.
+const WITHIN: [u32; 10] = [1, 2, 5, 10, 20, 30, 35, 60, 120, 600];
+
+/// A wait by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct WaitId(pub u32);
+
+/// What a thread was seen to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThreadActivity {
+    /// That.
+    Wait(WaitId),
+    /// It waits for another at this address; whether others do too shows when all have been looked at.
+    Futex { op: FutexOp, within_s: Option<u32>, address: u64 },
+}
+
+/// All waits met, by number.
+#[derive(Debug, Default)]
+pub(crate) struct WaitTable {
+    known: Vec<ThreadWait>,
+    numbers: HashMap<ThreadWait, WaitId>,
+}
+
+impl WaitTable {
+    /// The number of a wait.
+    pub fn intern(&mut self, wait: ThreadWait) -> WaitId {
+        if let Some(number) = self.numbers.get(&wait) {
+            return *number;
+        }
+        // A file in /proc is among the other waits: there is one for each process. Those of futexes are few.
+        let others = ThreadWait::Other { what: "others".to_owned() };
+        if self.known.len() >= MOST && wait != others && !matches!(wait, ThreadWait::Futex { .. }) {
+            return self.intern(others);
+        }
+        let number = WaitId(u32::try_from(self.known.len()).expect("there are few"));
+        self.known.push(wait.clone());
+        self.numbers.insert(wait, number);
+        number
+    }
+
+    pub fn wait(&self, number: WaitId) -> &ThreadWait {
+        &self.known[number.0 as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+}
+
+/// The first of the bounds that is not less; the last for whatever is longer.
+pub(crate) fn within_s(left_ns: u64) -> u32 {
+    let bound = WITHIN.iter().find(|seconds| left_ns <= u64::from(**seconds) * 1_000_000_000);
+    bound.or(WITHIN.last()).copied().expect("there are bounds")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds() {
+        let second = 1_000_000_000;
+        for (left, bound) in [(0, 1), (second, 1), (second + 1, 2), (29 * second, 30), (31 * second, 35)] {
+            assert_eq!(within_s(left), bound);
+        }
+        assert_eq!(within_s(u64::MAX), 600);
+    }
+
+    #[test]
+    fn many_files_are_others() {
+        let mut waits = WaitTable::default();
+        let disk = |n: usize| ThreadWait::Disk { what: format!("/{n}") };
+        let first = waits.intern(disk(0));
+        assert_eq!(waits.intern(disk(0)), first);
+        (0..3_000).for_each(|n| {
+            waits.intern(disk(n));
+            waits.intern(ThreadWait::Other { what: format!("/proc/{n}/stat") });
+        });
+        assert_eq!(waits.len(), MOST + 1);
+        let last = waits.intern(disk(9_999));
+        assert_eq!(waits.wait(last), &ThreadWait::Other { what: "others".to_owned() });
+    }
+}

@@ -1,0 +1,14 @@
+use crate::source::Source;
+use crate::watch_scope::WatchScope;
+use record::watch::{MissingMeasure, Window};
+
+/// Stands for a source that was asked for and cannot be had: it says so, and gives nothing.
+pub(crate) struct UnavailableSource(pub MissingMeasure);
+
+impl Source for UnavailableSource {
+    fn cut(&mut self, _: &WatchScope, _: &mut Window) {}
+
+    fn missing(&self) -> Vec<MissingMeasure> {
+        vec![self.0.clone()]
+    }
+}

@@ -1,0 +1,235 @@
+//! Who may come in, and what every answer tells the browser about itself.
+
+use crate::address::{Address, Token};
+use crate::http_error::HttpError;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, REFERRER_POLICY, SET_COOKIE,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Nothing from elsewhere, nothing to elsewhere. The page's own policy, in its head, narrows scripts and styles down to the
+/// one of each that it has; to name both here as well would have to be done anew for each build.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; \
+    img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Of every answer, the refusals included.
+const HEADERS: [(HeaderName, &str); 7] = [
+    (CONTENT_SECURITY_POLICY, POLICY),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (X_FRAME_OPTIONS, "DENY"),
+    (REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (CACHE_CONTROL, "no-store"),
+];
+
+/// What is asked of whoever comes.
+#[derive(Debug)]
+pub(crate) struct AccessPolicy {
+    /// Only this machine is listened to: then only names of this machine may be asked for.
+    here: bool,
+    token: Option<Token>,
+    /// A browser has one set of cookies for all ports of a host.
+    cookie: String,
+}
+
+/// How a token came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TokenSource {
+    /// None is asked for.
+    None,
+    /// In the address: the browser is to keep it, for the page's own questions.
+    Address,
+    /// By a header.
+    Header,
+}
+
+impl AccessPolicy {
+    pub fn new(at: Address, token: Option<Token>) -> Self {
+        Self { here: !at.is_open(), token, cookie: format!("torment-{}=", at.0.port()) }
+    }
+
+    fn check(&self, request: &Request) -> Result<TokenSource, HttpError> {
+        let headers = request.headers();
+        if self.here && !headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local_host) {
+            return Err(HttpError {
+                status: StatusCode::FORBIDDEN,
+                why: "this page is served to its own machine only, as localhost, 127.0.0.1 or [::1]; a \
+                      site with another name must not read it through the browser"
+                    .to_owned(),
+            });
+        }
+        let Some(token) = &self.token else { return Ok(TokenSource::None) };
+        if in_query(request.uri().query()).is_some_and(|given| token.matches(given)) {
+            return Ok(TokenSource::Address);
+        }
+        if self.in_headers(headers).any(|given| token.matches(given)) {
+            return Ok(TokenSource::Header);
+        }
+        Err(HttpError {
+            status: StatusCode::UNAUTHORIZED,
+            why: "this page needs its token: use the address that torment printed when it started, the one \
+                  that ends in ?token=…"
+                .to_owned(),
+        })
+    }
+
+    /// All that may be the token.
+    fn in_headers<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+        let text = |value: &'a HeaderValue| value.to_str().ok();
+        let bearer =
+            headers.get(AUTHORIZATION).and_then(text).and_then(|value| value.strip_prefix("Bearer "));
+        let cookies = headers.get_all(COOKIE).iter().filter_map(text).flat_map(|value| value.split(';'));
+        bearer
+            .into_iter()
+            .map(str::trim)
+            .chain(cookies.filter_map(|cookie| cookie.trim().strip_prefix(self.cookie.as_str())))
+    }
+}
+
+/// Lets a request in, or says why not.
+pub(crate) async fn check_access(
+    State(door): State<Arc<AccessPolicy>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let for_programs = request.uri().path().starts_with("/api/");
+    let mut response = match door.check(&request) {
+        Ok(way) => {
+            let mut response = next.run(request).await;
+            if let (TokenSource::Address, Some(token)) = (way, &door.token) {
+                let cookie = format!("{}{}; Path=/; HttpOnly; SameSite=Lax", door.cookie, token.text());
+                let value =
+                    HeaderValue::from_str(&cookie).expect("a token holds nothing that a header must not");
+                response.headers_mut().append(SET_COOKIE, value);
+            }
+            response
+        }
+        Err(refusal) => {
+            let status = refusal.status;
+            let mut response = if for_programs {
+                refusal.into_response()
+            } else {
+                (status, format!("{}\n", refusal.why)).into_response()
+            };
+            if status == StatusCode::UNAUTHORIZED {
+                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            response
+        }
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Whether a host, with or without a port, can only be this machine. A name can be made to mean this machine by whoever owns
+/// it, an address cannot.
+fn is_local_host(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => host.split(':').next(),
+    };
+    name.is_some_and(|name| {
+        name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    })
+}
+
+/// The token of an address. Whatever a token may hold stands there as it is.
+fn in_query(query: Option<&str>) -> Option<&str> {
+    query?.split('&').find_map(|pair| pair.strip_prefix("token="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+
+    const TOKEN: &str = "0123456789abcdef";
+
+    fn door(at: &str, token: Option<&str>) -> AccessPolicy {
+        AccessPolicy::new(at.parse().expect(at), token.map(|text| text.parse().expect("a token")))
+    }
+
+    fn asked(address: &str, headers: &[(HeaderName, &str)]) -> Request {
+        let mut request = axum::http::Request::get(address);
+        for (name, value) in headers {
+            request = request.header(name, *value);
+        }
+        request.body(Body::empty()).expect("a request")
+    }
+
+    #[test]
+    fn hosts_that_are_this_machine() {
+        for host in [
+            "localhost",
+            "LOCALHOST:7979",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "127.1.2.3:80",
+            "[::1]",
+            "[::1]:7979",
+        ] {
+            assert!(is_local_host(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example:7979",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+            "[::2]:80",
+            "[",
+            "::1",
+        ] {
+            assert!(!is_local_host(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_name_from_elsewhere_is_refused_only_where_this_machine_alone_is_served() {
+        let request = asked("/", &[(HOST, "evil.example")]);
+        let refused = door("127.0.0.1:80", None).check(&request).expect_err("another name");
+        assert_eq!(refused.status, StatusCode::FORBIDDEN);
+        assert!(door("127.0.0.1:80", None).check(&asked("/", &[])).is_err(), "no name at all");
+        let open = door("0.0.0.0:80", Some(TOKEN));
+        assert_eq!(open.check(&request).expect_err("no token").status, StatusCode::UNAUTHORIZED);
+    }
+
+    #[test]
+    fn a_token_comes_in_three_ways() {
+        let door = door("127.0.0.1:80", Some(TOKEN));
+        let here = (HOST, "localhost");
+        let bearer = format!("Bearer {TOKEN}");
+        let cookie = format!("other=1; torment-80={TOKEN}");
+        for (request, way) in [
+            (asked(&format!("/?a=b&token={TOKEN}"), std::slice::from_ref(&here)), TokenSource::Address),
+            (asked("/", &[here.clone(), (AUTHORIZATION, bearer.as_str())]), TokenSource::Header),
+            (asked("/", &[here.clone(), (COOKIE, cookie.as_str())]), TokenSource::Header),
+            (asked("/?token=old", &[here.clone(), (COOKIE, cookie.as_str())]), TokenSource::Header),
+        ] {
+            assert_eq!(door.check(&request).ok(), Some(way), "{request:?}");
+        }
+        for request in [
+            asked("/", std::slice::from_ref(&here)),
+            asked("/?token=", std::slice::from_ref(&here)),
+            asked("/?token=0123456789abcdeX", std::slice::from_ref(&here)),
+            asked(&format!("/?broken={TOKEN}"), std::slice::from_ref(&here)),
+            asked("/", &[here.clone(), (COOKIE, format!("torment-81={TOKEN}").as_str())]),
+            asked("/", &[here.clone(), (AUTHORIZATION, TOKEN)]),
+        ] {
+            assert_eq!(
+                door.check(&request).expect_err("wrong").status,
+                StatusCode::UNAUTHORIZED,
+                "{request:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What is said instead of an answer.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// Why there is no answer, in words for people: as JSON, `{"error": "…"}`.
+#[derive(Debug)]
+pub(crate) struct HttpError {
+    pub status: StatusCode,
+    pub why: String,
+}
+
+impl HttpError {
+    /// Something about the question is wrong.
+    pub fn bad_request(why: impl Into<String>) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, why: why.into() }
+    }
+
+    /// Our own fault.
+    pub fn internal(why: impl Into<String>) -> Self {
+        Self { status: StatusCode::INTERNAL_SERVER_ERROR, why: why.into() }
+    }
+}
+
+impl From<store::Error> for HttpError {
+    fn from(error: store::Error) -> Self {
+        let status = match error {
+            store::Error::NoRun { .. } | store::Error::Ambiguous { .. } => StatusCode::NOT_FOUND,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self { status, why: error.to_string() }
+    }
+}
+
+impl IntoResponse for HttpError {
+    fn into_response(self) -> Response {
+        (self.status, Json(json!({ "error": self.why }))).into_response()
+    }
+}

@@ -1,0 +1,150 @@
+//! The page served, on a thread of its own, until whoever began it says that it is over.
+
+use crate::access::AccessPolicy;
+use crate::address::{Address, Token};
+use crate::limited_listener::LimitedListener;
+use crate::routes::{AppState, routes};
+use crate::run_cache::RunCache;
+use crate::stream::PARTING;
+use record::RunId;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use sys::lower_priority;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+/// Threads that read runs: one that reads a long run must not keep the list from whoever asks for it.
+const READERS: usize = 3;
+/// What is on its way when all who look have parted has this long to get there.
+const LEAVING: Duration = Duration::from_millis(100);
+
+/// How it is to be served.
+#[derive(Debug)]
+pub struct ServeOptions<'a> {
+    /// Where the runs are kept.
+    pub store: &'a Path,
+    /// Where to listen.
+    pub at: Address,
+    /// What opens it; without one it opens to everybody who can reach it.
+    pub token: Option<Token>,
+    /// A run goes on in this process: it comes first, and the page stays away from these processors, if there are others.
+    pub beside: Option<&'a [u32]>,
+}
+
+/// The page, served. It ends when this is dropped.
+#[derive(Debug)]
+pub struct PageServer {
+    url: String,
+    cache: Arc<RunCache>,
+    over: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PageServer {
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// If the address cannot be had, or no thread.
+    pub fn start(serving: &ServeOptions<'_>) -> io::Result<Self> {
+        let listener = TcpListener::bind(serving.at.0)?;
+        listener.set_nonblocking(true)?;
+        let at = listener.local_addr()?;
+        let cache = Arc::new(RunCache::new(serving.store));
+        let (over, told) = watch::channel(false);
+        let house = AppState::new(Arc::clone(&cache), told);
+        let door = AccessPolicy::new(Address(at), serving.token.clone());
+        let beside = serving.beside.map(<[u32]>::to_vec);
+        let (began, begins) = std::sync::mpsc::channel();
+        let thread = std::thread::Builder::new().name("page".to_owned()).spawn(move || {
+            if let Some(busy) = beside {
+                lower_priority(&busy);
+            }
+            match runtime() {
+                Ok(runtime) => {
+                    let _ = began.send(Ok(()));
+                    serve(&runtime, listener, house, door);
+                    // Whoever still reads a run for a browser has nobody to give it to.
+                    runtime.shutdown_background();
+                }
+                Err(why) => drop(began.send(Err(why))),
+            }
+        })?;
+        begins.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended at once")))?;
+        Ok(Self { url: url(at, serving.token.as_ref()), cache, over, thread: Some(thread) })
+    }
+
+    /// What a browser opens it with, the token included.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The page begins with this run from now on.
+    pub fn set_home_run(&self, id: &RunId) {
+        self.cache.set_home(id);
+    }
+
+    /// Tells the end to whoever looks, for a second at most, and ends.
+    pub fn shut_down(mut self) {
+        self.over.send_replace(true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(READERS).build()
+}
+
+fn serve(runtime: &Runtime, listener: TcpListener, house: AppState, door: AccessPolicy) {
+    runtime.block_on(async move {
+        // It was bound already, and does not wait: nothing is left that could fail.
+        let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+        let (leave, left) = watch::channel(false);
+        let router = routes(house.clone(), door);
+        let serving =
+            axum::serve(LimitedListener::new(listener), router).with_graceful_shutdown(end_signalled(left));
+        let serving = tokio::spawn(serving.into_future());
+        end_signalled(house.end_signal()).await;
+        if house.is_watched() {
+            tokio::time::sleep(PARTING).await;
+        }
+        leave.send_replace(true);
+        let _ = tokio::time::timeout(LEAVING, serving).await;
+    });
+}
+
+/// Waits until it is said. An error is an end as well: whoever could say so is gone.
+async fn end_signalled(mut word: watch::Receiver<bool>) {
+    let _ = word.wait_for(|word| *word).await;
+}
+
+/// Where every address is listened to, others come by the machine's name.
+fn url(at: SocketAddr, token: Option<&Token>) -> String {
+    let place = if at.ip().is_unspecified() {
+        format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), at.port())
+    } else {
+        at.to_string()
+    };
+    let token = token.map_or_else(String::new, |token| format!("?token={}", token.text()));
+    format!("http://{place}/{token}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_can_be_opened() {
+        let token: Token = "0123456789".parse().expect("a token");
+        let url = |at: &str, token| url(at.parse().expect(at), token);
+        assert_eq!(url("127.0.0.1:80", None), "http://127.0.0.1:80/");
+        assert_eq!(url("[::1]:80", Some(&token)), "http://[::1]:80/?token=0123456789");
+        let open = url("0.0.0.0:80", Some(&token));
+        assert!(!open.contains("0.0.0.0") && open.ends_with(":80/?token=0123456789"), "{open}");
+    }
+}

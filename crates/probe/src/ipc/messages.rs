@@ -1,0 +1,225 @@
+//! Messages there and back, and messages one way.
+
+use super::framing::{HttpFramed, LengthPrefixed};
+use super::shared_memory::{SharedMailbox, SharedRing, WaitStrategy};
+use super::stream::{MessageEnd, StreamEnd, pair};
+use super::{MessageFraming, Transport};
+use crate::block::BlockResult;
+use crate::sides::{Placement, SideReport, SidesMemory, TaskKind, run_both};
+use rustix::process::getpid;
+use stats::Histogram;
+use std::hint::black_box;
+use std::io;
+use std::time::Instant;
+use sys::{SharedMemory, UsageScope, monotonic_ns, usage};
+use units::{Bytes, Nanos};
+
+/// One message in so many is sent before the clock starts.
+const WARM: u64 = 10;
+/// Readings of the clock for its price, which is taken off where it is more than this part of the figure.
+const READINGS: u32 = 1000;
+const TELLING: f64 = 0.01;
+/// A message begins with its number.
+const NUMBER: usize = size_of::<u64>();
+
+/// A message of this size, one way: half of there and back, each timed.
+pub fn latency(
+    medium: Transport,
+    size: Bytes,
+    placement: Placement,
+    operations: u64,
+) -> io::Result<BlockResult> {
+    let size = size.0 as usize;
+    let echo = |wait| {
+        let memory = SharedMemory::new(SharedMailbox::required_size(size))?;
+        round_trips(SharedMailbox::pair(&memory, size, wait), size, placement, operations)
+    };
+    match medium {
+        Transport::SharedAsleep => echo(WaitStrategy::Asleep),
+        Transport::SharedBusy => echo(WaitStrategy::Busy),
+        _ => round_trips(pair(medium, None)?, size, placement, operations),
+    }
+}
+
+/// The same with what protocols put around a message.
+pub fn framed(
+    framing: MessageFraming,
+    medium: Transport,
+    size: Bytes,
+    placement: Placement,
+    operations: u64,
+) -> io::Result<BlockResult> {
+    let (first, second): (StreamEnd, StreamEnd) = pair(medium, None)?;
+    let size = size.0 as usize;
+    match framing {
+        MessageFraming::Rpc => round_trips(
+            (LengthPrefixed::new(first), LengthPrefixed::new(second)),
+            size,
+            placement,
+            operations,
+        ),
+        MessageFraming::Http => {
+            round_trips((HttpFramed::client(first), HttpFramed::server(second)), size, placement, operations)
+        }
+    }
+}
+
+fn number_of(message: &[u8]) -> u64 {
+    u64::from_ne_bytes(message[..NUMBER].try_into().expect("it is cut to size"))
+}
+
+fn wrong(expected: u64, found: u64) -> io::Error {
+    io::Error::other(format!("message {expected} was to come, and {found} came"))
+}
+
+fn round_trips<E: MessageEnd + Send>(
+    (first, second): (E, E),
+    size: usize,
+    placement: Placement,
+    operations: u64,
+) -> io::Result<BlockResult> {
+    let rounds = operations.div_ceil(2);
+    let warm = rounds / WARM + 1;
+    let common = SidesMemory::new()?;
+    let (own, mut message) = (getpid(), vec![1_u8; size]);
+    // Counted afterwards, for counting takes longer than the fastest of them; touched before.
+    let mut times = vec![u32::MAX; rounds as usize];
+    // Each side takes its end along, so that the other sees the end of it.
+    let here = || {
+        let mut first = first;
+        let (mut before, mut began, mut last) = (usage(UsageScope::Thread), 0, 0);
+        for round in 0..warm + rounds {
+            if round == warm {
+                before = usage(UsageScope::Thread);
+                began = monotonic_ns();
+                last = began;
+            }
+            message[..NUMBER].copy_from_slice(&round.to_ne_bytes());
+            first.send(&message)?;
+            first.receive(&mut message)?;
+            // The other process turns it round: what comes back has been there.
+            if number_of(&message) != !round {
+                return Err(wrong(!round, number_of(&message)));
+            }
+            if round >= warm {
+                let now = monotonic_ns();
+                times[(round - warm) as usize] = u32::try_from(now - last).unwrap_or(u32::MAX);
+                last = now;
+            }
+        }
+        Ok((last - began, usage(UsageScope::Thread).since(&before).switches()))
+    };
+    let there = || {
+        if getpid() == own {
+            return Err(io::Error::other("the other side is this process"));
+        }
+        let (mut second, mut message) = (second, vec![2_u8; size]);
+        let mut before = usage(UsageScope::Thread);
+        for round in 0..warm + rounds {
+            if round == warm {
+                before = usage(UsageScope::Thread);
+            }
+            second.receive(&mut message)?;
+            if number_of(&message) != round {
+                return Err(wrong(round, number_of(&message)));
+            }
+            message[..NUMBER].copy_from_slice(&(!round).to_ne_bytes());
+            second.send(&message)?;
+        }
+        common.store_report(SideReport {
+            switches: usage(UsageScope::Thread).since(&before).switches(),
+            ..SideReport::default()
+        });
+        Ok(())
+    };
+    let (took, switches) = run_both(TaskKind::Processes, placement, &common, here, there)?;
+    let mut single = Histogram::default();
+    times.iter().for_each(|time| single.record(Nanos(u64::from(*time) / 2)));
+    let each = took as f64 / (2 * rounds) as f64;
+    // There is one reading to a round.
+    let reading = clock_cost() / 2.0;
+    let value = if reading > TELLING * each { (each - reading).max(0.0) } else { each };
+    Ok(BlockResult {
+        values: vec![value],
+        single: vec![single],
+        operations: 2 * rounds,
+        switches: Some(switches + common.load_report().switches),
+        ..BlockResult::default()
+    })
+}
+
+/// What reading the clock takes, in nanoseconds.
+fn clock_cost() -> f64 {
+    let began = Instant::now();
+    for _ in 0..READINGS {
+        black_box(monotonic_ns());
+    }
+    began.elapsed().as_nanos() as f64 / f64::from(READINGS)
+}
+
+/// Messages of this size from here to the other process, as many bytes a second as it has read, whole messages all, by its own
+/// clock: from the end of the warm stretch to its last byte.
+pub fn throughput(
+    medium: Transport,
+    size: Bytes,
+    buffer: Option<Bytes>,
+    messages: u64,
+) -> io::Result<BlockResult> {
+    let size = size.0 as usize;
+    let ring = |wait| {
+        let memory = SharedMemory::new(SharedRing::required_size(size))?;
+        one_way(SharedRing::pair(&memory, size, wait), size, messages)
+    };
+    match medium {
+        Transport::SharedAsleep => ring(WaitStrategy::Asleep),
+        Transport::SharedBusy => ring(WaitStrategy::Busy),
+        _ => one_way(pair(medium, buffer)?, size, messages),
+    }
+}
+
+fn one_way<E: MessageEnd + Send>(
+    (first, second): (E, E),
+    size: usize,
+    messages: u64,
+) -> io::Result<BlockResult> {
+    let warm = messages / WARM + 1;
+    let common = SidesMemory::new()?;
+    let own = getpid();
+    let mut message = vec![1_u8; size];
+    let here = || {
+        let mut first = first;
+        for number in 0..warm + messages {
+            message[..NUMBER].copy_from_slice(&number.to_ne_bytes());
+            first.send(&message)?;
+        }
+        Ok(())
+    };
+    let there = || {
+        if getpid() == own {
+            return Err(io::Error::other("the other side is this process"));
+        }
+        let (mut second, mut message) = (second, vec![2_u8; size]);
+        let mut began = Instant::now();
+        for number in 0..warm + messages {
+            if number == warm {
+                began = Instant::now();
+            }
+            second.receive(&mut message)?;
+            if number_of(&message) != number {
+                return Err(wrong(number, number_of(&message)));
+            }
+        }
+        common.store_report(SideReport { took: Nanos::from(began.elapsed()), ..SideReport::default() });
+        Ok(())
+    };
+    run_both(TaskKind::Processes, Placement::Two, &common, here, there)?;
+    let took = common.load_report().took.as_secs_f64();
+    if took == 0.0 {
+        return Err(io::Error::other("the other side has read nothing"));
+    }
+    Ok(BlockResult {
+        values: vec![(messages * size as u64) as f64 / took],
+        operations: messages,
+        ..BlockResult::default()
+    })
+}

@@ -1,0 +1,266 @@
+//! Bytes from one process to another through memory that both have, without the kernel's part but to sleep.
+
+use super::stream::MessageEnd;
+use rustix::io::Errno;
+use rustix::thread::futex;
+use std::hint::spin_loop;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use sys::SharedMemory;
+use units::Bytes;
+
+/// A cache line, and two of them, which some processors fetch together: what the sides write is kept so far apart.
+const LINE: usize = 64;
+const LINES: usize = 128;
+
+/// How a side waits for the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitStrategy {
+    /// By futex(2), asleep.
+    Asleep,
+    /// By looking again and again.
+    Busy,
+}
+
+impl WaitStrategy {
+    /// Until the word is another than it was seen to be; it may come back early.
+    fn until_changed(self, word: &AtomicU32, seen: u32) -> io::Result<()> {
+        if self == Self::Busy {
+            spin_loop();
+            return Ok(());
+        }
+        match futex::wait(word, futex::Flags::empty(), seen, None) {
+            Ok(()) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            Err(why) => Err(why.into()),
+        }
+    }
+}
+
+/// Room for one message in each direction. For sides that take turns: the answer says that the message was taken.
+pub struct SharedMailbox<'a> {
+    memory: &'a SharedMemory,
+    /// Where this side writes, and how many messages it has written,
+    own: usize,
+    sent: u32,
+    /// and the other.
+    other: usize,
+    taken: u32,
+    wait: WaitStrategy,
+}
+
+impl<'a> SharedMailbox<'a> {
+    /// What two of them need for messages of this size.
+    pub fn required_size(size: usize) -> Bytes {
+        Bytes(2 * Self::lane(size) as u64)
+    }
+
+    fn lane(size: usize) -> usize {
+        (LINE + size).next_multiple_of(LINES)
+    }
+
+    /// Both sides, in memory of at least [`Mailbox::room`].
+    pub fn pair(memory: &'a SharedMemory, size: usize, wait: WaitStrategy) -> (Self, Self) {
+        let side = |own, other| Self { memory, own, sent: 0, other, taken: 0, wait };
+        (side(0, Self::lane(size)), side(Self::lane(size), 0))
+    }
+}
+
+impl MessageEnd for SharedMailbox<'_> {
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        self.memory.write(self.own + LINE, message);
+        self.sent = self.sent.wrapping_add(1);
+        let word = self.memory.word(self.own);
+        word.store(self.sent, Ordering::Release);
+        if self.wait == WaitStrategy::Asleep {
+            futex::wake(word, futex::Flags::empty(), 1)?;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, message: &mut [u8]) -> io::Result<()> {
+        self.taken = self.taken.wrapping_add(1);
+        let word = self.memory.word(self.other);
+        loop {
+            let seen = word.load(Ordering::Acquire);
+            if seen == self.taken {
+                break;
+            }
+            self.wait.until_changed(word, seen)?;
+        }
+        self.memory.read(self.other + LINE, message);
+        Ok(())
+    }
+}
+
+/// A ring of slots in one direction; a message that is larger than a slot goes through several of them.
+pub struct SharedRing<'a> {
+    memory: &'a SharedMemory,
+    slot: usize,
+    slots: u32,
+    /// How many slots this side has done with,
+    done: u32,
+    /// and how many it has last seen the other to have done with.
+    seen: u32,
+    wait: WaitStrategy,
+}
+
+/// How many slots were written, and how many were read; whether somebody sleeps until there are more.
+const WRITTEN: usize = 0;
+const READER_SLEEPS: usize = 4;
+const READ: usize = LINES;
+const WRITER_SLEEPS: usize = LINES + 4;
+const SLOTS: usize = 2 * LINES;
+/// The largest slot: beyond it a copy is not made cheaper by being longer.
+const SLOT_MOST: usize = 64 << 10;
+/// All slots: they should stay in a cache.
+const RING: usize = 1 << 20;
+/// Enough that neither side waits for each.
+const SLOTS_MOST: usize = 1024;
+
+impl<'a> SharedRing<'a> {
+    fn slot(size: usize) -> usize {
+        size.next_multiple_of(LINES).min(SLOT_MOST)
+    }
+
+    fn slots(size: usize) -> usize {
+        (RING / Self::slot(size)).min(SLOTS_MOST)
+    }
+
+    /// What it needs for messages of this size.
+    pub fn required_size(size: usize) -> Bytes {
+        Bytes((SLOTS + Self::slot(size) * Self::slots(size)) as u64)
+    }
+
+    /// Who writes, and who reads, in memory of at least [`Ring::room`].
+    pub fn pair(memory: &'a SharedMemory, size: usize, wait: WaitStrategy) -> (Self, Self) {
+        let side = || Self {
+            memory,
+            slot: Self::slot(size),
+            slots: Self::slots(size) as u32,
+            done: 0,
+            seen: 0,
+            wait,
+        };
+        (side(), side())
+    }
+
+    fn slot_offset(&self) -> usize {
+        SLOTS + (self.done % self.slots) as usize * self.slot
+    }
+
+    /// Waits until the other side's count, of that name, is no longer so far behind this one's: by all slots, and there is no
+    /// room to write; by none, and there is nothing to read.
+    fn wait(&mut self, count: usize, sleeps: usize, behind: u32) -> io::Result<()> {
+        let word = self.memory.word(count);
+        while self.done.wrapping_sub(self.seen) == behind {
+            self.seen = word.load(Ordering::Acquire);
+            if self.done.wrapping_sub(self.seen) != behind {
+                break;
+            }
+            if self.wait == WaitStrategy::Busy {
+                spin_loop();
+                continue;
+            }
+            // Only who sleeps takes this back: the other might do so late, for a sleep that is over, and leave this one unseen.
+            let asleep = self.memory.word(sleeps);
+            asleep.store(1, Ordering::SeqCst);
+            if word.load(Ordering::SeqCst) == self.seen {
+                self.wait.until_changed(word, self.seen)?;
+            }
+            asleep.store(0, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// One more slot is done with, and whoever sleeps until it is gets up. Either this side sees that the other is about to
+    /// sleep, or the other sees the new count before it does.
+    fn step(&mut self, count: usize, sleeps: usize) -> io::Result<()> {
+        self.done = self.done.wrapping_add(1);
+        let word = self.memory.word(count);
+        if self.wait == WaitStrategy::Busy {
+            word.store(self.done, Ordering::Release);
+            return Ok(());
+        }
+        word.store(self.done, Ordering::SeqCst);
+        if self.memory.word(sleeps).load(Ordering::SeqCst) == 1 {
+            futex::wake(word, futex::Flags::empty(), 1)?;
+        }
+        Ok(())
+    }
+}
+
+impl MessageEnd for SharedRing<'_> {
+    fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        for part in message.chunks(self.slot) {
+            self.wait(READ, WRITER_SLEEPS, self.slots)?;
+            self.memory.write(self.slot_offset(), part);
+            self.step(WRITTEN, READER_SLEEPS)?;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, message: &mut [u8]) -> io::Result<()> {
+        for part in message.chunks_mut(self.slot) {
+            self.wait(WRITTEN, READER_SLEEPS, 0)?;
+            self.memory.read(self.slot_offset(), part);
+            self.step(READ, WRITER_SLEEPS)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGES: u32 = 3000;
+
+    #[test]
+    fn a_ring_loses_and_reorders_nothing() {
+        for wait in [WaitStrategy::Asleep, WaitStrategy::Busy] {
+            for size in [64, 4096, 200_000] {
+                let memory = SharedMemory::new(SharedRing::required_size(size)).expect("some MiB can be had");
+                let (mut writer, mut reader) = SharedRing::pair(&memory, size, wait);
+                let count = MESSAGES.min(100_000_000 / size as u32);
+                std::thread::scope(|scope| {
+                    scope.spawn(move || {
+                        for number in 0..count {
+                            writer.send(&vec![number as u8; size]).expect("there will be room");
+                        }
+                    });
+                    let mut message = vec![0; size];
+                    for number in 0..count {
+                        reader.receive(&mut message).expect("it will come");
+                        assert!(
+                            message.iter().all(|byte| *byte == number as u8),
+                            "{number} of {size} B, {wait:?}"
+                        );
+                    }
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn mailboxes_answer_each_other() {
+        for wait in [WaitStrategy::Asleep, WaitStrategy::Busy] {
+            let memory = SharedMemory::new(SharedMailbox::required_size(64)).expect("a page can be had");
+            let (mut first, mut second) = SharedMailbox::pair(&memory, 64, wait);
+            std::thread::scope(|scope| {
+                scope.spawn(move || {
+                    for _ in 0..MESSAGES {
+                        let mut message = [0; 64];
+                        second.receive(&mut message).expect("it will come");
+                        second.send(&message.map(|byte| !byte)).expect("it is taken");
+                    }
+                });
+                for number in 0..MESSAGES {
+                    first.send(&[number as u8; 64]).expect("it is taken");
+                    let mut answer = [0; 64];
+                    first.receive(&mut answer).expect("it will come");
+                    assert_eq!(answer, [!(number as u8); 64], "{wait:?}");
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A ramp of threads, or a piece of malloc's: one block.
+
+use super::readings::MemoryReadings;
+use crate::block::{BlockResult, FigureName, Measurable, ProberKind};
+use record::{FigureUnit, SystemLimit};
+use serde::{Deserialize, Serialize};
+use stats::Slope;
+use std::fs::read_to_string;
+use std::hint::black_box;
+use std::io;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use sys::IdleThreads;
+use tasks::ThreadsWanted;
+use units::Bytes;
+
+/// What malloc is asked for, as in the article.
+pub const MALLOC: Bytes = Bytes(400 << 20);
+/// What a thread touches of its stack, as in the article.
+const TOUCHED: Bytes = Bytes(400 << 10);
+/// glibc's usual stack.
+const STACK: Bytes = Bytes(8 << 20);
+/// A ramp has so many steps, so that what does not grow with the threads drops out of the slope.
+const STEPS: u64 = 8;
+/// Threads of a ramp, as in the article,
+const THREADS: u64 = 10_000;
+/// and of one in which each takes 400 KiB.
+const THREADS_TOUCHED: u64 = 2_000;
+/// Fewer say little, for the kernel takes memory for many at once.
+const THREADS_LEAST: u64 = 400;
+/// Of the room that the nearest limit leaves, this part is used.
+const PART: f64 = 0.8;
+/// Blocks of each cell.
+const BLOCKS: u32 = 5;
+/// Until all threads of a step wait, and until they have gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Columns of a thread.
+pub const PARTS: [&str; 6] = ["virtual", "resident", "page tables", "kernel stack", "slab", SUM];
+/// What is there of a thread: all but the virtual.
+pub const SUM: &str = "sum";
+/// What MemFree makes of it.
+pub const FREE: &str = "MemFree";
+
+/// What a thread is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ThreadVariant {
+    /// As pthread_create makes it, with a page of frames. In a static program as this a thread that calls nothing fits into one
+    /// page with its own block; where the C library is dynamic that block is larger, and takes two.
+    Plain,
+    /// The same, that uses some of its stack.
+    Touched,
+    /// As clone makes it, without a stack.
+    Raw,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MemoryProbe {
+    /// Threads, in steps.
+    Thread(ThreadVariant),
+    /// Memory that is asked for, and then touched.
+    Malloc,
+}
+
+impl MemoryProbe {
+    pub fn row(self) -> String {
+        match self {
+            Self::Thread(ThreadVariant::Plain) => "thread, 8 MiB stack".to_owned(),
+            Self::Thread(ThreadVariant::Touched) => "thread, 400 KiB of stack touched".to_owned(),
+            Self::Thread(ThreadVariant::Raw) => "raw clone without stack".to_owned(),
+            Self::Malloc => format!("malloc of {MALLOC}"),
+        }
+    }
+}
+
+impl Measurable for MemoryProbe {
+    fn figures(&self) -> Vec<FigureName> {
+        let columns: Vec<&str> = match self {
+            Self::Thread(_) => PARTS.into_iter().chain([FREE]).collect(),
+            Self::Malloc => {
+                vec!["virtual, untouched", "resident, untouched", "virtual, touched", "resident, touched"]
+            }
+        };
+        let named = |column: &&str| FigureName {
+            row: self.row(),
+            column: (*column).to_owned(),
+            unit: FigureUnit::Bytes,
+        };
+        columns.iter().map(named).collect()
+    }
+
+    /// What a crowd leaves behind in a process, no other kind of cell is to meet.
+    fn prober_kind(&self) -> ProberKind {
+        ProberKind { threads: matches!(self, Self::Thread(_)), ..ProberKind::default() }
+    }
+
+    /// Fewer than of others: a ramp takes its time, and comes out the same.
+    fn max_blocks(&self) -> Option<u32> {
+        Some(BLOCKS)
+    }
+
+    fn measure_block(&self, _: u64) -> io::Result<BlockResult> {
+        match self {
+            Self::Thread(thread) => ramp(*thread),
+            Self::Malloc => malloc(),
+        }
+    }
+}
+
+/// As many as there may be without touching what others need.
+fn affordable_threads(thread: ThreadVariant, asked: &ThreadsWanted) -> io::Result<u64> {
+    let rooms = tasks::forecast(asked);
+    let most = if thread == ThreadVariant::Touched { THREADS_TOUCHED } else { THREADS };
+    let Some((SystemLimit { name, place, .. }, room)) =
+        rooms.first().and_then(|room| Some((room, room.threads?)))
+    else {
+        return Ok(most);
+    };
+    let count = most.min((room as f64 * PART) as u64);
+    if count < THREADS_LEAST {
+        let why = format!(
+            "there is room for {room} threads only: {name} ({place}); torment explain limits says how to raise it"
+        );
+        return Err(io::Error::other(why));
+    }
+    Ok(count)
+}
+
+/// Up in steps, with a look at each, then down again.
+fn ramp(thread: ThreadVariant) -> io::Result<BlockResult> {
+    let touch = match thread {
+        ThreadVariant::Plain => Bytes(rustix::param::page_size() as u64),
+        ThreadVariant::Touched => TOUCHED,
+        ThreadVariant::Raw => Bytes(0),
+    };
+    let raw = thread == ThreadVariant::Raw;
+    let asked = ThreadsWanted { stack: (!raw).then_some(STACK), touch, raw, ..ThreadsWanted::default() };
+    let each = affordable_threads(thread, &asked)? / STEPS;
+    let mut crowd = IdleThreads::new(STACK, touch);
+    let seen = climb(&mut crowd, raw, each);
+    let made = crowd.made();
+    crowd.release();
+    // The next block begins where this one did.
+    wait_until("the threads do not end", || threads().is_none_or(|threads| threads == 1))?;
+    let seen = seen?;
+    let slope = |part: &dyn Fn(&MemoryReadings) -> f64| {
+        let values: Vec<f64> = seen.iter().map(part).collect();
+        Slope::fit(&values, each as f64).map_or(0.0, |slope| slope.per_unit)
+    };
+    let parts = [
+        slope(&|seen| seen.virtual_size as f64),
+        slope(&|seen| seen.resident as f64),
+        slope(&|seen| seen.page_tables as f64),
+        slope(&|seen| seen.kernel_stack as f64),
+        slope(&|seen| seen.slab as f64),
+    ];
+    let sum = parts.iter().skip(1).sum();
+    let free = -slope(&|seen| seen.free as f64);
+    let values = parts.into_iter().chain([sum, free]).collect();
+    Ok(BlockResult { values, operations: made, ..BlockResult::default() })
+}
+
+/// What is seen after each step.
+fn climb(crowd: &mut IdleThreads, raw: bool, each: u64) -> io::Result<Vec<MemoryReadings>> {
+    let mut seen = Vec::new();
+    for _ in 0..STEPS {
+        for _ in 0..each {
+            if raw { crowd.add_stackless()? } else { crowd.add_thread()? }
+        }
+        wait_until("the threads do not run", || crowd.is_settled())?;
+        seen.push(MemoryReadings::now()?);
+    }
+    Ok(seen)
+}
+
+fn threads() -> Option<u64> {
+    procfs::number_field(&read_to_string("/proc/self/status").ok()?, "Threads")
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) -> io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    while !is_so() {
+        if Instant::now() > until {
+            return Err(io::Error::other(format!("{what} within {} s", PATIENCE.as_secs())));
+        }
+        sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Asked for, looked at, touched, looked at.
+fn malloc() -> io::Result<BlockResult> {
+    let size = usize::try_from(MALLOC.0).expect("400 MiB can be addressed");
+    let before = MemoryReadings::now()?;
+    if before.available < 2 * MALLOC.0 {
+        let found = Bytes(before.available);
+        return Err(io::Error::other(format!("{found} of memory are available, twice {MALLOC} are needed")));
+    }
+    let mut memory: Vec<u8> = Vec::new();
+    memory.try_reserve_exact(size).map_err(io::Error::other)?;
+    black_box(&mut memory);
+    let asked = MemoryReadings::now()?;
+    memory.spare_capacity_mut().iter_mut().step_by(1024).for_each(|byte| {
+        byte.write(1);
+    });
+    black_box(&mut memory);
+    let touched = MemoryReadings::now()?;
+    drop(memory);
+    let grown = |now: u64, then: u64| now as f64 - then as f64;
+    let values = [asked, touched]
+        .into_iter()
+        .flat_map(|now| [grown(now.virtual_size, before.virtual_size), grown(now.resident, before.resident)]);
+    Ok(BlockResult { values: values.collect(), operations: 1, ..BlockResult::default() })
+}

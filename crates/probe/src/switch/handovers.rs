@@ -1,0 +1,206 @@
+//! A token that goes back and forth, and what one handover takes.
+
+use super::WakeMechanism;
+use super::turn_takers::{
+    CondvarEnd, EchoEnd, EventfdEnd, FutexEnd, PipeEnd, SocketEnd, TurnTaker, YieldEnd, pipe, read_bytes,
+    write_bytes,
+};
+use crate::block::BlockResult;
+use crate::sides::{Placement, SideReport, SidesMemory, TaskKind, run_both};
+use rustix::io::Errno;
+use rustix::thread::{futex, sched_getcpu, sched_yield};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use sys::{Condition, CpuAffinity, UsageScope, bind_to, usage};
+
+/// One round in so many is made before the clock starts,
+const WARM: u64 = 10;
+/// and after so many both sides say where they run.
+const LOOK: u64 = 64;
+
+/// Handovers of both sides, nanoseconds each.
+pub fn handover(
+    medium: WakeMechanism,
+    kind: TaskKind,
+    placement: Placement,
+    handovers: u64,
+) -> io::Result<BlockResult> {
+    let common = SidesMemory::new()?;
+    let course = HandoverRun { kind, placement, rounds: handovers.div_ceil(2), common: &common };
+    let seen = match medium {
+        WakeMechanism::Pipe => course.run_pair(PipeEnd::pair()?),
+        WakeMechanism::Eventfd => course.run_pair(EventfdEnd::pair()?),
+        WakeMechanism::Socketpair => course.run_pair(SocketEnd::pair()?),
+        WakeMechanism::Yield => course.run_pair((YieldEnd, YieldEnd)),
+        WakeMechanism::Futex => {
+            let flags = if kind == TaskKind::Threads { futex::Flags::PRIVATE } else { futex::Flags::empty() };
+            course.run_pair((FutexEnd::new(common.turn(), flags, 0), FutexEnd::new(common.turn(), flags, 1)))
+        }
+        WakeMechanism::Condition => {
+            let condition = Condition::new(kind == TaskKind::Processes)?;
+            course.run(|| CondvarEnd::new(&condition, 0), || CondvarEnd::new(&condition, 1))
+        }
+    }?;
+    let operations = 2 * course.rounds;
+    Ok(seen.block(operations, seen.took.as_nanos() as f64 / operations as f64))
+}
+
+/// Round trips of four bytes between two threads, in a second.
+pub fn echo(placement: Placement, echoes: u64) -> io::Result<BlockResult> {
+    let common = SidesMemory::new()?;
+    let course = HandoverRun { kind: TaskKind::Threads, placement, rounds: echoes, common: &common };
+    let seen = course.run_pair(EchoEnd::pair()?)?;
+    Ok(seen.block(echoes, echoes as f64 / seen.took.as_secs_f64()))
+}
+
+/// The system calls of a handover with nobody to hand over to, on the last processor; nanoseconds a pair.
+pub fn alone(medium: WakeMechanism, pairs: u64) -> io::Result<BlockResult> {
+    if let [.., last] = CpuAffinity::current()?.list().as_slice() {
+        bind_to(&[*last])?;
+    }
+    let took = match medium {
+        WakeMechanism::Pipe => {
+            let (read, write) = pipe()?;
+            timed(pairs, || there_and_back::<1>(&write, &read))
+        }
+        WakeMechanism::Socketpair => {
+            let (first, second) = UnixStream::pair()?;
+            let (first, second) = (first.into(), second.into());
+            timed(pairs, || there_and_back::<1>(&first, &second))
+        }
+        WakeMechanism::Eventfd => {
+            let counter = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?;
+            timed(pairs, || {
+                write_bytes(&counter, &1_u64.to_ne_bytes())?;
+                read_bytes::<8>(&counter).map(drop)
+            })
+        }
+        WakeMechanism::Futex => {
+            let word = AtomicU32::new(0);
+            timed(pairs, || {
+                futex::wake(&word, futex::Flags::PRIVATE, 1)?;
+                // It is not 1, so that there is nothing to wait for.
+                match futex::wait(&word, futex::Flags::PRIVATE, 1, None) {
+                    Err(Errno::AGAIN) => Ok(()),
+                    other => Err(io::Error::other(format!("a futex that has changed: {other:?}"))),
+                }
+            })
+        }
+        WakeMechanism::Yield => timed(pairs, || {
+            sched_yield();
+            Ok(())
+        }),
+        WakeMechanism::Condition => Err(io::Error::other("without another side it makes no system call")),
+    }?;
+    Ok(BlockResult {
+        values: vec![took.as_nanos() as f64 / pairs as f64],
+        operations: pairs,
+        ..BlockResult::default()
+    })
+}
+
+fn there_and_back<const N: usize>(write: &OwnedFd, read: &OwnedFd) -> io::Result<()> {
+    write_bytes(write, &[1; N])?;
+    read_bytes::<N>(read).map(drop)
+}
+
+fn timed(operations: u64, mut operation: impl FnMut() -> io::Result<()>) -> io::Result<Duration> {
+    for _ in 0..operations / WARM {
+        operation()?;
+    }
+    let began = Instant::now();
+    for _ in 0..operations {
+        operation()?;
+    }
+    Ok(began.elapsed())
+}
+
+/// How a token goes.
+struct HandoverRun<'a> {
+    kind: TaskKind,
+    placement: Placement,
+    rounds: u64,
+    common: &'a SidesMemory,
+}
+
+/// What was seen of both sides.
+struct HandoverCounts {
+    took: Duration,
+    switches: u64,
+    looks: u64,
+    apart: u64,
+}
+
+impl HandoverCounts {
+    fn block(&self, operations: u64, value: f64) -> BlockResult {
+        BlockResult {
+            values: vec![value],
+            operations,
+            switches: Some(self.switches),
+            looks: Some((self.looks, self.apart)),
+            ..BlockResult::default()
+        }
+    }
+}
+
+impl HandoverRun<'_> {
+    fn run_pair<S: TurnTaker + Send>(&self, (first, second): (S, S)) -> io::Result<HandoverCounts> {
+        self.run(|| Ok(first), || Ok(second))
+    }
+
+    /// Each side is made where it is used.
+    fn run<S: TurnTaker>(
+        &self,
+        first: impl FnOnce() -> io::Result<S>,
+        second: impl FnOnce() -> io::Result<S> + Send,
+    ) -> io::Result<HandoverCounts> {
+        let (rounds, warm, common) = (self.rounds, self.rounds / WARM + 1, self.common);
+        let here = || {
+            let mut side = first()?;
+            for _ in 0..warm {
+                side.pass_turn()?;
+                side.await_turn()?;
+            }
+            let other = common.processor();
+            let (mut looks, mut apart) = (0, 0);
+            let (before, began) = (usage(UsageScope::Thread), Instant::now());
+            for round in 0..rounds {
+                side.pass_turn()?;
+                side.await_turn()?;
+                if round.is_multiple_of(LOOK) {
+                    looks += 1;
+                    apart += u64::from(sched_getcpu() as u32 != other.load(Ordering::Relaxed));
+                }
+            }
+            let took = began.elapsed();
+            let switches = usage(UsageScope::Thread).since(&before).switches();
+            Ok(HandoverCounts { took, switches, looks, apart })
+        };
+        let there = || {
+            let mut side = second()?;
+            let own = common.processor();
+            own.store(sched_getcpu() as u32, Ordering::Relaxed);
+            for _ in 0..warm {
+                side.await_turn()?;
+                side.pass_turn()?;
+            }
+            let before = usage(UsageScope::Thread);
+            for round in 0..rounds {
+                side.await_turn()?;
+                if round.is_multiple_of(LOOK) {
+                    own.store(sched_getcpu() as u32, Ordering::Relaxed);
+                }
+                side.pass_turn()?;
+            }
+            let switches = usage(UsageScope::Thread).since(&before).switches();
+            common.store_report(SideReport { switches, ..SideReport::default() });
+            Ok(())
+        };
+        let mut seen = run_both(self.kind, self.placement, common, here, there)?;
+        seen.switches += common.load_report().switches;
+        Ok(seen)
+    }
+}

@@ -1,0 +1,224 @@
+//! Through what one side hands over to the other.
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::{Errno, read, retry_on_intr, write};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::thread::{futex, sched_yield};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU32, Ordering};
+use sys::{Condition, ConditionGuard};
+
+/// One of two sides that take turns. The first gives first.
+///
+/// All of this is put into the loops that use it: after a system call a return whose target the processor has to guess is dear
+/// on some machines (docs/method/probe.md), and that is no part of what is measured.
+pub trait TurnTaker {
+    /// Lets the other go on.
+    fn pass_turn(&mut self) -> io::Result<()>;
+    /// Waits until it may itself.
+    fn await_turn(&mut self) -> io::Result<()>;
+}
+
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(pipe_with(PipeFlags::CLOEXEC)?)
+}
+
+/// So few bytes that they go at once or not at all.
+#[inline(always)]
+pub fn write_bytes(to: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
+    let written = retry_on_intr(|| write(to, bytes))?;
+    if written == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+}
+
+/// All of so few bytes.
+#[inline(always)]
+pub fn read_bytes<const N: usize>(from: &OwnedFd) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    let taken = retry_on_intr(|| read(from, &mut bytes))?;
+    if taken == N { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+/// A byte in a pipe, one in each direction.
+pub struct PipeEnd {
+    read: OwnedFd,
+    write: OwnedFd,
+}
+
+impl PipeEnd {
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let ((to_first, from_second), (to_second, from_first)) = (pipe()?, pipe()?);
+        Ok((Self { read: to_first, write: from_first }, Self { read: to_second, write: from_second }))
+    }
+}
+
+impl TurnTaker for PipeEnd {
+    #[inline(always)]
+    fn pass_turn(&mut self) -> io::Result<()> {
+        write_bytes(&self.write, &[1])
+    }
+
+    #[inline(always)]
+    fn await_turn(&mut self) -> io::Result<()> {
+        read_bytes::<1>(&self.read).map(drop)
+    }
+}
+
+/// A number of four bytes that comes back as it went, through two pipes.
+pub struct EchoEnd {
+    pipes: PipeEnd,
+    number: u32,
+    asks: bool,
+}
+
+impl EchoEnd {
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (first, second) = PipeEnd::pair()?;
+        Ok((Self { pipes: first, number: 0, asks: true }, Self { pipes: second, number: 0, asks: false }))
+    }
+}
+
+impl TurnTaker for EchoEnd {
+    #[inline(always)]
+    fn pass_turn(&mut self) -> io::Result<()> {
+        write_bytes(&self.pipes.write, &self.number.to_ne_bytes())
+    }
+
+    #[inline(always)]
+    fn await_turn(&mut self) -> io::Result<()> {
+        let number = u32::from_ne_bytes(read_bytes(&self.pipes.read)?);
+        if !self.asks {
+            self.number = number;
+            return Ok(());
+        }
+        if number != self.number {
+            return Err(io::Error::other(format!("{} was sent, {number} came back", self.number)));
+        }
+        self.number = number.wrapping_add(1);
+        Ok(())
+    }
+}
+
+/// A byte in a pair of Unix sockets.
+pub struct SocketEnd(OwnedFd);
+
+impl SocketEnd {
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (first, second) = UnixStream::pair()?;
+        Ok((Self(first.into()), Self(second.into())))
+    }
+}
+
+impl TurnTaker for SocketEnd {
+    #[inline(always)]
+    fn pass_turn(&mut self) -> io::Result<()> {
+        write_bytes(&self.0, &[1])
+    }
+
+    #[inline(always)]
+    fn await_turn(&mut self) -> io::Result<()> {
+        read_bytes::<1>(&self.0).map(drop)
+    }
+}
+
+/// Two counters of the kernel (eventfd(2)), one for each side.
+pub struct EventfdEnd {
+    own: OwnedFd,
+    other: OwnedFd,
+}
+
+impl EventfdEnd {
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let first = eventfd(0, EventfdFlags::CLOEXEC)?;
+        let second = eventfd(0, EventfdFlags::CLOEXEC)?;
+        Ok((Self { own: first.try_clone()?, other: second.try_clone()? }, Self { own: second, other: first }))
+    }
+}
+
+impl TurnTaker for EventfdEnd {
+    #[inline(always)]
+    fn pass_turn(&mut self) -> io::Result<()> {
+        write_bytes(&self.other, &1_u64.to_ne_bytes())
+    }
+
+    #[inline(always)]
+    fn await_turn(&mut self) -> io::Result<()> {
+        read_bytes::<8>(&self.own).map(drop)
+    }
+}
+
+/// A word that says whose turn it is, and a futex to wait for it (futex(2)).
+pub struct FutexEnd<'a> {
+    word: &'a AtomicU32,
+    flags: futex::Flags,
+    own: u32,
+}
+
+impl<'a> FutexEnd<'a> {
+    /// Side 0 has the first turn.
+    pub fn new(word: &'a AtomicU32, flags: futex::Flags, own: u32) -> Self {
+        Self { word, flags, own }
+    }
+}
+
+impl TurnTaker for FutexEnd<'_> {
+    #[inline(always)]
+    fn pass_turn(&mut self) -> io::Result<()> {
+        self.word.store(1 - self.own, Ordering::SeqCst);
+        futex::wake(self.word, self.flags, 1)?;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn await_turn(&mut self) -> io::Result<()> {
+        while self.word.load(Ordering::SeqCst) != self.own {
+            match futex::wait(self.word, self.flags, 1 - self.own, None) {
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(why) => return Err(why.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same with a mutex, held but while waiting, and a condition variable.
+pub struct CondvarEnd<'a> {
+    held: ConditionGuard<'a>,
+    own: u32,
+}
+
+impl<'a> CondvarEnd<'a> {
+    pub fn new(condition: &'a Condition, own: u32) -> io::Result<Self> {
+        Ok(Self { held: condition.lock()?, own })
+    }
+}
+
+impl TurnTaker for CondvarEnd<'_> {
+    #[inline(always)]
+    fn pass_turn(&mut self) -> io::Result<()> {
+        self.held.set(1 - self.own);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn await_turn(&mut self) -> io::Result<()> {
+        self.held.wait_for(self.own)
+    }
+}
+
+/// The processor, offered to whoever wants it (sched_yield(2)): nobody waits for anybody.
+pub struct YieldEnd;
+
+impl TurnTaker for YieldEnd {
+    #[inline(always)]
+    fn pass_turn(&mut self) -> io::Result<()> {
+        sched_yield();
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn await_turn(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

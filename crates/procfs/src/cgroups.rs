@@ -1,0 +1,206 @@
+//! Where the control groups of a process are: /proc/PID/cgroup says which, mountinfo where they can be read.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A group, as a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupFolder {
+    /// Its path within its hierarchy: `/system.slice/shop.service`.
+    pub name: String,
+    /// Where its files are.
+    pub folder: PathBuf,
+}
+
+/// The groups of a process for one controller.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ControllerGroups {
+    /// The hierarchy is of version 2.
+    pub unified: bool,
+    /// Its own group first, then each group above it that can be seen.
+    pub groups: Vec<GroupFolder>,
+}
+
+/// The groups of a process: a host may use version 1 for some controllers and 2 for others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GroupPaths {
+    /// For processor time.
+    pub cpu: ControllerGroups,
+    /// For memory.
+    pub memory: ControllerGroups,
+    /// For the number of tasks.
+    pub pids: ControllerGroups,
+    /// The hierarchy of version 2, for pressure.
+    pub unified: ControllerGroups,
+}
+
+/// Which group a process is in, in one hierarchy, as a line of /proc/PID/cgroup.
+pub struct CgroupEntry<'a> {
+    /// None: version 2.
+    controllers: Option<&'a str>,
+    path: &'a str,
+}
+
+/// A mounted hierarchy.
+#[derive(Debug)]
+pub struct CgroupMount {
+    /// The group that is at the top of what is mounted.
+    top: String,
+    /// Where that is.
+    pub folder: PathBuf,
+    /// None: version 2.
+    controllers: Option<String>,
+}
+
+impl CgroupMount {
+    /// Whether it is the hierarchy of this controller by version 1, or (none) that of version 2.
+    pub fn is_of(&self, controller: Option<&str>) -> bool {
+        has(self.controllers.as_deref(), controller)
+    }
+
+    /// The folder of the group that the process of this /proc/PID/cgroup is in, for a controller as in [`Mount::is_of`]. The
+    /// top one if that cannot be seen from here, as in a container that sees a part only.
+    pub fn folder_of(&self, cgroup: &str, controller: Option<&str>) -> PathBuf {
+        let mut members =
+            cgroup.lines().filter_map(parse_entry).filter(|one| has(one.controllers, controller));
+        let group = members.next().and_then(|one| Some(self.folder.join(below(one.path, &self.top)?)));
+        group.filter(|group| group.is_dir()).unwrap_or_else(|| self.folder.clone())
+    }
+}
+
+/// Whether these controllers have the one that is asked; version 2 has none, and has what none is asked of.
+fn has(controllers: Option<&str>, asked: Option<&str>) -> bool {
+    match (controllers, asked) {
+        (Some(list), Some(name)) => list.split(',').any(|one| one == name),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// The groups of a process.
+///
+/// # Errors
+/// If it has ended.
+pub fn read(pid: u32) -> io::Result<GroupPaths> {
+    find(Path::new("/"), pid, &fs::read_to_string(format!("/proc/{pid}/cgroup"))?)
+}
+
+/// Finds the groups of a process of which this is /proc/PID/cgroup. `root` is what all paths are below: `/`, but for tests.
+///
+/// # Errors
+/// If it has ended.
+pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<GroupPaths> {
+    let own = parse_mounts(&fs::read_to_string(root.join("proc/self/mountinfo"))?, root);
+    let members: Vec<CgroupEntry<'_>> = cgroup.lines().filter_map(parse_entry).collect();
+    let mut place = among(&own, &members);
+    let complete = |line: &ControllerGroups| !line.groups.is_empty();
+    if [&place.cpu, &place.memory, &place.pids].into_iter().all(complete) {
+        return Ok(place);
+    }
+    // What is not mounted here may be where the process is, in a container.
+    let its_root = root.join(format!("proc/{pid}/root"));
+    if let Ok(text) = fs::read_to_string(root.join(format!("proc/{pid}/mountinfo"))) {
+        let there = among(&parse_mounts(&text, &its_root), &members);
+        for (line, other) in [
+            (&mut place.cpu, there.cpu),
+            (&mut place.memory, there.memory),
+            (&mut place.pids, there.pids),
+            (&mut place.unified, there.unified),
+        ] {
+            if line.groups.is_empty() {
+                *line = other;
+            }
+        }
+    }
+    Ok(place)
+}
+
+fn among(mounts: &[CgroupMount], members: &[CgroupEntry<'_>]) -> GroupPaths {
+    GroupPaths {
+        cpu: controller_groups(mounts, members, Some("cpu")),
+        memory: controller_groups(mounts, members, Some("memory")),
+        pids: controller_groups(mounts, members, Some("pids")),
+        unified: controller_groups(mounts, members, None),
+    }
+}
+
+/// The groups for a controller: by version 1 if it is there, else by 2.
+fn controller_groups(
+    mounts: &[CgroupMount],
+    members: &[CgroupEntry<'_>],
+    controller: Option<&str>,
+) -> ControllerGroups {
+    let Some(member) = members.iter().find(|member| has(member.controllers, controller)) else {
+        return if controller.is_some() {
+            controller_groups(mounts, members, None)
+        } else {
+            ControllerGroups::default()
+        };
+    };
+    // Of several mounts the one that shows the most of what is above the process.
+    let best = mounts
+        .iter()
+        .filter(|mount| mount.is_of(controller))
+        .filter_map(|mount| Some((mount, below(member.path, &mount.top)?)))
+        .max_by_key(|(_, below)| below.len());
+    let Some((mount, below)) = best else {
+        return ControllerGroups { unified: member.controllers.is_none(), groups: Vec::new() };
+    };
+    let mut groups = Vec::new();
+    let mut path = Path::new(below);
+    loop {
+        let folder = mount.folder.join(path);
+        if folder.is_dir() {
+            let name = Path::new(&mount.top).join(path);
+            let name = name.to_string_lossy();
+            let name = if name == "/" { "/" } else { name.trim_end_matches('/') };
+            groups.push(GroupFolder { name: name.to_owned(), folder });
+        }
+        match path.parent() {
+            Some(parent) => path = parent,
+            None => break,
+        }
+    }
+    ControllerGroups { unified: member.controllers.is_none(), groups }
+}
+
+/// What of a group's path is below the top of a mount; none if it is elsewhere.
+fn below<'a>(path: &'a str, top: &str) -> Option<&'a str> {
+    let rest = if top == "/" { path } else { path.strip_prefix(top)? };
+    // `/../other`: outside of what this namespace shows.
+    let inside = rest.is_empty() || rest.starts_with('/');
+    (inside && !rest.contains("/..")).then(|| rest.trim_matches('/'))
+}
+
+/// A line of /proc/PID/cgroup.
+pub fn parse_entry(line: &str) -> Option<CgroupEntry<'_>> {
+    let mut parts = line.splitn(3, ':');
+    let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+    // A group may have been removed while a process is still in it.
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+    Some(CgroupEntry { controllers: (!controllers.is_empty()).then_some(controllers), path })
+}
+
+/// The hierarchies in a mountinfo(5), with their folders put below `root`.
+pub fn parse_mounts(text: &str, root: &Path) -> Vec<CgroupMount> {
+    let mount = |line: &str| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3);
+        let (top, point) = (unescape(place.next()?), unescape(place.next()?));
+        let mut kind = kind.split(' ');
+        let controllers = match kind.next()? {
+            "cgroup2" => None,
+            "cgroup" => Some(kind.nth(1)?.to_owned()),
+            _ => return None,
+        };
+        Some(CgroupMount { top, folder: root.join(point.trim_start_matches('/')), controllers })
+    };
+    text.lines().filter_map(mount).collect()
+}
+
+/// Blanks and the like are written in octal: `\040`.
+fn unescape(text: &str) -> String {
+    let (tab, newline) = ("\t", "\n");
+    text.replace("\\040", " ").replace("\\011", tab).replace("\\012", newline).replace("\\134", "\\")
+}

@@ -1,0 +1,272 @@
+//! What a process has mapped to be executed, and how its stacks are unwound.
+
+use crate::code_files::CodeFiles;
+use crate::hotspot::HotSpot;
+use crate::perf_record::{MmapRecord, StackSample};
+use crate::runtime::Runtime;
+use crate::runtime_names::RuntimeNames;
+use crate::runtimes::{Runtimes, namespace_tid};
+use crate::unwind::{Stack, UnwindCache, Unwinder, reborrow, unwind_module};
+use crate::v8::{V8Code, V8Runtime};
+use rustix::process::Pid;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Mappings of one process at most; the kernel's own limit is near.
+const MOST_MAPPINGS: usize = 100_000;
+/// The largest [vdso].
+const MOST_VDSO: u64 = 1 << 20;
+/// Between two looks for code that was not there before.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// What an address of a process is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CodeLocation {
+    /// A file, at this address as the file states it; or at this place of the file, if it could not be read.
+    File(u32, u64),
+    /// Code that the program made while it ran.
+    Generated(u64),
+}
+
+/// A piece of memory with code.
+#[derive(Debug, Clone)]
+struct CodeMapping {
+    end: u64,
+    /// Its file, and what an address within it is less than that the file states (in wrapping arithmetic).
+    file: Option<(u32, u64)>,
+}
+
+/// What a process has mapped to be executed.
+#[derive(Clone, Default)]
+pub struct AddressSpace {
+    pieces: BTreeMap<u64, CodeMapping>,
+    /// By which its stacks are unwound.
+    unwinder: Unwinder,
+    looked: Option<Instant>,
+    runtimes: Runtimes,
+}
+
+impl AddressSpace {
+    /// Of a process that runs; empty if that may not be read.
+    pub fn of(pid: u32, files: &mut CodeFiles) -> Self {
+        let mut space = Self::default();
+        space.look(pid, files);
+        space
+    }
+
+    /// Looks what a process has mapped now.
+    fn look(&mut self, pid: u32, files: &mut CodeFiles) {
+        self.looked = Some(Instant::now());
+        let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+        for line in maps.split(|byte| *byte == b'\n').take(MOST_MAPPINGS) {
+            if let Some((start, length, offset, path)) = executable(line) {
+                let known = self.pieces.get(&start).is_some_and(|piece| piece.end == start + length);
+                if !known {
+                    self.map(&MmapRecord { pid, start, length, offset, path }, files);
+                }
+            }
+        }
+    }
+
+    /// Takes a mapping in, in the place of whatever was there.
+    pub fn map(&mut self, mapped: &MmapRecord<'_>, files: &mut CodeFiles) {
+        let MmapRecord { pid, start, length, offset, path } = *mapped;
+        let Some(end) = start.checked_add(length).filter(|end| *end > start) else { return };
+        let overlapping = self.pieces.range(..end).rev().take_while(|(_, piece)| piece.end > start);
+        let overlapping: Vec<u64> = overlapping.map(|(start, _)| *start).collect();
+        for old in overlapping {
+            self.pieces.remove(&old);
+            self.unwinder.remove_module(old);
+        }
+        if self.pieces.len() >= MOST_MAPPINGS {
+            return;
+        }
+        let file = match path {
+            b"[vdso]" => files.vdso(|| vdso(pid, start, length)),
+            // Neither names a file: memory of its own, shared memory, the heap.
+            [b'/', b'/', ..] | [b'[', ..] | b"" => None,
+            path if path.starts_with(b"/memfd:") || path.starts_with(b"/dev/") => None,
+            path => files.mapped_by(pid, path),
+        };
+        let file = file.map(|file| {
+            let elf = files.get(file).and_then(|file| file.elf.as_ref().ok());
+            let stated = elf.and_then(|elf| elf.address_of(offset)).unwrap_or(offset);
+            let bias = start.wrapping_sub(stated);
+            if let Some(module) = elf.and_then(|elf| unwind_module(start..end, bias, &elf.tables)) {
+                self.unwinder.add_module(module);
+            }
+            if let Some(elf) = elf {
+                self.runtimes.add(start..end, (file, bias), elf);
+            }
+            (file, bias)
+        });
+        self.pieces.insert(start, CodeMapping { end, file });
+    }
+
+    /// The stack of a sample of this process; functions that only the process can name are put among these.
+    pub fn unwind(
+        &mut self,
+        sample: &StackSample<'_>,
+        rules: &mut UnwindCache,
+        files: &CodeFiles,
+        made: &mut RuntimeNames,
+    ) -> Stack {
+        let (pieces, unwinder, runtimes) = (&self.pieces, &self.unwinder, &mut self.runtimes);
+        if let Some(java) = &mut runtimes.java {
+            java.open(sample.pid, files);
+            java.machine.iter_mut().for_each(HotSpot::begin);
+        }
+        let mut machine = runtimes.java.as_mut().and_then(|java| java.machine.as_mut());
+        let thread = || namespace_tid(sample.pid, sample.tid).unwrap_or(sample.tid);
+        let left = machine.as_mut().filter(|_| sample.waits).and_then(|machine| machine.left_by(thread()));
+        let (code, mut running);
+        let mut runtime: Option<&mut dyn Runtime> = match (machine, &mut runtimes.javascript) {
+            (Some(machine), _) => Some(machine),
+            (None, Some(javascript)) => {
+                let (file, builtins, v8) = javascript.parts(sample.pid);
+                code = move |address| match place(pieces, address) {
+                    Some(CodeLocation::File(of, address)) if of == file => builtins.code(address),
+                    Some(CodeLocation::File(..)) => None,
+                    // What becomes code later nobody tells.
+                    Some(CodeLocation::Generated(_)) | None => Some(V8Code::Made),
+                };
+                running = V8Runtime { v8, code: &code };
+                Some(&mut running)
+            }
+            (None, None) => None,
+        };
+        let mut stack = unwinder.unwind(sample, rules, reborrow(&mut runtime), made);
+        if sample.waits {
+            let is_code = |address: u64| place(pieces, address).is_some();
+            let runtime = runtime.map(|runtime| (runtime, left));
+            unwinder.complete(&mut stack, sample, rules, runtime, made, &is_code);
+        }
+        if let Some(python) = &mut runtimes.python {
+            python.put_into(&mut stack, sample, files, made);
+        }
+        stack
+    }
+
+    /// The same memory in a process that was begun just now.
+    pub fn inherited(&self) -> Self {
+        Self { runtimes: self.runtimes.inherited(), ..self.clone() }
+    }
+
+    /// Whether its stacks are to be read right behind their samples.
+    pub fn changes_at_once(&self) -> bool {
+        self.runtimes.change_at_once()
+    }
+
+    /// Whether a Java machine is there that could not be looked into.
+    pub fn hides_java(&self) -> bool {
+        self.runtimes.java.as_ref().is_some_and(|java| java.machine.is_none())
+    }
+
+    /// What an address is in; none: no code.
+    pub fn place(&self, address: u64) -> Option<CodeLocation> {
+        place(&self.pieces, address)
+    }
+
+    /// The same; where there is no code, it looks whether the process has some there by now: what becomes code later, as compilers
+    /// of running programs do it, nobody tells.
+    pub fn place_now(&mut self, address: u64, pid: u32, files: &mut CodeFiles) -> Option<CodeLocation> {
+        if let Some(place) = self.place(address) {
+            return Some(place);
+        }
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
+            return None;
+        }
+        self.look(pid, files);
+        self.place(address)
+    }
+}
+
+fn place(pieces: &BTreeMap<u64, CodeMapping>, address: u64) -> Option<CodeLocation> {
+    let (_, piece) = pieces.range(..=address).next_back().filter(|(_, piece)| address < piece.end)?;
+    Some(match piece.file {
+        Some((file, bias)) => CodeLocation::File(file, address.wrapping_sub(bias)),
+        None => CodeLocation::Generated(address),
+    })
+}
+
+/// A line of /proc/PID/maps, if it is of code: start, length, place in the file, path.
+fn executable(line: &[u8]) -> Option<(u64, u64, u64, &[u8])> {
+    let mut words = line.splitn(6, |byte| *byte == b' ');
+    let (range, access, offset) = (words.next()?, words.next()?, words.next()?);
+    if access.get(2) != Some(&b'x') {
+        return None;
+    }
+    let path = words.nth(2).unwrap_or_default().trim_ascii();
+    let hexadecimal = |text: &[u8]| u64::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok();
+    let mut ends = range.splitn(2, |byte| *byte == b'-');
+    let (start, end) = (hexadecimal(ends.next()?)?, hexadecimal(ends.next()?)?);
+    // The kernel's own page for old programs is no address of the process.
+    (path != b"[vsyscall]").then_some((start, end.checked_sub(start)?, hexadecimal(offset)?, path))
+}
+
+/// What the kernel has mapped there, from the process's memory.
+fn vdso(pid: u32, start: u64, length: u64) -> Result<Vec<u8>, String> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or("no process")?;
+    let mut bytes = vec![0; length.min(MOST_VDSO) as usize];
+    sys::read_memory(pid, start, &mut bytes).map_err(|why| why.to_string())?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_alone_is_taken_from_a_list() {
+        for (line, expected) in [
+            (
+                "7f00-7f80 r-xp 00001000 fe:00 4711                       /usr/lib/a b.so",
+                Some((0x7f00, 0x80, 0x1000, "/usr/lib/a b.so")),
+            ),
+            ("7f00-7f80 rwxp 00000000 00:00 0 ", Some((0x7f00, 0x80, 0, ""))),
+            ("7f00-7f80 rw-p 00000000 00:00 0 [heap]", None),
+            ("7f80-7f00 r-xp 00000000 00:00 0", None),
+            ("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]", None),
+            ("x-y r-xp 0 0 0", None),
+            ("", None),
+        ] {
+            let expected = expected.map(|(start, length, offset, path): (_, _, _, &str)| {
+                (start, length, offset, path.as_bytes())
+            });
+            assert_eq!(executable(line.as_bytes()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_mapped_later_takes_the_place() {
+        let (mut space, mut files) = (AddressSpace::default(), CodeFiles::default());
+        let map = |start, length| MmapRecord { pid: 0, start, length, offset: 0, path: b"" };
+        space.map(&map(100, 100), &mut files);
+        space.map(&map(300, 100), &mut files);
+        space.map(&map(150, 10), &mut files);
+        space.map(&map(u64::MAX, 10), &mut files);
+        for (address, expected) in [
+            (99, None),
+            (100, None),
+            (150, Some(CodeLocation::Generated(150))),
+            (160, None),
+            (399, Some(CodeLocation::Generated(399))),
+            (400, None),
+        ] {
+            assert_eq!(space.place(address), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn this_process() {
+        let mut files = CodeFiles::default();
+        let space = AddressSpace::of(std::process::id(), &mut files);
+        let here = this_process as fn() as usize as u64;
+        let Some(CodeLocation::File(file, address)) = space.place(here) else {
+            panic!("it is code of a file")
+        };
+        let file = files.get(file).expect("it was read");
+        let (_, name) = file.elf.as_ref().expect("it is ELF").symbols.find(address).expect("it has a name");
+        assert!(crate::demangle::demangle(name).ends_with("this_process"), "{}", file.name);
+    }
+}

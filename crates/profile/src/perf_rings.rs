@@ -1,0 +1,221 @@
+//! Opens what samples: on every processor whatever runs there, where that is allowed; otherwise every thread of the processes.
+
+use crate::Error;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::Duration;
+use sys::{SampleConfig, SampleEvent, SampleRing, SampledTask};
+
+/// Bytes of the user's stack in each sample. To copy them takes time of the target, and most programs need few; where that is not enough,
+/// as some have buffers on it, more are copied. Frame pointers lead beyond it.
+const STACK_BYTES: u32 = 8 << 10;
+const MUCH_STACK_BYTES: u32 = 32 << 10;
+/// Where the user may lock little memory.
+const LITTLE_STACK_BYTES: u32 = 16 << 10;
+/// The ring of one processor has room for so many samples, more than half a second of them at 99 Hz; at more, as many times as large, up to
+/// a bound.
+const RING_SAMPLES: usize = 64;
+const RING_HZ: u32 = 100;
+const MOST_TIMES: usize = 8;
+/// Of more processors samples are not waited for one by one, but for so long in between.
+const MOST_AT_ONCE: usize = 8;
+const PAUSE: Duration = Duration::from_millis(1);
+/// The kernel has no more (`NR_CPUS`).
+const MOST_PROCESSORS: u32 = 8192;
+const EACCES: i32 = 13;
+const EPERM: i32 = 1;
+const ENODEV: i32 = 19;
+const ESRCH: i32 = 3;
+
+/// What samples, from [`Opened::begin`] until it is dropped.
+pub struct PerfRings {
+    /// One for each processor.
+    pub rings: Vec<SampleRing>,
+    /// Those that put their samples into these rings, of threads that were there.
+    others: Vec<SampleEvent>,
+    /// Whether others' samples come too.
+    pub everyone: bool,
+    /// What they sample.
+    pub form: SampleConfig,
+}
+
+impl PerfRings {
+    /// Opens all.
+    ///
+    /// # Errors
+    /// If the kernel does not let this user, or there is no room.
+    pub fn open(pids: &[u32], hz: u32, wakes: bool) -> Result<Self, Error> {
+        let form = |kernel, stack_bytes| SampleConfig { hz, kernel, stack_bytes, wakes };
+        match open_per_processor(form(true, STACK_BYTES)) {
+            Err(why) if is_refusal(&why) => {}
+            rings => {
+                return Ok(Self {
+                    rings: rings?,
+                    others: Vec::new(),
+                    everyone: true,
+                    form: form(true, STACK_BYTES),
+                });
+            }
+        }
+        match open_per_thread(pids, form(true, LITTLE_STACK_BYTES)) {
+            Err(Error::Refused { .. }) => open_per_thread(pids, form(false, LITTLE_STACK_BYTES)),
+            opened => opened,
+        }
+    }
+
+    /// Waits for the next sample, or for so long.
+    pub fn wait(&self, longest: Duration) {
+        // So many samples come at once from many processors that each by itself would cost too much.
+        if self.rings.len() > MOST_AT_ONCE {
+            std::thread::sleep(PAUSE);
+        }
+        let mut rings: Vec<PollFd<'_>> =
+            self.rings.iter().map(|ring| PollFd::new(ring, PollFlags::IN)).collect();
+        let longest = Timespec::try_from(longest).expect("it is short");
+        let woken = poll(&mut rings, Some(&longest));
+        // Of a thread that has ended there is nothing to wait for.
+        if woken.is_err() || rings.iter().any(|ring| ring.revents().contains(PollFlags::HUP)) {
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Copies more of stacks from now on, where that may be. What has come until now is to be taken before.
+    ///
+    /// # Errors
+    /// If the kernel has no room for it: then it stays as it is, and is not tried again.
+    pub fn copy_more_stack(&mut self) -> Result<(), Error> {
+        if !self.everyone || self.form.stack_bytes >= MUCH_STACK_BYTES {
+            return Ok(());
+        }
+        self.form.stack_bytes = MUCH_STACK_BYTES;
+        let deeper = Self { rings: open_per_processor(self.form)?, others: Vec::new(), ..*self };
+        deeper.begin()?;
+        *self = deeper;
+        Ok(())
+    }
+
+    /// Samples from now on.
+    ///
+    /// # Errors
+    /// If the kernel takes none of it.
+    pub fn begin(&self) -> Result<(), Error> {
+        let begun = self.rings.iter().try_for_each(SampleRing::begin);
+        let begun = begun.and_then(|()| self.others.iter().try_for_each(SampleEvent::begin));
+        begun.map_err(|why| Error::Lacking { what: "sampling does not begin", why })
+    }
+}
+
+fn is_refusal(error: &Error) -> bool {
+    matches!(error, Error::Refused { why, .. } if matches!(why.raw_os_error(), Some(EACCES | EPERM)))
+}
+
+/// On each processor; one that is switched off has no events.
+fn open_per_processor(form: SampleConfig) -> Result<Vec<SampleRing>, Error> {
+    let mut rings = Vec::new();
+    for processor in processors() {
+        match SampleEvent::open(SampledTask::Any, processor, form) {
+            Err(why) if why.raw_os_error() == Some(ENODEV) => {}
+            event => rings.push(ring(event.map_err(|why| Error::of(0, why))?, form)?),
+        }
+    }
+    Ok(rings)
+}
+
+/// Of each thread there is, on each processor; threads and processes that they start come along by themselves.
+fn open_per_thread(pids: &[u32], form: SampleConfig) -> Result<PerfRings, Error> {
+    let mut rings = Vec::new();
+    let (mut others, mut gone) = (Vec::new(), pids.first().copied().unwrap_or(0));
+    for processor in processors() {
+        let mut own: Option<SampleRing> = None;
+        for pid in pids {
+            for thread in thread_ids(*pid) {
+                let event = match SampleEvent::open(SampledTask::Thread(thread), processor, form) {
+                    Ok(event) => event,
+                    Err(why) if why.raw_os_error() == Some(ESRCH) => {
+                        gone = *pid;
+                        continue;
+                    }
+                    Err(why) if why.raw_os_error() == Some(ENODEV) => break,
+                    Err(why) => return Err(Error::of(*pid, why)),
+                };
+                match &own {
+                    None => own = Some(ring(event, form)?),
+                    Some(ring) => {
+                        ring.collect_from(&event)
+                            .map_err(|why| Error::Lacking { what: "samples find no room", why })?;
+                        others.push(event);
+                    }
+                }
+            }
+        }
+        rings.extend(own);
+    }
+    if rings.is_empty() {
+        return Err(Error::Gone(gone));
+    }
+    Ok(PerfRings { rings, others, everyone: false, form })
+}
+
+/// A ring as large as this user may lock.
+fn ring(event: SampleEvent, form: SampleConfig) -> Result<SampleRing, Error> {
+    let times = (form.hz.div_ceil(RING_HZ) as usize).next_power_of_two().min(MOST_TIMES);
+    let mut pages = RING_SAMPLES * form.stack_bytes as usize * times / rustix::param::page_size();
+    let mut event = event;
+    loop {
+        event = match SampleRing::new(event, pages) {
+            Ok(ring) => return Ok(ring),
+            Err((_, event)) if pages > 32 => event,
+            Err((why, _)) => {
+                let what = "samples find no room; raise kernel.perf_event_mlock_kb, or run torment as root";
+                return Err(Error::Lacking { what, why });
+            }
+        };
+        pages /= 2;
+    }
+}
+
+/// The threads of a process.
+pub fn thread_ids(pid: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Those that there are, by their numbers: `0-3,8`.
+fn processors() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let found = parse_ranges(&text);
+    if found.is_empty() { vec![0] } else { found }
+}
+
+/// Those on which the calling thread may run, and none of the processes, by what their first threads may.
+pub fn unused_processors(pids: &[u32]) -> Vec<u32> {
+    let theirs = |pid: &u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        parse_ranges(procfs::field(&status, "Cpus_allowed_list").unwrap_or_default())
+    };
+    let theirs: Vec<u32> = pids.iter().flat_map(theirs).collect();
+    let own = sys::CpuAffinity::current().map(|allowed| allowed.list()).unwrap_or_default();
+    own.into_iter().filter(|processor| !theirs.contains(processor)).collect()
+}
+
+fn parse_ranges(text: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+        (from <= to && to < MOST_PROCESSORS).then_some(from..=to)
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_listed_in_ranges() {
+        for (text, expected) in
+            [("0-3,8\n", vec![0, 1, 2, 3, 8]), ("0\n", vec![0]), ("", vec![]), ("3-1,x,0-4294967295", vec![])]
+        {
+            assert_eq!(parse_ranges(text), expected, "{text}");
+        }
+    }
+}

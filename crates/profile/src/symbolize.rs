@@ -1,0 +1,182 @@
+//! Addresses ▶ functions with names, and what was gathered ▶ a profile.
+
+use crate::collector::{FrameLocation, MOST_NODES, StackCollector};
+use crate::demangle::demangle;
+use crate::runtime_names::RuntimeFunction;
+use crate::symbol_lists;
+use crate::symbols::Symbols;
+use record::{CodeFunction, CodeModule, Profile, StackCount, UnnamedReason};
+use stacks::CallTree;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Larger lists of functions are read as far as this.
+const MOST_TEXT: u64 = 256 << 20;
+
+/// What was gathered, with names; what else a profile says is left to whoever has measured it.
+pub fn symbolize(gather: StackCollector) -> Profile {
+    let mut names = Symbolizer::default();
+    let functions: Vec<Vec<u32>> = gather.list.iter().map(|code| names.functions(*code, &gather)).collect();
+    // Addresses of one function are one from here on, and functions compiled into one another are several.
+    let mut tree = CallTree::bounded(MOST_NODES);
+    let mut places: Vec<Option<u32>> = Vec::with_capacity(gather.tree.nodes().len());
+    for node in gather.tree.nodes() {
+        let caller = node.caller().map(|caller| places[caller as usize]);
+        let mut functions = functions[node.function() as usize].iter();
+        places.push(match caller {
+            // Where there is no room for who calls, there is none for whom it calls.
+            Some(None) => None,
+            caller => functions
+                .try_fold(caller.flatten(), |at, function| tree.child(at, *function).map(Some))
+                .flatten(),
+        });
+    }
+    let (mut counts, mut other) = (BTreeMap::<(u32, u32), u64>::new(), gather.other);
+    for ((thread, place), samples) in &gather.counts {
+        match places[*place as usize] {
+            Some(place) => *counts.entry((*thread, place)).or_default() += samples,
+            None => other += samples,
+        }
+    }
+    Profile {
+        processes: gather.processes,
+        samples: gather.samples,
+        lost: gather.lost,
+        other,
+        truncated: gather.truncated,
+        threads: gather.threads,
+        modules: names.modules,
+        functions: names.functions,
+        calls: tree.into_nodes(),
+        stacks: counts
+            .into_iter()
+            .map(|((thread, place), samples)| StackCount(thread, place, samples))
+            .collect(),
+        ..Profile::default()
+    }
+}
+
+/// What has a name so far.
+#[derive(Default)]
+struct Symbolizer {
+    functions: Vec<CodeFunction>,
+    /// By module and where the function begins there, which is told apart from others of its name.
+    places: HashMap<(u32, Vec<u8>), u32>,
+    modules: Vec<CodeModule>,
+    module_places: HashMap<CodeModule, u32>,
+    kernel: Option<Symbols>,
+    /// What processes have said of code that they made.
+    generated: HashMap<u32, Symbols>,
+}
+
+impl Symbolizer {
+    /// The numbers of the functions of a frame, which are at least one, the outermost first.
+    fn functions(&mut self, code: FrameLocation, gather: &StackCollector) -> Vec<u32> {
+        let number = match code {
+            FrameLocation::Made(frame) => {
+                return gather.made.functions(frame).rev().map(|made| self.add_made(made)).collect();
+            }
+            FrameLocation::Kernel(address) => {
+                let kernel = self.kernel.take().unwrap_or_else(|| {
+                    symbol_lists::parse_kallsyms(&text(Path::new("/proc/kallsyms")).unwrap_or_default())
+                });
+                let nameless = kernel.is_empty().then_some(UnnamedReason::Hidden);
+                let number = self.add("[kernel]", nameless, kernel.find(address).map(|(_, name)| name));
+                self.kernel = Some(kernel);
+                number
+            }
+            FrameLocation::Java => {
+                let why = "its memory was not allowed to be read; run torment as root".to_owned();
+                self.add("[Java]", Some(UnnamedReason::Unreadable { why }), None)
+            }
+            FrameLocation::Generated(pid, address) => {
+                let made = self.generated.remove(&pid).unwrap_or_else(|| read_perf_map(pid));
+                let nameless = made.is_empty().then_some(UnnamedReason::Generated);
+                let number = self.add("[generated]", nameless, made.find(address).map(|(_, name)| name));
+                self.generated.insert(pid, made);
+                number
+            }
+            FrameLocation::File(file, address) => {
+                match gather.files.get(file).map(|file| (file, &file.elf)) {
+                    None => self.add("[unknown]", None, None),
+                    Some((file, Err(why))) => {
+                        self.add(&file.name, Some(UnnamedReason::Unreadable { why: why.clone() }), None)
+                    }
+                    Some((file, Ok(elf))) => {
+                        let build_id = elf
+                            .build_id
+                            .as_ref()
+                            .map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+                        // Of what the kernel maps in there is no file that would have more.
+                        let is_file = !file.name.starts_with('[');
+                        let nameless =
+                            (!elf.has_all && is_file).then_some(UnnamedReason::Stripped { build_id });
+                        // What others may call of a stripped library has a name, but for functions between them that have
+                        // none one must not be taken.
+                        self.add(&file.name, nameless, elf.symbols.find(address).map(|(_, name)| name))
+                    }
+                }
+            }
+        };
+        vec![number]
+    }
+
+    /// The number of a function; without a name it is all that its module has of these.
+    fn add(&mut self, module: &str, nameless: Option<UnnamedReason>, name: Option<&[u8]>) -> u32 {
+        let module = self.module(module, nameless);
+        let symbol = name.unwrap_or_default().to_vec();
+        let functions = &mut self.functions;
+        *self.places.entry((module, symbol)).or_insert_with_key(|(_, symbol)| {
+            let name = match symbol.is_empty() {
+                true => self.modules[module as usize].name.clone(),
+                false => demangle(symbol),
+            };
+            let name = match (symbol.is_empty(), name.starts_with('[')) {
+                (true, false) => format!("[{name}]"),
+                _ => name,
+            };
+            functions.push(CodeFunction { name, module, file: None, line: None });
+            functions.len() as u32 - 1
+        })
+    }
+
+    /// The number of a function that its process has named.
+    fn add_made(&mut self, made: &RuntimeFunction) -> u32 {
+        let module = self.module(&made.module, None);
+        let RuntimeFunction { name, file, line, .. } = made;
+        let functions = &mut self.functions;
+        *self.places.entry((module, name.clone().into_bytes())).or_insert_with(|| {
+            let (name, file, line) = (name.clone(), file.clone(), *line);
+            functions.push(CodeFunction { name, module, file, line });
+            functions.len() as u32 - 1
+        })
+    }
+
+    fn module(&mut self, name: &str, nameless: Option<UnnamedReason>) -> u32 {
+        let module = CodeModule { name: name.to_owned(), nameless };
+        let modules = &mut self.modules;
+        *self.module_places.entry(module).or_insert_with_key(|module| {
+            modules.push(module.clone());
+            modules.len() as u32 - 1
+        })
+    }
+}
+
+/// What a process has said of code that it made: a perf map, which has the number that the process knows itself by.
+fn read_perf_map(pid: u32) -> Symbols {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let inside = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_whitespace().next_back());
+    let name = format!("perf-{}.map", inside.unwrap_or(&pid.to_string()));
+    let places = [format!("/proc/{pid}/root/tmp/{name}"), format!("/tmp/{name}")];
+    let found = places.iter().find_map(|place| text(Path::new(place)));
+    found.map_or_else(Symbols::default, |text| symbol_lists::parse_perf_map(&text))
+}
+
+fn text(path: &Path) -> Option<Vec<u8>> {
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()))?;
+    let mut text = Vec::new();
+    file.take(MOST_TEXT).read_to_end(&mut text).ok()?;
+    Some(text)
+}

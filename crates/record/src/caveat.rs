@@ -1,0 +1,217 @@
+//! Reasons for doubt: the name of each, and what it rests on.
+
+mod details;
+
+pub use details::CaveatDetails;
+
+use crate::ExhaustedResource;
+use crate::named::named;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+named! {
+    /// Why a figure is doubtful.
+    CaveatKind {
+        /// The generator took arrivals up late, or not at all.
+        GeneratorLate = "generator-late",
+        /// The generator's own processors were busy.
+        GeneratorBusy = "generator-busy",
+        /// The generator could open no more files.
+        DescriptorsExhausted = "descriptors-exhausted",
+        /// The generator had no more local ports.
+        PortsExhausted = "ports-exhausted",
+        /// epoll could listen to no more descriptors of the generator.
+        WatchesExhausted = "watches-exhausted",
+        /// The kernel had no more memory for the generator's sockets.
+        MemoryExhausted = "memory-exhausted",
+        /// The hypervisor gave processor time to others during a load.
+        Steal = "steal",
+        /// The target's processors did the same work now faster and now slower, whatever the target did.
+        UnevenMachine = "uneven-machine",
+        /// The target did less from trial to trial.
+        SlowsDown = "slows-down",
+        /// The target was busy long after a load: it puts off work, which a longer load has to wait for.
+        WorksOn = "works-on",
+        /// The schedule was not kept.
+        OffPlan = "off-plan",
+        /// Arrivals outstanding are not rate × mean response time.
+        LittlesLaw = "littles-law",
+        /// A worker of the fleet was lost during a load.
+        WorkerLost = "worker-lost",
+        /// One worker's answers are far slower than the others'.
+        Uneven = "uneven",
+        /// A worker is on the target's own machine.
+        BesideTarget = "beside-target",
+        /// A worker's program is for other machines than the coordinator's, and is of the same version.
+        OtherBuild = "other-build",
+        /// More workers were wanted than could be had.
+        NoMoreWorkers = "no-more-workers",
+        /// All connections were busy, and arrivals waited for one.
+        ConnectionsLimit = "connections-limit",
+        /// The target serves few connections at a time, and others waited until one of these ended.
+        FewPlaces = "few-places",
+        /// The target closes each connection after so many answers, and does not announce it.
+        ClosesUnannounced = "closes-unannounced",
+        /// Connections could not be made for a reason on this side.
+        ConnectionsOurs = "connections-ours",
+        /// Connections that were held went away.
+        ConnectionsLost = "connections-lost",
+        /// The load was interrupted before its end.
+        Interrupted = "interrupted",
+        /// Fewer files may be open than connections were asked for.
+        FewDescriptors = "few-descriptors",
+        /// An address has fewer ports than connections were asked for.
+        FewPorts = "few-ports",
+        /// The target could not be brought back to its beginning.
+        NotReset = "not-reset",
+        /// The store was slower than the run.
+        StoreBehind = "store-behind",
+        /// The search of a start found no limit.
+        NoLimit = "no-limit",
+        /// The search of a start had no time left to know the limit well.
+        NotNarrow = "not-narrow",
+        /// The target kept changing.
+        NonStationary = "non-stationary",
+        /// A start made no load.
+        NoLoad = "no-load",
+        /// No profile could be made of the target.
+        NotProfiled = "not-profiled",
+        /// Requests of a load were not answered.
+        NotAnswered = "not-answered",
+        /// Two starts of the same arm differ.
+        PlaceboDiffers = "placebo-differs",
+        /// An arm could not be measured.
+        ArmDropped = "arm-dropped",
+        /// A hypothesis cannot be decided before the first look.
+        BeforeFirstLook = "before-first-look",
+        /// The noise between starts is not known.
+        NoNoise = "no-noise",
+        /// The interval rests on few starts.
+        FewFreedom = "few-freedom",
+        /// Two looks came to different answers.
+        LooksDisagree = "looks-disagree",
+        /// A figure is a lower bound.
+        AtLeast = "at-least",
+        /// The machine became faster or slower during the experiment.
+        Drift = "drift",
+        /// Two arms differ in their noise.
+        UnequalNoise = "unequal-noise",
+        /// Others use the machine.
+        OthersAtWork = "others-at-work",
+        /// The hypervisor gives processor time to others.
+        StolenTime = "stolen-time",
+        /// Something takes the processor that no counter shows.
+        Gaps = "gaps",
+        /// Others were at work while a figure was measured.
+        Disturbed = "disturbed",
+        /// What was measured is no switch from one thread to another.
+        NotASwitch = "not-a-switch",
+        /// A share of processor time is shorter than its clock can tell.
+        TooShort = "too-short",
+        /// Compared runs were made on different machines,
+        OtherMachine = "other-machine",
+        /// by different methods,
+        OtherMethod = "other-method",
+        /// by different versions,
+        OtherVersion = "other-version",
+        /// of different targets,
+        OtherTarget = "other-target",
+        /// under different loads,
+        OtherLoad = "other-load",
+        /// from different plans,
+        OtherPlan = "other-plan",
+        /// go on,
+        StillRunning = "still-running",
+        /// were cut short,
+        CutShort = "cut-short",
+        /// failed,
+        Failed = "failed",
+        /// have events that this version cannot read,
+        SkippedEvents = "skipped-events",
+        /// were made once each.
+        SingleRuns = "single-runs",
+    }
+}
+
+impl CaveatKind {
+    /// Whether the generator could not go on: its figures are its own, not the target's.
+    pub fn is_generator(&self) -> bool {
+        matches!(self, Self::GeneratorLate | Self::GeneratorBusy)
+    }
+
+    /// Whether a part of the load was missing: the trial says nothing, of the target or of the generator.
+    pub fn is_fleet(&self) -> bool {
+        matches!(self, Self::WorkerLost)
+    }
+
+    /// Whether the generator lacked something that connections need.
+    pub fn is_exhaustion(&self) -> bool {
+        matches!(
+            self,
+            Self::DescriptorsExhausted
+                | Self::PortsExhausted
+                | Self::WatchesExhausted
+                | Self::MemoryExhausted
+        )
+    }
+}
+
+impl From<ExhaustedResource> for CaveatKind {
+    fn from(lack: ExhaustedResource) -> Self {
+        match lack {
+            ExhaustedResource::Descriptor => Self::DescriptorsExhausted,
+            ExhaustedResource::Port => Self::PortsExhausted,
+            ExhaustedResource::Watch => Self::WatchesExhausted,
+            ExhaustedResource::Memory => Self::MemoryExhausted,
+        }
+    }
+}
+
+/// A reason for doubt, shown wherever the number it concerns is shown: in one sentence what was found, and what can be done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Caveat {
+    /// What is doubtful.
+    #[serde(rename = "code")]
+    pub doubt: CaveatKind,
+    /// What that rests on; none where the doubt says it all, or another version of torment knows more.
+    #[serde(flatten)]
+    pub grounds: Option<CaveatDetails>,
+}
+
+impl Caveat {
+    /// A caveat with its sentence.
+    pub fn new(doubt: CaveatKind, text: impl Into<String>) -> Self {
+        Self::with_details(doubt, CaveatDetails::Text(text.into()))
+    }
+
+    /// A caveat with the figures of which its sentence is made.
+    pub fn with_details(doubt: CaveatKind, grounds: CaveatDetails) -> Self {
+        Self { doubt, grounds: Some(grounds) }
+    }
+}
+
+impl From<CaveatKind> for Caveat {
+    fn from(doubt: CaveatKind) -> Self {
+        Self { doubt, grounds: None }
+    }
+}
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(grounds) = &self.grounds {
+            return f.write_str(&grounds.sentence());
+        }
+        f.write_str(match &self.doubt {
+            CaveatKind::Interrupted => "the load was interrupted before its end",
+            CaveatKind::NonStationary => "the target kept changing during the search",
+            CaveatKind::NotNarrow => {
+                "the search ran out of time before its limit was known as precisely as asked for"
+            }
+            CaveatKind::NoLoad => "no load was made",
+            doubt => doubt.name(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

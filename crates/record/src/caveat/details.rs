@@ -1,0 +1,265 @@
+//! What a caveat rests on, and the sentence that this makes. A run stores the figures, so that whoever shows it says them in the words of
+//! today. The sentence is made here, and not in `view`, because crates below that quote it: `diagnosis` as evidence, `runner` as the
+//! reason why a start does not count.
+
+use crate::{ExhaustedResource, Failure, LostMember, SearchEnd};
+use serde::{Deserialize, Serialize};
+use units::{Nanos, Rate, Share, grouped};
+
+/// What a caveat rests on, stored by these names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the sentence below says what each figure is")]
+pub enum CaveatDetails {
+    /// A sentence: all that earlier versions stored, and what needs the rule that found it: of an experiment's analysis, of a table of
+    /// figures, of a comparison of runs.
+    Text(String),
+    /// Of the arrivals, and how many may be.
+    Unsent { share: Share, most: Share },
+    /// The generator itself, and how late it may be.
+    Late { p99: Nanos, most: Nanos },
+    /// Arrivals that came due, and that were planned.
+    Due { due: u64, planned: f64 },
+    /// Arrivals of which more came due than were sent.
+    Sent { sent: u64, due: u64 },
+    /// By how much the sides of Little's law differ, and may.
+    Differ { share: Share, most: Share },
+    /// Arrivals that failed for lack of it.
+    Lacking { lack: ExhaustedResource, arrivals: u64 },
+    /// What the generator's loops did, of their time.
+    Busy { worked: Share, waited: Share },
+    /// Of the processors' time during a load.
+    Stolen { share: Share },
+    /// How fast the machine was in its slowest and its quickest stretch of a trial's length, of how fast it was in the mean.
+    Speeds { slowest: Share, quickest: Share },
+    /// Programs on the target's machine, those with the most first, the processors that all of them used, and how long the target waited for
+    /// one, of the time that it wanted one.
+    Neighbours { names: Vec<String>, used: f64, waited: Share },
+    /// What the target did at first and in the end, by a line through what all trials measured, and the requests of all.
+    Slowed { first: Rate, last: Rate, due: u64 },
+    /// The load after which it went on for so long, at least, on so many processors.
+    WorkedOn { after: Rate, lasted: Nanos, used: f64 },
+    /// All of them.
+    Crowded { connections: u64 },
+    /// Connections that the target serves at a time.
+    Places { places: u64 },
+    /// Answers on a connection, after which the target closes it.
+    Answers { answers: u64 },
+    /// Connections that are held, so many before torment lacked something.
+    NoMore { lack: ExhaustedResource, open: u64 },
+    /// Connections that were asked for, that were made, and that stood at the end.
+    Held { asked: u64, made: u64, stood: u64, refused: Option<Failure> },
+    /// Files that this process may open, and the connections that these leave room for.
+    FewFiles { allowed: u64, room: u64 },
+    /// For connections to the target.
+    FewPorts { ports: u64 },
+    /// Of one worker of a fleet.
+    OfMember {
+        member: u32,
+        /// Where it is, if that is known where this is noticed.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        place: String,
+        grounds: Box<Self>,
+    },
+    /// Who, and what it left.
+    Lost(LostMember),
+    /// The slowest hundredth of its answers, and of those of the median worker.
+    Uneven { p99: Nanos, median: Nanos },
+    /// The machine that is both the worker's and the target's.
+    Beside { place: String },
+    /// The machine of a worker, the kind that this is of, and the version of the program there.
+    Unlike { place: String, arch: String, version: String },
+    /// Workers that a load takes, and those that there are.
+    NoRoom { wanted: u32, there: u32, why: String },
+    /// The trial before which.
+    NotReset { trial: u32, why: String },
+    /// Seconds that were not kept.
+    Missed { seconds: u64 },
+    /// How the search of a start ended that found no limit; none if it came to no verdict.
+    NoLimit { ended: Option<SearchEnd> },
+    /// Requests, and how most of these failed.
+    NotAnswered { bad: u64, due: u64, most: Option<Failure> },
+    /// How long a storm was.
+    Short { loaded: Nanos },
+}
+
+impl CaveatDetails {
+    /// What was found, and what can be done.
+    pub(super) fn sentence(&self) -> String {
+        let percent = |share: &Share| format!("{:.0} %", 100.0 * share.0);
+        match self {
+            Self::Text(text) => text.clone(),
+            // What helps depends on the machine and on what is looked for, which are not known here.
+            Self::Unsent { share, most } => {
+                format!("torment itself left {share} of the arrivals unsent (limit: {most})")
+            }
+            Self::Late { p99, most } => format!("torment itself was {p99} late at p99 (limit: {most})"),
+            Self::Due { due, planned } => format!(
+                "{due} arrivals came due where {planned:.0} were planned: the schedule was not kept, \
+                 repeat the trial"
+            ),
+            Self::Sent { sent, due } => format!(
+                "only {sent} of {due} arrivals were sent, and nothing says why: please report this as a bug in \
+                 torment"
+            ),
+            Self::Differ { share, most } => format!(
+                "mean arrivals outstanding and rate × mean response time differ by {share} (limit: \
+                 {most}): the times cannot be trusted, look for a busy generator"
+            ),
+            Self::Lacking { lack, arrivals } => {
+                let arrival = if *arrivals == 1 { "arrival" } else { "arrivals" };
+                let (count, advice) = (grouped(*arrivals), advice(*lack));
+                format!("{count} {arrival} failed for lack of a {lack}; {advice}")
+            }
+            Self::Busy { worked, waited } => format!(
+                "torment itself worked {} of the time and waited {} for a processor",
+                percent(worked),
+                percent(&beside(*worked, *waited))
+            ),
+            Self::Stolen { share } => format!(
+                "the hypervisor gave {} of this machine's processor time to others; repeat at a quieter time",
+                percent(share)
+            ),
+            Self::Speeds { slowest, quickest } => format!(
+                "the machine itself did the same arithmetic at {} to {} of its usual speed, from one trial to the next: others on the same host, \
+                 or a changing clock; what the target holds varies with it, so repeat at a quieter time, or on a machine that is not shared",
+                percent(slowest),
+                percent(quickest)
+            ),
+            Self::Neighbours { names, used, waited } => format!(
+                "other programs on the target's machine ({}) used {used:.1} processors, and the target waited {} of the time for one: it can take \
+                 more without them, so stop them or pin them to other processors, and measure again",
+                names.join(", "),
+                percent(waited)
+            ),
+            Self::Slowed { first, last, due } => format!(
+                "the target did less from trial to trial: about {first} at first, {last} in the end, after {} requests; what it holds \
+                 depends on how long it has run, so look for what grows in it: memory, a table, a queue",
+                grouped(*due)
+            ),
+            Self::WorkedOn { after, lasted, used } => format!(
+                "the target kept {used:.1} processors busy for {lasted} after a load of {after}, though hardly anything was asked of it then: it puts \
+                 off work that its answers do not wait for, so a longer load may be too much at the same rate; try longer trials (--trial 60s)"
+            ),
+            // Whether more of them or fewer would help is for the diagnosis to say.
+            Self::Crowded { connections } => format!(
+                "all {} connections were busy (--max-connections): further arrivals waited in torment, where the target \
+                 does not see them",
+                grouped(*connections)
+            ),
+            Self::Places { places } => {
+                let connections = if *places == 1 { "connection" } else { "connections" };
+                format!(
+                    "the target serves {} {connections} at a time, and whoever connects beyond these waits until one ends: torment resets \
+                     idle ones for them, clients may keep theirs; give it more workers, a proxy in front, or a shorter keep-alive",
+                    grouped(*places)
+                )
+            }
+            Self::Answers { answers } => {
+                let answers = if *answers == 1 {
+                    "its answer".to_owned()
+                } else {
+                    format!("{} answers", grouped(*answers))
+                };
+                format!(
+                    "the target closes each connection after {answers} without announcing it (Connection: close): torment makes new ones in \
+                     time, other clients may lose requests; have it keep connections open, or announce their end"
+                )
+            }
+            Self::NoMore { lack, open } => {
+                format!("torment has no {lack} left for more than {open} connections")
+            }
+            Self::Held { asked, made, refused: Some(why), .. } => {
+                let why = match why {
+                    Failure::Connect(why) | Failure::Full(why) => why.clone(),
+                    lacking => lacking.to_string(),
+                };
+                format!("{made} of {asked} connections could be made: {why}")
+            }
+            Self::Held { asked, made, .. } if made < asked => {
+                let closed = asked - made;
+                format!("the target closed {closed} of {asked} connections as soon as they were made")
+            }
+            Self::Held { asked, stood, .. } => {
+                let closed = asked.saturating_sub(*stood);
+                format!("the target closed {closed} of {asked} connections on which no request was sent")
+            }
+            Self::FewFiles { allowed, room } => format!(
+                "this process may open {allowed} files, so at most {room} connections are made; raise the hard \
+                 limit (ulimit -Hn) for more"
+            ),
+            Self::FewPorts { ports } => format!(
+                "one address has {ports} ports for connections to this target, so no more are made; widen \
+                 net.ipv4.ip_local_port_range for more"
+            ),
+            Self::OfMember { member, place, grounds } if place.is_empty() => {
+                format!("worker {member}: {}", grounds.sentence())
+            }
+            Self::OfMember { member, place, grounds } => {
+                format!("worker {member} (on {place}): {}", grounds.sentence())
+            }
+            Self::Lost(LostMember { member, place, at, unaccounted, why }) => {
+                let arrivals = if *unaccounted == 1 { "arrival" } else { "arrivals" };
+                let when =
+                    if *at == Nanos::ZERO { "before the start".to_owned() } else { format!("after {at}") };
+                format!(
+                    "worker {member} (on {place}) lost {when}: {why}; {} {arrivals} unaccounted for",
+                    grouped(*unaccounted)
+                )
+            }
+            Self::Uneven { p99, median } => format!(
+                "its answers take {p99} at p99, the median worker's {median}, though it sends on time: its path \
+                 to the target differs"
+            ),
+            Self::Unlike { place, arch, version } => format!(
+                "{place} has a different architecture ({arch}) from the coordinator's machine: whether its torment {version} was built from the same \
+                 sources cannot be checked; build both from the same commit"
+            ),
+            Self::Beside { place } => format!(
+                "{place} is the target's own machine, and the load takes from it what the target needs: leave that host out, \
+                 unless that is intended"
+            ),
+            Self::NoRoom { wanted, there, why } => {
+                format!("{wanted} workers are needed from here on, but only {there} are available: {why}")
+            }
+            Self::NotReset { trial, why } => {
+                format!("the state was not restored before trial {trial}: {why}")
+            }
+            Self::Missed { seconds } => format!(
+                "the store's disk stalled: {seconds} seconds of the load, or what was observed in them, are not \
+                 kept; the results are"
+            ),
+            Self::NoLimit { ended } => match ended {
+                None => "the search came to no verdict",
+                Some(SearchEnd::TargetFails) => "only errors came back",
+                Some(SearchEnd::BelowMin) => "even the lowest rate failed: lower [find] from",
+                Some(SearchEnd::NotRecovered) => "the target did not recover from an overload",
+                Some(_) => "the search ended before it found a rate that holds",
+            }
+            .to_owned(),
+            Self::NotAnswered { bad, due, most } => {
+                let most = most.as_ref().map_or(String::new(), |why| format!(", most of them: {why}"));
+                format!("{bad} of {due} requests were not answered{most}")
+            }
+            Self::Short { loaded } => {
+                format!("{loaded} is too short for clock ticks of 10 ms; give it more processes")
+            }
+        }
+    }
+}
+
+/// What was waited, for whole percent beside what was worked: two parts of a time are not more than it.
+fn beside(worked: Share, waited: Share) -> Share {
+    let percent = |share: f64| (100.0 * share.min(1.0)).round() / 100.0;
+    Share((percent(worked.0 + waited.0) - percent(worked.0)).max(0.0))
+}
+
+/// What helps.
+fn advice(lack: ExhaustedResource) -> &'static str {
+    match lack {
+        ExhaustedResource::Descriptor => "raise ulimit -n, or have fewer open at once (--max-connections)",
+        ExhaustedResource::Port => "use keep-alive, or widen net.ipv4.ip_local_port_range",
+        ExhaustedResource::Watch => "raise fs.epoll.max_user_watches",
+        ExhaustedResource::Memory => "raise net.ipv4.tcp_mem, or have fewer open at once (--max-connections)",
+    }
+}

@@ -1,0 +1,171 @@
+use crate::{LostMember, MemberFigures, Silence, Slice};
+use std::collections::BTreeMap;
+use units::Nanos;
+
+/// What one trial counted.
+#[derive(Debug, Clone, Default)]
+pub struct TrialCounts {
+    /// All slices merged: load and drain.
+    pub total: Slice,
+    /// How long the load lasted.
+    pub loaded: Nanos,
+    /// What each of those did that made it: one by itself, or all of a fleet.
+    pub members: Vec<MemberFigures>,
+    /// Those that were lost meanwhile.
+    pub lost: Vec<LostMember>,
+}
+
+/// Puts what those side by side tell of one trial together, loops or members of a fleet: a second is whole once each of them
+/// has told of it, or is done. Counts are the same in whatever order they come; fractions are added in the order of who tells them.
+#[derive(Debug)]
+pub struct SliceMerger {
+    /// Seconds of which not all have told.
+    pending: BTreeMap<u32, PendingSecond>,
+    over: Vec<bool>,
+    /// They do not know of each other's answers.
+    apart: bool,
+    counted: TrialCounts,
+}
+
+/// A second that is not whole.
+#[derive(Debug, Default)]
+struct PendingSecond {
+    /// All of it, as it came.
+    merged: Slice,
+    /// Of each who has told, what is not counted but measured.
+    told: BTreeMap<usize, Fractions>,
+}
+
+/// Of one slice.
+#[derive(Debug)]
+struct Fractions {
+    outstanding: Vec<f64>,
+    silences: Vec<Silence>,
+}
+
+impl SliceMerger {
+    /// Of so many loops of one process.
+    pub fn new(loops: usize) -> Self {
+        Self {
+            pending: BTreeMap::new(),
+            over: vec![false; loops],
+            apart: false,
+            counted: TrialCounts::default(),
+        }
+    }
+
+    /// Of so many members of a fleet. Each tells of every stretch in which it had no answer: it is one of the target's if all
+    /// of them had none.
+    pub fn for_members(members: usize) -> Self {
+        Self { apart: true, ..Self::new(members) }
+    }
+
+    /// One's slice. Each tells of each of its seconds once.
+    pub fn add(&mut self, index: usize, slice: &Slice) {
+        let pending = self.pending.entry(slice.index).or_default();
+        pending.merged.index = slice.index;
+        pending.merged.merge_parallel(slice);
+        let (outstanding, silences) = (slice.outstanding.clone(), slice.silences.clone());
+        pending.told.insert(index, Fractions { outstanding, silences });
+    }
+
+    /// One is done; its load ended at this moment.
+    pub fn finish_source(&mut self, index: usize, at: Nanos) {
+        self.over[index] = true;
+        self.counted.loaded = self.counted.loaded.max(at);
+    }
+
+    /// Whether all are done.
+    pub fn is_finished(&self) -> bool {
+        !self.over.contains(&false)
+    }
+
+    /// The next second that is whole.
+    pub fn next_complete(&mut self) -> Option<Slice> {
+        let first = self.pending.first_entry()?;
+        let told = |index: &usize| first.get().told.contains_key(index);
+        if self.over.iter().enumerate().any(|(index, over)| !over && !told(&index)) {
+            return None;
+        }
+        let PendingSecond { merged, told } = first.remove();
+        let mut slice = Slice { outstanding: Vec::new(), silences: Vec::new(), ..merged };
+        let mut silences = Vec::new();
+        for (_, Fractions { outstanding, silences: heard }) in told {
+            slice.add_outstanding(&outstanding);
+            silences.push(heard);
+        }
+        slice.silences = if self.apart { Silence::intersection(&silences) } else { silences.concat() };
+        self.counted.total.merge_after(&slice);
+        Some(slice)
+    }
+
+    /// All whole seconds so far, as one.
+    pub fn total(&self) -> &Slice {
+        &self.counted.total
+    }
+
+    /// All of it.
+    pub fn into_counts(self) -> TrialCounts {
+        self.counted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SLICE;
+
+    fn told(index: u32, due: u64) -> Slice {
+        Slice { index, due, loops: 1, elapsed: SLICE, ..Slice::default() }
+    }
+
+    #[test]
+    fn a_second_is_whole_when_each_has_told_of_it() {
+        let mut gather = SliceMerger::new(2);
+        // Of a member with two loops.
+        gather.add(0, &Slice { loops: 2, ..told(0, 3) });
+        assert!(gather.next_complete().is_none(), "the other has not told");
+        gather.add(1, &told(0, 4));
+        gather.add(0, &told(1, 5));
+        let first = gather.next_complete().expect("both have told");
+        assert_eq!((first.index, first.due, first.loops), (0, 7, 3));
+        assert!(gather.next_complete().is_none());
+        assert_eq!(gather.total().due, 7);
+    }
+
+    #[test]
+    fn one_that_is_done_holds_nothing_back() {
+        let mut gather = SliceMerger::new(2);
+        gather.add(0, &told(0, 3));
+        gather.finish_source(0, SLICE);
+        assert!(gather.next_complete().is_none(), "the other has not told");
+        gather.add(1, &told(0, 2));
+        gather.add(1, &told(1, 1));
+        assert_eq!(gather.next_complete().map(|slice| slice.due), Some(5));
+        assert_eq!(gather.next_complete().map(|slice| slice.due), Some(1), "the first has no more to tell");
+        assert!(!gather.is_finished());
+        gather.finish_source(1, SLICE * 2);
+        assert!(gather.is_finished());
+        let counted = gather.into_counts();
+        assert_eq!((counted.total.due, counted.loaded), (6, SLICE * 2));
+    }
+
+    /// Sums of fractions depend on their order: what was stored once differed with which loop was the quicker.
+    #[test]
+    fn whoever_tells_first_the_second_is_the_same() {
+        let slices: Vec<Slice> = [0.1, 0.2, 0.3, 1e9]
+            .iter()
+            .map(|held| Slice { outstanding: vec![*held; 10], ..told(0, 1) })
+            .collect();
+        let whole = |order: [usize; 4]| {
+            let mut gather = SliceMerger::new(4);
+            order.into_iter().for_each(|index| gather.add(index, &slices[index]));
+            gather.next_complete().expect("all have told")
+        };
+        let first = whole([0, 1, 2, 3]);
+        assert_eq!((first.due, first.outstanding.len()), (4, 10));
+        for order in [[3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]] {
+            assert_eq!(whole(order), first, "{order:?}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What requests leave behind: memory, threads, descriptors, a file that grows.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::Builder;
+use std::time::Duration;
+
+/// 8 GiB: more than any limit that one would try out.
+const MEMORY_LIMIT: usize = 8 << 30;
+/// Threads that live on after their request.
+const THREADS_LIMIT: usize = 20_000;
+/// Descriptors kept.
+const DESCRIPTORS_LIMIT: usize = 1_000_000;
+/// The file begins anew from here on.
+const FILE_LIMIT: u64 = 256 << 20;
+/// Their threads only sleep.
+const STACK_BYTES: usize = 64 * 1024;
+
+#[derive(Default)]
+pub(super) struct HeldResources {
+    memory: Mutex<Vec<Vec<u8>>>,
+    descriptors: Mutex<Vec<File>>,
+    threads: Arc<HeldThreads>,
+    file: Mutex<Option<Arc<tempfile::NamedTempFile>>>,
+}
+
+#[derive(Default)]
+struct HeldThreads {
+    state: Mutex<ThreadCount>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct ThreadCount {
+    count: usize,
+    ending: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nothing panics while it is held")
+}
+
+impl HeldResources {
+    /// Keeps memory that has been written to, for what is only reserved takes no room.
+    pub(super) fn memory(&self, bytes: usize) -> Result<(), String> {
+        // Written outside the lock: touching pages may take long, or end the process.
+        let piece = vec![1; bytes];
+        let mut all = lock(&self.memory);
+        if all.iter().map(Vec::len).sum::<usize>() + bytes > MEMORY_LIMIT {
+            return Err("8 GiB are kept already; /fault/memory?reset=1 gives them back".to_owned());
+        }
+        all.push(piece);
+        Ok(())
+    }
+
+    pub(super) fn forget_memory(&self) {
+        lock(&self.memory).clear();
+    }
+
+    /// Starts a thread that does nothing but live.
+    pub(super) fn thread(&self, life: Duration) -> Result<(), String> {
+        let threads = Arc::clone(&self.threads);
+        {
+            let mut state = lock(&threads.state);
+            if state.ending || state.count >= THREADS_LIMIT {
+                return Err("too many threads live already".to_owned());
+            }
+            state.count += 1;
+        }
+        let live = {
+            let threads = Arc::clone(&threads);
+            move || {
+                let held = lock(&threads.state);
+                let waited = threads.ended.wait_timeout_while(held, life, |state| !state.ending);
+                let (mut state, _) = waited.expect("nothing panics while it is held");
+                state.count -= 1;
+            }
+        };
+        if let Err(e) = Builder::new().name("short-lived".to_owned()).stack_size(STACK_BYTES).spawn(live) {
+            lock(&threads.state).count -= 1;
+            return Err(format!("a thread cannot be started: {e}"));
+        }
+        Ok(())
+    }
+
+    /// Keeps one more descriptor.
+    pub(super) fn open(&self) -> Result<(), String> {
+        let file = File::open("/dev/null").map_err(|e| format!("no descriptor can be had: {e}"))?;
+        let mut all = lock(&self.descriptors);
+        if all.len() >= DESCRIPTORS_LIMIT {
+            return Err("too many descriptors are kept already".to_owned());
+        }
+        all.push(file);
+        Ok(())
+    }
+
+    pub(super) fn close_all(&self) {
+        lock(&self.descriptors).clear();
+    }
+
+    /// Appends to a file in the temporary folder, and waits until that is on the disk.
+    pub(super) fn append(&self, bytes: usize) -> Result<(), String> {
+        let failed = |e: std::io::Error| format!("{}: {e}", std::env::temp_dir().display());
+        let file = {
+            let mut made = lock(&self.file);
+            match &*made {
+                Some(file) => Arc::clone(file),
+                None => {
+                    let mut builder = tempfile::Builder::new();
+                    let file = builder.prefix("torment-fault-").append(true).tempfile().map_err(failed)?;
+                    Arc::clone(made.insert(Arc::new(file)))
+                }
+            }
+        };
+        let mut to = file.as_file();
+        if to.metadata().map_err(failed)?.len() > FILE_LIMIT {
+            to.set_len(0).map_err(failed)?;
+        }
+        to.write_all(&vec![b'x'; bytes]).map_err(failed)?;
+        to.sync_all().map_err(failed)
+    }
+
+    /// Wakes the threads that live, so that they end.
+    pub(super) fn end(&self) {
+        lock(&self.threads.state).ending = true;
+        self.threads.ended.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_live_for_their_time_or_until_the_end() {
+        let kept = HeldResources::default();
+        let living = || lock(&kept.threads.state).count;
+        kept.thread(Duration::from_secs(3_600)).expect("a thread can be had");
+        kept.thread(Duration::ZERO).expect("a thread can be had");
+        while living() > 1 {
+            std::thread::yield_now();
+        }
+        kept.end();
+        while living() > 0 {
+            std::thread::yield_now();
+        }
+        assert!(kept.thread(Duration::ZERO).is_err(), "after the end none is started");
+    }
+
+    #[test]
+    fn what_is_kept_is_given_back() {
+        let kept = HeldResources::default();
+        kept.memory(10).expect("a few bytes");
+        kept.open().expect("a descriptor");
+        kept.append(10).and_then(|()| kept.append(5)).expect("a file");
+        let path = lock(&kept.file).as_ref().expect("made").path().to_owned();
+        assert_eq!(std::fs::metadata(&path).expect("it is there").len(), 15);
+        kept.forget_memory();
+        kept.close_all();
+        assert!(lock(&kept.memory).is_empty() && lock(&kept.descriptors).is_empty());
+        drop(kept);
+        assert!(!path.exists(), "the file stays behind");
+    }
+}

@@ -1,0 +1,92 @@
+//! What all threads of one service share.
+
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use units::Nanos;
+
+use crate::answer::Answer;
+use crate::clinic::{self, HandlerResult, Query};
+use crate::database;
+use crate::fault::{FaultState, FaultWork};
+use crate::request_log::RequestLog;
+use crate::request_parser::Request;
+use crate::route::Route;
+use crate::stop_signal::StopSignal;
+use crate::virtual_servers::{VirtualServers, WarmUpCurve};
+
+pub(crate) struct ServiceState {
+    pub(crate) log: RequestLog,
+    pub(crate) stop: StopSignal,
+    pub(crate) database: database::SessionPool,
+    pub(crate) faults: FaultState,
+    /// As `/truth` names it.
+    pub(crate) model: &'static str,
+    started: Instant,
+    servers: Mutex<VirtualServers>,
+}
+
+impl ServiceState {
+    pub(crate) fn new(
+        stop: StopSignal,
+        database: database::SessionPool,
+        model: &'static str,
+        warming: Option<WarmUpCurve>,
+    ) -> Self {
+        Self {
+            log: RequestLog::new(),
+            stop,
+            database,
+            faults: FaultState::default(),
+            model,
+            started: Instant::now(),
+            servers: Mutex::new(VirtualServers::new(warming)),
+        }
+    }
+
+    pub(crate) fn servers(&self) -> MutexGuard<'_, VirtualServers> {
+        self.servers.lock().expect("arithmetic does not panic")
+    }
+
+    /// An instant as time since the service started.
+    pub(crate) fn since_start(&self, instant: Instant) -> Nanos {
+        instant.saturating_duration_since(self.started).into()
+    }
+
+    /// A time since the service started as an instant.
+    pub(crate) fn instant_of(&self, at: Nanos) -> Instant {
+        // Bounded: a virtual server whose queue is centuries long is as good as one of a century.
+        const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
+        self.started + at.to_duration().min(CENTURY)
+    }
+
+    /// What the service says to a request; the same in every model.
+    pub(crate) fn handle(&self, route: Route, request: &Request<'_>, arrival: Instant) -> HandlerResult {
+        if let Some(allow) = route.allow()
+            && !allow.split(", ").any(|method| method == request.method)
+        {
+            let words = format!("This page takes {allow}.\n");
+            return HandlerResult::Now(Answer::text(405, words).header("allow", allow));
+        }
+        match route {
+            Route::Home | Route::Owner | Route::NewOwner | Route::CountOwners | Route::Fortunes => {
+                clinic::handle_page(route, request)
+            }
+            Route::Fault | Route::Burn => match FaultWork::parse(request.path, request.query) {
+                Ok(work) => HandlerResult::Do(work),
+                Err(sentence) => HandlerResult::Now(Answer::text(400, format!("{sentence}\n"))),
+            },
+            _ => HandlerResult::Now(
+                self.truth_page(route, request, arrival)
+                    .unwrap_or_else(|sentence| Answer::text(400, format!("{sentence}\n"))),
+            ),
+        }
+    }
+
+    /// Asks the database, waiting for a session and for the answer.
+    pub(crate) fn query_database(&self, query: &Query, asked: Instant) -> Answer {
+        self.database
+            .with_session(asked + database::WAIT_LIMIT, |session| clinic::run_query(query, session))
+            .unwrap_or_else(|_| Answer::text(503, "no database connection came free within 30 s\n"))
+    }
+}

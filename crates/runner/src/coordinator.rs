@@ -1,0 +1,171 @@
+//! The other side of a run that is conducted near its workers: a process that is handed the plan, carries it out, and tells whoever owns it.
+
+use crate::build::{VERSION, build_stamp};
+use crate::fleet::JoinListener;
+use crate::{FleetConfig, RunOptions, Sink, StopFlag};
+use fleet::{FleetRole, Instruction, MemberReport, OwnerRequest, OwnerUpdate, RunOrder};
+use link::{CoordinatorLink, Credentials, JoinFile, MemberEvent};
+use record::Event;
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+const LOOK: Duration = Duration::from_millis(50);
+/// Nobody has handed over a plan for so long: nobody will.
+const NOBODY: Duration = Duration::from_secs(300);
+/// A run that is over is kept for whoever comes back so long.
+const KEPT: Duration = Duration::from_secs(3600);
+/// So many events are told before it is known that others were heard: the link lets go of whoever lets more pile up.
+const AHEAD: u64 = 64;
+
+/// What happened so far, and how it ended.
+#[derive(Default)]
+struct RunLog {
+    events: Vec<String>,
+    over: Option<(u8, Option<String>)>,
+}
+
+#[derive(Clone, Default)]
+struct RunLogSink(Arc<Mutex<RunLog>>);
+
+impl RunLogSink {
+    fn lock(&self) -> MutexGuard<'_, RunLog> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for RunLogSink {
+    fn event(&mut self, event: &Event) {
+        // As the store keeps it: what cannot be written there is nothing that happens.
+        if let Ok(event) = serde_json::to_string(event) {
+            self.lock().events.push(event);
+        }
+    }
+}
+
+/// Where somebody is listened to, whichever kind of addresses there is.
+fn listen(port: u16) -> Result<TcpListener, String> {
+    let all = TcpListener::bind((Ipv6Addr::UNSPECIFIED, port));
+    all.or_else(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))
+        .map_err(|why| format!("port {port}: {why}"))
+}
+
+/// Carries one run out for its owner. `pass` lets in, at two ports: workers, and the owner. `asked` by others, it ends the run and goes.
+///
+/// # Errors
+/// In words: if nobody can be let in, or nobody came.
+pub fn coordinate(
+    pass: &str,
+    ports: (u16, u16),
+    version: &str,
+    asked: &Arc<AtomicBool>,
+) -> Result<(), String> {
+    let file: JoinFile = pass.parse().map_err(|why: link::Error| why.to_string())?;
+    let workers = listen(ports.0)?;
+    let mut post = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Owner, &[])
+        .map_err(|why| why.to_string())?;
+    post.listen(listen(ports.1)?, &file.pass).map_err(|why| why.to_string())?;
+    let (telling, stop) = (RunLogSink::default(), Arc::new(AtomicBool::new(false)));
+    let mut run = CoordinatedRun {
+        pass: file.pass,
+        workers: Some(workers),
+        version: version.to_owned(),
+        telling,
+        stop,
+        thread: None,
+    };
+    let (mut owner, mut next, mut heard) = (None, 0_u64, 0_u64);
+    let mut idle = Instant::now();
+    loop {
+        match post.next(LOOK) {
+            Some((member, MemberEvent::Joined(hello))) if hello.role == FleetRole::Owner => {
+                (owner, next) = (Some(member), heard);
+            }
+            Some((member, MemberEvent::Told(MemberReport::Owner(word)))) if owner == Some(member) => {
+                match word {
+                    OwnerRequest::Begin(commission) => run.begin(*commission)?,
+                    OwnerRequest::From(number) => {
+                        // Whoever is new may have heard more or less than the one before told.
+                        next = if number < heard || number > next { number } else { next };
+                        heard = number;
+                    }
+                    OwnerRequest::End => run.stop.store(true, Ordering::Relaxed),
+                    OwnerRequest::Thanks => return Ok(()),
+                }
+            }
+            Some((member, MemberEvent::Gone(_))) if owner == Some(member) => {
+                owner = None;
+            }
+            _ => {}
+        }
+        if asked.load(Ordering::Relaxed) {
+            run.stop.store(true, Ordering::Relaxed);
+        }
+        let told = run.telling.lock();
+        if let Some(owner) = owner {
+            while next < told.events.len() as u64 && next < heard + AHEAD {
+                let event = told.events[next as usize].clone();
+                post.send(owner, Instruction::Owner(OwnerUpdate::Event { number: next, event }));
+                next += 1;
+            }
+            if let (Some((exit_code, error)), true) = (&told.over, next == told.events.len() as u64) {
+                let over = OwnerUpdate::Over { events: next, exit_code: *exit_code, error: error.clone() };
+                post.send(owner, Instruction::Owner(over));
+                // Said again to whoever does not thank.
+                thread::sleep(LOOK);
+            }
+            idle = Instant::now();
+        }
+        let (is_begun, is_over) = (run.workers.is_none(), told.over.is_some());
+        drop(told);
+        if !is_over
+            && run.thread.as_ref().is_some_and(JoinHandle::is_finished)
+            && run.telling.lock().over.is_none()
+        {
+            return Err("the run ended without a word: please report this as a bug in torment".to_owned());
+        }
+        if !is_begun && idle.elapsed() > NOBODY {
+            return Err(format!("nobody has handed over a plan for {} s", NOBODY.as_secs()));
+        }
+        if is_over && (asked.load(Ordering::Relaxed) || idle.elapsed() > KEPT) {
+            return Ok(());
+        }
+        if !is_begun && asked.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+    }
+}
+
+/// The run, before it begins and from then on.
+struct CoordinatedRun {
+    pass: Credentials,
+    /// Where workers come in, until it begins.
+    workers: Option<TcpListener>,
+    version: String,
+    telling: RunLogSink,
+    stop: Arc<AtomicBool>,
+    /// What carries it out.
+    thread: Option<JoinHandle<()>>,
+}
+
+impl CoordinatedRun {
+    fn begin(&mut self, commission: RunOrder) -> Result<(), String> {
+        let Some(listener) = self.workers.take() else { return Ok(()) };
+        let RunOrder { parcel, workers, waits, costs } = commission;
+        let entrance = Arc::new(JoinListener::from_listener(listener, self.pass.clone(), waits));
+        let (mut telling, stop) = (self.telling.clone(), StopFlag::new(Arc::clone(&self.stop)));
+        let version = self.version.clone();
+        let conduct = move || {
+            let fleet = FleetConfig::Join { workers, most: workers, entrance };
+            let costs = costs.and_then(|costs| serde_json::from_str(&costs).ok());
+            let around = RunOptions { costs: costs.as_ref(), fleet: Some(&fleet), ..RunOptions::default() };
+            let outcome = crate::conduct(&parcel.plan, around, &version, &mut telling, &stop);
+            telling.lock().over = Some((outcome.exit_code, outcome.error.map(|why| why.to_string())));
+        };
+        let thread = thread::Builder::new().name("run".to_owned()).spawn(conduct);
+        self.thread = Some(thread.map_err(|why| why.to_string())?);
+        Ok(())
+    }
+}

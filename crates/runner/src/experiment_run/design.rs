@@ -1,0 +1,106 @@
+//! Of a plan what its experiment's analysis needs, in words where the plan has secrets.
+
+use plan::{ExperimentPlan, LoadLevel, Plan, ResourceLimits, Setup, Variant};
+use record::{Design, DesignArm, DesignMeasurement};
+use units::Nanos;
+
+/// How long a start commonly takes of a service that has a database, before anything is known of this one.
+const START: Nanos = Nanos::from_secs(10);
+/// Trials of a search, more or less, and what each costs beside its load.
+const TRIALS: u64 = 14;
+const BETWEEN: Nanos = Nanos::from_millis(700);
+
+/// The design of a plan's experiment.
+pub fn design(plan: &Plan, experiment: &ExperimentPlan) -> Design {
+    let base = &experiment.arms[0].setup;
+    let arms = experiment.arms.iter().map(|arm| DesignArm {
+        name: arm.name.clone(),
+        changes: arm.changes.iter().flat_map(|change| words(change, base)).collect(),
+    });
+    let probes = experiment.probes.iter().map(|probe| DesignMeasurement {
+        workload: experiment.workloads[probe.workload].name.clone(),
+        at: probe.at,
+        arms: probe.arms.clone(),
+    });
+    Design {
+        arms: arms.collect(),
+        probes: probes.collect(),
+        hypotheses: experiment.hypotheses.clone(),
+        pilot: experiment.pilot,
+        least: experiment.least,
+        most: experiment.most,
+        budget: experiment.budget,
+        confidence: experiment.confidence,
+        seed: plan.generator.seed,
+    }
+}
+
+/// What the longest start of an arm will take, more or less.
+pub(super) fn one_visit(experiment: &ExperimentPlan) -> Nanos {
+    let find = &experiment.find;
+    let of_probe = |at: LoadLevel| match at {
+        LoadLevel::Limit => {
+            let search = (find.trial + BETWEEN) * TRIALS;
+            find.budget.map_or(search, |budget| budget.min(search))
+        }
+        _ => experiment.hold + BETWEEN,
+    };
+    let of_arm = |arm: usize| {
+        let probes = experiment.probes.iter().filter(|probe| probe.arms.contains(&arm));
+        probes.fold(START, |sum, probe| sum + of_probe(probe.at))
+    };
+    // All but the baseline, which is measured more often than all others together in no plan, are alike.
+    (0..experiment.arms.len()).map(of_arm).min().unwrap_or(START)
+}
+
+/// A change in words: what it was, and what it is.
+fn words(change: &Variant, base: &Setup) -> Vec<String> {
+    let service = base.service.as_ref();
+    let mut words = Vec::new();
+    if let Some(command) = &change.command {
+        words.push(joined(command.iter()));
+    }
+    if !change.args.is_empty() {
+        words.push(format!("… {}", joined(change.args.iter())));
+    }
+    for (name, value) in &change.env {
+        let before = service.and_then(|service| service.env.iter().find(|(n, _)| n == name));
+        words.push(from_to(name, before.map(|(_, value)| value.to_string()), &value.to_string()));
+    }
+    words.extend(change.files.iter().map(|(path, _)| format!("file {path}")));
+    let limits = service.map_or_else(ResourceLimits::default, |service| service.limits.clone());
+    if let Some(cpus) = change.cpus {
+        words.push(from_to("cpus", limits.cpus.map(|n| n.to_string()), &cpus.to_string()));
+    }
+    if let Some(memory) = change.memory {
+        words.push(from_to("memory", limits.memory.map(|n| n.to_string()), &memory.to_string()));
+    }
+    if let Some(pids) = change.pids {
+        words.push(from_to("pids", limits.pids.map(|n| n.to_string()), &pids.to_string()));
+    }
+    if let Some(cores) = &change.cores {
+        words.push(from_to("cores", Some(listed(&limits.cores)), &listed(cores)));
+    }
+    words.extend(change.settings.iter().map(|(name, value)| format!("{name} = {value}")));
+    words.extend(change.data.iter().map(|folder| format!("data in {folder}")));
+    words
+}
+
+fn joined<T: ToString>(items: impl Iterator<Item = T>) -> String {
+    items.map(|item| item.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn listed(cores: &[u32]) -> String {
+    if cores.is_empty() {
+        "all".to_owned()
+    } else {
+        cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+    }
+}
+
+fn from_to(name: &str, before: Option<String>, after: &str) -> String {
+    match before {
+        Some(before) => format!("{name} {before} → {after}"),
+        None => format!("{name} = {after}"),
+    }
+}

@@ -1,0 +1,115 @@
+//! Where arms are started and loaded: processes and requests, or in tests a target in virtual time.
+
+use crate::fleet::Fleet;
+use crate::trial_runner::{ReadyGenerator, TrialRunner};
+use crate::{DrainPolicy, Error, MeasureOptions, ResetFn, Sink, StopFlag, demo, load, measure, setup};
+use engine::LoadGenerator;
+use plan::{Load, Plan, Setup};
+use record::{Event, Verdict};
+use service::Guard;
+use units::Nanos;
+
+pub(super) trait Testbed {
+    /// Starts an arm. How long the service itself took until it was ready, or without one all that is needed.
+    fn up(&mut self, arm: &Setup, stop: &StopFlag) -> Result<Nanos, Error>;
+
+    /// Puts the state back before the next measurement, as the plan says.
+    fn reset(&mut self, arm: &Setup, sink: &mut dyn Sink, stop: &StopFlag) -> Result<(), Error>;
+
+    /// Stops everything and tells what it has written. What had ended before although nobody asked it to.
+    fn down(&mut self, sink: &mut dyn Sink) -> Option<Error>;
+
+    /// Loads what is up until what it does is level, for `most` at the longest.
+    fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &StopFlag) -> Result<(), Error>;
+
+    /// One load or search. How long it took to put the state back before its trials.
+    fn measure(
+        &mut self,
+        part: &Plan,
+        arm: &Setup,
+        after: DrainPolicy,
+        sink: &mut dyn Sink,
+        stop: &StopFlag,
+    ) -> (Result<(Verdict, u8), Error>, Nanos);
+
+    /// The time that it is for all of this, since an unnamed start.
+    fn now(&self) -> Nanos;
+}
+
+/// The machine's own processes and time.
+pub(super) struct LocalTestbed {
+    pub guard: Guard,
+    /// Who makes the loads, if not this process.
+    pub fleet: Option<Fleet>,
+}
+
+impl Testbed for LocalTestbed {
+    fn up(&mut self, arm: &Setup, stop: &StopFlag) -> Result<Nanos, Error> {
+        Ok(self.guard.up(arm, &|| stop.is_requested())?)
+    }
+
+    fn reset(&mut self, arm: &Setup, sink: &mut dyn Sink, stop: &StopFlag) -> Result<(), Error> {
+        setup::reset(&mut self.guard, arm, sink, stop)
+    }
+
+    fn down(&mut self, sink: &mut dyn Sink) -> Option<Error> {
+        let ended = self.guard.take_end_error();
+        setup::emit_logs(&mut self.guard, sink);
+        ended.map(Error::from)
+    }
+
+    fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &StopFlag) -> Result<(), Error> {
+        let (_demo, target) = demo::start_if_asked(part)?;
+        let Some(fleet) = &mut self.fleet else {
+            warmed(ReadyGenerator::here(part, &target)?, part, load, most, stop);
+            return Ok(());
+        };
+        let result = fleet.assign(part, &target).map(|ready| warmed(ready, part, load, most, stop));
+        fleet.release_plan();
+        result
+    }
+
+    fn measure(
+        &mut self,
+        part: &Plan,
+        arm: &Setup,
+        after: DrainPolicy,
+        sink: &mut dyn Sink,
+        stop: &StopFlag,
+    ) -> (Result<(Verdict, u8), Error>, Nanos) {
+        let mut spent = Nanos::ZERO;
+        let reset = |sink: &mut dyn Sink| {
+            let began = sys::monotonic_ns();
+            let result = setup::reset_trial(&mut self.guard, arm, sink, stop);
+            spent += Nanos(sys::monotonic_ns() - began);
+            result
+        };
+        let (reset, fleet) = (Some(Box::new(reset) as ResetFn<'_>), self.fleet.as_mut());
+        let circumstances = MeasureOptions { reset, fleet, after, ..MeasureOptions::default() };
+        let result = measure(part, None, sink, stop, circumstances);
+        (result, spent)
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos(sys::monotonic_ns())
+    }
+}
+
+fn warmed<C: LoadGenerator>(
+    ready: ReadyGenerator<C>,
+    part: &Plan,
+    load: &Load,
+    most: Nanos,
+    stop: &StopFlag,
+) {
+    let mut nobody = NullSink;
+    let mut conductor = TrialRunner::prepare(part, ready, &mut nobody, stop, MeasureOptions::default());
+    load::warm_up(&mut conductor, part, load, most);
+}
+
+/// Hears nothing.
+struct NullSink;
+
+impl Sink for NullSink {
+    fn event(&mut self, _: &Event) {}
+}

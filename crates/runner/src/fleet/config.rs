@@ -1,0 +1,240 @@
+//! Which processes make a load, and what of a machine each of them has.
+
+use super::join_listener::JoinListener;
+use cluster::{PodSite, TargetPod};
+use plan::FleetPlan;
+use record::watch::MissingMeasure;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use units::Nanos;
+
+/// Which processes make the load of a run, if it is not this one alone.
+#[derive(Debug, Clone)]
+pub enum FleetConfig {
+    /// So many, on this machine.
+    Here {
+        /// From 1, at the beginning.
+        workers: u32,
+        /// There may be so many, once fewer would be the limit.
+        most: u32,
+    },
+    /// One on each of these hosts, by ssh.
+    Ssh {
+        /// As ssh takes them; one that is named twice has two.
+        hosts: Vec<String>,
+        /// Where torment is there, if that is said.
+        binary: Option<String>,
+    },
+    /// So many, that others start.
+    Join {
+        /// From 1: without so many it does not begin.
+        workers: u32,
+        /// So many may take part, whenever they come.
+        most: u32,
+        /// Where they come in.
+        entrance: Arc<JoinListener>,
+    },
+    /// So many pods of a cluster.
+    Pods {
+        /// From 1, at the beginning.
+        workers: u32,
+        /// There may be so many, once fewer would be the limit.
+        most: u32,
+        /// Where they come in.
+        entrance: Arc<JoinListener>,
+        /// Where they are.
+        site: Arc<PodSite>,
+        /// They end after so long, whatever happens.
+        deadline: Nanos,
+    },
+}
+
+/// Who watches the target, if it is not this process.
+#[derive(Debug, Clone)]
+pub enum WatchersConfig {
+    /// One on each of these machines, by ssh.
+    Ssh {
+        /// As ssh takes them, each once.
+        hosts: Vec<String>,
+        /// Where torment is there, if that is said.
+        binary: Option<String>,
+    },
+    /// So many, that others start.
+    Join {
+        /// From 1.
+        watchers: u32,
+        /// Where they come in.
+        entrance: Arc<JoinListener>,
+    },
+    /// A pod on each node of the target's pods, or one in each of these, as far as [`FleetPlan::WATCHERS_MOST`] goes.
+    Pods {
+        /// The target's.
+        pods: Vec<TargetPod>,
+        /// They are watched from within.
+        inside: bool,
+        /// Where they come in.
+        entrance: Arc<JoinListener>,
+        /// Where they are.
+        site: Arc<PodSite>,
+        /// They end after so long, whatever happens.
+        deadline: Nanos,
+    },
+}
+
+impl WatchersConfig {
+    pub(super) fn count(&self) -> u32 {
+        match self {
+            Self::Ssh { hosts, .. } => hosts.len() as u32,
+            Self::Join { watchers, .. } => *watchers,
+            Self::Pods { pods, inside: true, .. } => watched_pods(pods).len() as u32,
+            Self::Pods { pods, .. } => watched_nodes(pods).len() as u32,
+        }
+    }
+
+    /// How they were asked for, as `--watch-on` takes it, of one of them.
+    pub(super) fn on_option(&self, number: u32) -> String {
+        match self {
+            Self::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
+            Self::Join { .. } => "join".to_owned(),
+            Self::Pods { site, inside: true, .. } => site.watch_on_option(),
+            Self::Pods { site, .. } => site.on_option(),
+        }
+    }
+}
+
+impl WatchersConfig {
+    /// What none of them sees of the target, if it is on more nodes than are watched, or more pods.
+    pub(super) fn unwatched(&self) -> Option<MissingMeasure> {
+        let Self::Pods { pods, inside, .. } = self else { return None };
+        if *inside {
+            let (all, watched) = (pods.len(), watched_pods(pods).len());
+            let why = || format!("the target has {all} pods, of which {watched} are watched");
+            return (watched < all).then(|| MissingMeasure::new("the other pods", why()));
+        }
+        let nodes: BTreeSet<&str> = pods.iter().map(|pod| pod.node.as_str()).collect();
+        let (all, watched) = (nodes.len(), watched_nodes(pods).len());
+        let why =
+            || format!("the target's pods are on {all} nodes, of which the {watched} with most are watched");
+        (watched < all).then(|| MissingMeasure::new("the other nodes", why()))
+    }
+}
+
+/// The target's pods, as far as there may be watchers in them.
+pub(super) fn watched_pods(pods: &[TargetPod]) -> &[TargetPod] {
+    &pods[..pods.len().min(FleetPlan::WATCHERS_MOST as usize)]
+}
+
+/// The nodes of the target's pods, those with most of them first, as far as there may be watchers.
+pub(super) fn watched_nodes(pods: &[TargetPod]) -> Vec<String> {
+    let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
+    pods.iter().for_each(|pod| *nodes.entry(&pod.node).or_default() += 1);
+    let mut nodes: Vec<(&str, usize)> = nodes.into_iter().collect();
+    nodes.sort_by_key(|(_, count)| Reverse(*count));
+    nodes.into_iter().take(FleetPlan::WATCHERS_MOST as usize).map(|(node, _)| node.to_owned()).collect()
+}
+
+impl FleetConfig {
+    pub(super) fn workers(&self) -> u32 {
+        match self {
+            Self::Here { workers, .. } | Self::Join { workers, .. } | Self::Pods { workers, .. } => *workers,
+            Self::Ssh { hosts, .. } => hosts.len() as u32,
+        }
+    }
+
+    /// How many there may be.
+    pub(super) fn most(&self) -> u32 {
+        match self {
+            Self::Here { most, .. } | Self::Join { most, .. } | Self::Pods { most, .. } => *most,
+            Self::Ssh { hosts, .. } => hosts.len() as u32,
+        }
+    }
+
+    pub(super) fn is_here(&self) -> bool {
+        matches!(self, Self::Here { .. })
+    }
+
+    pub(super) fn is_joined(&self) -> bool {
+        self.entrance().is_some()
+    }
+
+    pub(super) fn entrance(&self) -> Option<&JoinListener> {
+        match self {
+            Self::Join { entrance, .. } | Self::Pods { entrance, .. } => Some(entrance),
+            Self::Here { .. } | Self::Ssh { .. } => None,
+        }
+    }
+
+    /// Which of the workers on the same machine one of them is, and how many these are, of so many in all.
+    pub(super) fn among(&self, number: u32, all: u32) -> (u32, u32) {
+        match self {
+            Self::Here { .. } => (number, all),
+            Self::Ssh { hosts, .. } => {
+                let same =
+                    |hosts: &[String], host| hosts.iter().filter(|other| *other == host).count() as u32;
+                let host = &hosts[number as usize];
+                (same(&hosts[..number as usize], host), same(hosts, host))
+            }
+            // Whoever starts two on one machine divides it.
+            Self::Join { .. } | Self::Pods { .. } => (0, 1),
+        }
+    }
+}
+
+impl FleetConfig {
+    /// How one of the workers was asked for, as `--on` takes it; of one on this machine nothing.
+    pub(super) fn on_option(&self, number: u32) -> String {
+        match self {
+            Self::Here { .. } => String::new(),
+            Self::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
+            Self::Join { .. } => "join".to_owned(),
+            Self::Pods { site, .. } => site.on_option(),
+        }
+    }
+}
+
+/// The processors of one of `count` workers: those that are named are dealt out; where they are fewer than workers, some share one.
+pub(super) fn assign_cores(cores: &[u32], number: u32, count: u32) -> Vec<u32> {
+    let own: Vec<u32> = cores.iter().copied().skip(number as usize).step_by(count as usize).collect();
+    if own.is_empty() {
+        cores.get(number as usize % cores.len().max(1)).copied().into_iter().collect()
+    } else {
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_dealt_out() {
+        let all =
+            |cores: &[u32], count| (0..count).map(|n| assign_cores(cores, n, count)).collect::<Vec<_>>();
+        assert_eq!(all(&[], 2), vec![Vec::<u32>::new(); 2]);
+        assert_eq!(all(&[0, 1, 4, 5, 7], 2), [vec![0, 4, 7], vec![1, 5]]);
+        assert_eq!(all(&[2, 3], 3), [vec![2], vec![3], vec![2]]);
+    }
+
+    #[test]
+    fn the_nodes_with_most_of_the_target_are_watched() {
+        let pod = |node: u32, uid: u32| TargetPod {
+            node: format!("n{node}"),
+            uid: uid.to_string(),
+            namespace: "shop".to_owned(),
+            name: format!("clinic-{uid}"),
+        };
+        let pods: Vec<TargetPod> =
+            (0..10).map(|n| pod(n, n)).chain([pod(9, 10), pod(8, 11), pod(9, 12)]).collect();
+        let nodes = watched_nodes(&pods);
+        assert_eq!(nodes, ["n9", "n8", "n0", "n1", "n2", "n3", "n4", "n5"]);
+        assert_eq!(watched_nodes(&pods[..1]), ["n0"]);
+    }
+
+    #[test]
+    fn those_on_one_machine_are_told_apart() {
+        let ssh = FleetConfig::Ssh { hosts: ["b", "c", "b", "b"].map(str::to_owned).to_vec(), binary: None };
+        assert_eq!((0..4).map(|n| ssh.among(n, 4)).collect::<Vec<_>>(), [(0, 3), (0, 1), (1, 3), (2, 3)]);
+        assert_eq!((FleetConfig::Here { workers: 1, most: 8 }.among(3, 4), ssh.workers()), ((3, 4), 4));
+    }
+}

@@ -1,0 +1,135 @@
+//! What all are there for: they come, turn to the loads of one plan after the other, and rest between them.
+
+use super::member_state::MemberState;
+use super::ssh::PendingConnections;
+use super::{Fleet, FleetConfig, pods};
+use crate::build::{VERSION, build_stamp};
+use crate::trial_runner::ReadyGenerator;
+use crate::{Error, StopFlag, preflight};
+use engine::{LoadGenerator, ResolvedTarget};
+use fleet::{FleetRole, Instruction};
+use link::CoordinatorLink;
+use plan::{Plan, Target};
+use record::FleetMember;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Fleet {
+    /// Nobody has come yet.
+    pub fn new(asked: &FleetConfig, plan: &Plan, stop: &StopFlag) -> Result<Self, Error> {
+        let post = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Worker, &plan.generator.cores)
+            .map_err(|why| Error::Fleet(why.to_string()))?;
+        Ok(Self {
+            post,
+            plan: plan.clone(),
+            authorities: None,
+            job: None,
+            hands: (0..asked.workers()).map(|number| (number, MemberState::default())).collect(),
+            workforce: None,
+            asked: asked.clone(),
+            starts: BTreeMap::new(),
+            arriving: PendingConnections::new(),
+            caveats: Vec::new(),
+            doubted: Vec::new(),
+            refusal: None,
+            stop: stop.clone(),
+            cost: None,
+            most: asked.most(),
+            are_more: false,
+            told: Vec::new(),
+            is_open: false,
+            holders: Vec::new(),
+            share: 0,
+            first: None,
+            trial: 0,
+            called_off: BTreeSet::new(),
+            next_number: 0,
+        })
+    }
+
+    /// Has them come before anything is there that could be loaded: who does not come is known by then. Gives who they are.
+    ///
+    /// Fails as [`Fleet::turn_to`], or if they would not reach the target of this plan.
+    pub fn assemble(&mut self, plan: &Plan) -> Result<Vec<FleetMember>, Error> {
+        let nowhere = Plan { target: Target::Null, ..plan.clone() };
+        let members = self.assign(&nowhere, &Target::Null)?.carrier.changed_members();
+        self.release_plan();
+        match &plan.target {
+            Target::Demo | Target::Null => {}
+            target => {
+                let at_home = ResolvedTarget::resolve(target)
+                    .ok()
+                    .and_then(|endpoint| self.own_address_problem(&endpoint));
+                at_home.map_or(Ok(()), |why| Err(Error::Fleet(why)))?;
+            }
+        }
+        Ok(members.unwrap_or_default())
+    }
+
+    /// Has the workers make the loads of this plan from now on. Those that are there are told; the others are started, or let in, and
+    /// waited for until each could begin.
+    ///
+    /// Fails with what the first of them cannot do.
+    pub fn assign(&mut self, plan: &Plan, target: &Target) -> Result<ReadyGenerator<&mut Self>, Error> {
+        let is_here = self.asked.is_here();
+        let job = match preflight::job(plan, target) {
+            // It need not be known here.
+            Err(Error::Engine(engine::Error::Resolve { .. })) if !is_here => None,
+            job => Some(job?),
+        };
+        if let Some(job) = job.as_ref().filter(|_| is_here && *target != Target::Null) {
+            // What this machine can reach, they can.
+            preflight::first_answer(job)?;
+        }
+        let endpoint = job.as_ref().map_or_else(ResolvedTarget::null, |job| job.endpoint.clone());
+        self.authorities = engine::ca_certificates(target)?;
+        self.plan = Plan { target: target.clone(), ..plan.clone() };
+        self.job = job;
+        (self.cost, self.refusal, self.next_number) = (None, None, 0);
+        (self.caveats, self.told) = (Vec::new(), Vec::new());
+        self.await_reconnects();
+        if let Some(why) = self.job.as_ref().and_then(|job| self.own_address_problem(&job.endpoint)) {
+            return Err(Error::Fleet(why));
+        }
+        let there = self.hands.iter().find(|(_, hand)| hand.is_connected());
+        self.first = Some(there.map_or(0, |(number, _)| *number));
+        self.redistribute_shares();
+        self.open(target)?;
+        let stop = self.stop.clone();
+        self.start_missing(&|| stop.is_requested())?;
+        // Who was interrupted waits for nobody: the run ends as one that was, with whoever is there.
+        if !stop.is_requested() {
+            self.check_complete()?;
+        }
+        let mut caveats = std::mem::take(&mut self.caveats);
+        if is_here {
+            // What one of them lacks on a machine that all share, each lacks.
+            caveats.truncate(1);
+        }
+        self.doubted.clone_from(&caveats);
+        let connections = self.connections_most().min(plan.generator.connections.into());
+        Ok(ReadyGenerator { carrier: self, endpoint, connections, caveats })
+    }
+
+    /// Nothing of the plan is to be sent any more: all connections are closed.
+    pub fn release_plan(&mut self) {
+        self.holders.clear();
+        for (number, hand) in self.hands.iter_mut().filter(|(_, hand)| hand.is_connected()) {
+            self.post.send(*number, Instruction::Rest);
+            (hand.loops, hand.shares) = (0, true);
+        }
+    }
+
+    /// Lets in who comes, and has the pods made, if it is them; once.
+    fn open(&mut self, target: &Target) -> Result<(), Error> {
+        if std::mem::replace(&mut self.is_open, true) {
+            return Ok(());
+        }
+        if let Some(entrance) = self.asked.entrance() {
+            entrance.admit_to(&self.post)?;
+        }
+        let at_home = self.job.as_ref().map(|job| &job.endpoint).filter(|endpoint| endpoint.is_local());
+        let at_home = at_home.filter(|_| *target != Target::Null).map(ResolvedTarget::describe);
+        self.workforce = pods::start_pods(&self.asked, target, at_home)?;
+        Ok(())
+    }
+}

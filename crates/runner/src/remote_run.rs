@@ -1,0 +1,294 @@
+//! A run that is conducted elsewhere, near the workers: what this process hears of it is what it would have told itself.
+
+use crate::{Error, RunExit, Sink, StopFlag, exit, id};
+use cluster::{PodSite, PortForward, RunPods};
+use fleet::{FleetRole, Hello, Instruction, MemberReport, OwnerRequest, OwnerUpdate, RunOrder};
+use link::{Authority, JoinFile, MemberLink};
+use plan::{Plan, PortablePlan, Target};
+use record::{Event, MachineCosts, RunId};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use units::Nanos;
+
+/// Between two looks whether the end was asked for.
+const LOOK: Duration = Duration::from_millis(100);
+/// Between two attempts to reach the coordinator again: the cluster may be gone for a while, as where a laptop sleeps.
+const AGAIN: Duration = Duration::from_secs(2);
+/// Who does not reach it for so long gives up; the run goes on without.
+const LOST: Duration = Duration::from_secs(600);
+/// After the end was asked for, it comes within this time, or not at all.
+const ENDING: Duration = Duration::from_secs(60);
+/// So many events are heard between two words about that.
+const HEARD: u64 = 16;
+
+/// A run that pods of a cluster carry out, from its plan to its last event.
+#[derive(Debug, Clone)]
+pub struct RemoteRunRequest {
+    /// Where.
+    pub site: Arc<PodSite>,
+    /// What it is called there, by which [`attach`] finds it.
+    pub id: String,
+    /// From 1.
+    pub workers: u32,
+    /// How long they are waited for.
+    pub waits: Nanos,
+    /// All ends after so long, whatever happens.
+    pub deadline: Nanos,
+}
+
+/// What lets into one run: for the cluster, and for whoever owns it.
+fn passes(
+    asked: &RemoteRunRequest,
+) -> Result<impl Fn(&str) -> Result<cluster::JoinFiles, String> + use<>, link::Error> {
+    // As long as the run may last, and its remains after it.
+    let authority = Authority::new(Duration::from_nanos(asked.deadline.0) + Duration::from_secs(2 * 3600))?;
+    Ok(move |service: &str| {
+        let file = |role: FleetRole, at: String| {
+            let pass = authority.issue(role).map_err(|why| why.to_string())?;
+            Ok::<_, String>(JoinFile { at, pass }.to_text())
+        };
+        Ok(cluster::JoinFiles {
+            coordinator: file(FleetRole::Coordinator, String::new())?,
+            worker: file(FleetRole::Worker, format!("{service}:{}", cluster::WORKERS_PORT))?,
+            owner: file(FleetRole::Owner, String::new())?,
+        })
+    })
+}
+
+/// Has it carried out, and tells of it as if that were here.
+pub fn conduct_remotely(
+    plan: &Plan,
+    asked: &RemoteRunRequest,
+    costs: Option<&MachineCosts>,
+    sink: &mut dyn Sink,
+    stop: &StopFlag,
+) -> RunExit {
+    let mut away = match RemoteRun::begin(plan, asked) {
+        Ok(away) => away,
+        Err(error) => return failed(error),
+    };
+    let commission = RunOrder {
+        parcel: PortablePlan::new(plan, None),
+        workers: asked.workers,
+        waits: asked.waits,
+        costs: costs.and_then(|costs| serde_json::to_string(costs).ok()),
+    };
+    let outcome = away.follow(Some(commission), sink, stop);
+    if away.is_over {
+        away.workforce.remove();
+    }
+    outcome
+}
+
+/// Reads on where a run is conducted, from its first event.
+pub fn attach(site: &PodSite, id: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    let owned = site.find_run(id).map_err(|why| Error::Fleet(why.to_string()));
+    let (workforce, owner) = match owned {
+        Ok(owned) => owned,
+        Err(error) => return failed(error),
+    };
+    let mut away = match RemoteRun::new(workforce, &owner) {
+        Ok(away) => away,
+        Err(error) => return failed(error),
+    };
+    let outcome = away.follow(None, sink, stop);
+    if away.is_over {
+        away.workforce.remove();
+    }
+    outcome
+}
+
+fn failed(error: Error) -> RunExit {
+    RunExit { id: id::new_id(), exit_code: exit::ERROR, error: Some(error) }
+}
+
+/// The other end, as far as it is known here.
+struct RemoteRun {
+    workforce: RunPods,
+    /// What lets in there, at the address by which it is reached now.
+    file: JoinFile,
+    /// The way there, as long as it holds.
+    way: Option<(PortForward, MemberLink)>,
+    /// Of the next event.
+    next: u64,
+    id: RunId,
+    /// A load has begun.
+    loads: bool,
+    /// It was told that there is no more.
+    is_over: bool,
+}
+
+impl RemoteRun {
+    fn begin(plan: &Plan, asked: &RemoteRunRequest) -> Result<Self, Error> {
+        if plan.target == Target::Demo {
+            return Err(crate::fleet::local_address_error("demo"));
+        }
+        if let Ok(job) = crate::preflight::job(plan, &plan.target)
+            && job.endpoint.is_local()
+            && plan.target != Target::Null
+        {
+            return Err(crate::fleet::local_address_error(&job.endpoint.describe()));
+        }
+        let wrong = |why: String| Error::Fleet(why);
+        if engine::ca_certificates(&plan.target)?.is_some() {
+            let message = "SSL_CERT_FILE names authorities that a run conducted there is not told of: leave --conduct-there out";
+            return Err(wrong(message.to_owned()));
+        }
+        let passes = passes(asked).map_err(|why| wrong(why.to_string()))?;
+        let host = plan.target.host().unwrap_or_default();
+        let seconds = asked.deadline.0 / Nanos::from_secs(1).0;
+        let (workforce, owner) = asked
+            .site
+            .start_with_coordinator(&asked.id, asked.workers, &passes, host, seconds)
+            .map_err(|why| wrong(why.to_string()))?;
+        Self::new(workforce, &owner)
+    }
+
+    fn new(workforce: RunPods, owner: &str) -> Result<Self, Error> {
+        let file: JoinFile = owner.parse().map_err(|why: link::Error| Error::Fleet(why.to_string()))?;
+        Ok(Self { workforce, file, way: None, next: 0, id: id::new_id(), loads: false, is_over: false })
+    }
+
+    /// Hears it out. Whoever asks for the end has it ended, and hears that, too.
+    fn follow(&mut self, mut commission: Option<RunOrder>, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+        let (mut asked_to_end, mut unreached) = (None::<Instant>, Instant::now());
+        loop {
+            if stop.is_requested() && asked_to_end.is_none() {
+                if commission.is_some() {
+                    // No load was; all of it is removed.
+                    self.is_over = true;
+                    return RunExit { id: self.id.clone(), exit_code: exit::INTERRUPTED, error: None };
+                }
+                asked_to_end = Some(Instant::now());
+                self.send(OwnerRequest::End);
+            }
+            if asked_to_end.is_some_and(|asked| asked.elapsed() > ENDING) {
+                self.is_over = true;
+                return self.lost_outcome("it did not end when it was asked to; it is removed");
+            }
+            if self.way.is_none() {
+                if let Some(why) = self.obstacle(commission.is_some()) {
+                    self.is_over = true;
+                    return self.lost_outcome(&why);
+                }
+                match self.reach() {
+                    Ok(()) => {
+                        unreached = Instant::now();
+                        self.send(match &commission {
+                            Some(begin) => OwnerRequest::Begin(Box::new(begin.clone())),
+                            None => OwnerRequest::From(self.next),
+                        });
+                        if asked_to_end.is_some() {
+                            self.send(OwnerRequest::End);
+                        }
+                    }
+                    Err(why) if unreached.elapsed() > LOST => return self.lost_outcome(&why),
+                    Err(_) => std::thread::sleep(AGAIN),
+                }
+                continue;
+            }
+            if let Some(why) = self.obstacle(true).filter(|_| !self.loads) {
+                self.is_over = true;
+                return self.lost_outcome(&why);
+            }
+            match self.heard() {
+                Some(OwnerUpdate::Event { number, event }) if number == self.next => {
+                    self.next += 1;
+                    commission = None;
+                    // It has begun, and goes on without us.
+                    self.workforce.detach();
+                    if let Ok(event) = serde_json::from_str::<Event>(&event) {
+                        sink.event(&self.told(event));
+                    }
+                    if self.next.is_multiple_of(HEARD) {
+                        self.send(OwnerRequest::From(self.next));
+                    }
+                }
+                Some(OwnerUpdate::Over { events, exit_code, error }) if events == self.next => {
+                    self.send(OwnerRequest::Thanks);
+                    self.is_over = true;
+                    let why = |error: String| match self.workforce.describe_waiting().filter(|_| !self.loads)
+                    {
+                        Some(why) => Error::Fleet(format!("{error}: {why}")),
+                        None => Error::Fleet(error),
+                    };
+                    return RunExit { id: self.id.clone(), exit_code, error: error.map(why) };
+                }
+                Some(OwnerUpdate::Over { .. } | OwnerUpdate::Event { .. }) => {
+                    self.send(OwnerRequest::From(self.next))
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// What happened there, with what the cluster knows better.
+    fn told(&mut self, mut event: Event) -> Event {
+        match &mut event {
+            Event::RunStarted(started) => self.id = started.id.clone(),
+            Event::TrialStarted { .. } => self.loads = true,
+            Event::FleetStands { members } => {
+                for member in members {
+                    member.place = self.placed(&member.place);
+                    member.on = self.workforce.on_option();
+                }
+            }
+            Event::WorkerLost { lost, .. } => {
+                if let Some(why) = self.workforce.why_gone(&lost.place) {
+                    lost.why = why;
+                }
+                lost.place = self.placed(&lost.place);
+            }
+            _ => {}
+        }
+        event
+    }
+
+    fn placed(&self, host: &str) -> String {
+        self.workforce.node(host).map_or_else(|| host.to_owned(), |node| format!("{node} ({host})"))
+    }
+
+    /// Why it cannot go on, as far as the cluster says.
+    fn obstacle(&mut self, is_before: bool) -> Option<String> {
+        if is_before && self.loads {
+            return None;
+        }
+        self.workforce.refresh();
+        self.workforce.obstacle().or_else(|| self.workforce.coordinator_ended().filter(|_| !is_before))
+    }
+
+    fn lost_outcome(&self, why: &str) -> RunExit {
+        let error =
+            Error::Fleet(format!("the run in {} is not followed any more: {why}", self.workforce.describe()));
+        RunExit { id: self.id.clone(), exit_code: exit::ERROR, error: Some(error) }
+    }
+
+    fn reach(&mut self) -> Result<(), String> {
+        let forward = self.workforce.forward().map_err(|why| why.to_string())?;
+        self.file.at = forward.at().to_owned();
+        let hello = Hello { member: Some(0), ..crate::worker::hello(FleetRole::Owner) };
+        let wire = MemberLink::join(&self.file, hello, &[]).map_err(|why| why.to_string())?;
+        self.way = Some((forward, wire));
+        Ok(())
+    }
+
+    fn send(&mut self, word: OwnerRequest) {
+        if let Some((_, wire)) = &self.way
+            && !wire.send(MemberReport::Owner(word))
+        {
+            self.way = None;
+        }
+    }
+
+    fn heard(&mut self) -> Option<OwnerUpdate> {
+        let (_, wire) = self.way.as_mut()?;
+        match wire.next(LOOK) {
+            Ok(Some(Instruction::Owner(news))) => Some(news),
+            Ok(_) => None,
+            Err(_) => {
+                self.way = None;
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Everything that is said of a run passes here: to the sink, and into the recording from which it is
+//! judged what gave first. And those who watch the target, which are asked beside the load.
+
+use crate::Sink;
+use crate::fleet::Watchers;
+use crate::profile::TargetSampler;
+use diagnosis::{CompilerActivity, ObservedRun};
+use engine::ResolvedTarget;
+use observe::{TargetLocation, TargetWatch};
+use record::watch::{MissingMeasure, WatchCoverage, WatchEvent};
+use record::{Cause, Caveat, CaveatDetails, CaveatKind, Event, NoFinding, ProfiledLoad, Verdict};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use units::Nanos;
+
+/// A closer look is waited for no longer than this: it is one more witness, not the verdict.
+const LOOK_LIMIT: Duration = Duration::from_secs(4);
+/// What was seen of the end of a load comes no later than this.
+const CUT_LIMIT: Duration = Duration::from_millis(200);
+/// Closer looks in one run: each stops the target a moment.
+const LOOKS: usize = 3;
+
+/// The sink with its memory, and those who watch.
+pub(crate) struct RunObserver<'a> {
+    sink: &'a mut dyn Sink,
+    recording: ObservedRun,
+    compiling: CompilerActivity,
+    /// On this machine.
+    watch: Option<TargetWatch>,
+    /// On others.
+    watchers: Option<Watchers>,
+    /// For what it was looked at more closely.
+    looked_for: Vec<Option<Cause>>,
+    /// When a look was asked for that has not come.
+    awaited: Option<Instant>,
+    /// Where a process of the service is seen.
+    seen_at: BTreeSet<String>,
+    /// Samples the target, if that was asked for.
+    beside: Option<TargetSampler>,
+    /// Of the verdict, if it is about this machine.
+    gave_first: Option<Cause>,
+}
+
+impl<'a> RunObserver<'a> {
+    pub fn new(sink: &'a mut dyn Sink) -> Self {
+        Self {
+            sink,
+            recording: ObservedRun::default(),
+            compiling: CompilerActivity::default(),
+            watch: None,
+            watchers: None,
+            looked_for: Vec::new(),
+            awaited: None,
+            seen_at: BTreeSet::new(),
+            beside: None,
+            gave_first: None,
+        }
+    }
+
+    /// The target may be sampled at its loads.
+    pub fn enable_sampling(&mut self) {
+        self.beside = Some(TargetSampler::default());
+    }
+
+    /// Whether it can be.
+    ///
+    /// # Errors
+    /// In words, if it cannot.
+    pub fn can_sample(&self) -> Result<(), String> {
+        self.beside.iter().try_for_each(TargetSampler::check_permitted)
+    }
+
+    /// What gave first, if that was where torment is.
+    pub fn gave_first(&self) -> Option<Cause> {
+        self.gave_first
+    }
+
+    /// How many threads of the target were busy with compiling its code in the last load, as far as was seen; it lasted so long.
+    pub fn compiling(&mut self, loaded: Nanos) -> f64 {
+        self.emit_all_seen();
+        let since = Instant::now();
+        while self.watch.is_some()
+            && self.compiling.observed_time("") * 10 < loaded * 9
+            && since.elapsed() < CUT_LIMIT
+        {
+            std::thread::sleep(Duration::from_millis(5));
+            self.emit_seen();
+        }
+        self.compiling.busy_threads()
+    }
+
+    /// A load begins that is to be sampled, so many times a second at each processor.
+    pub fn start_sampling(&mut self, hz: u32) {
+        if let Some(Err(why)) = self.beside.as_mut().map(|beside| beside.begin(hz)) {
+            let grounds = CaveatDetails::Text(format!("the target is not profiled: {why}"));
+            self.event(&Event::Caveat { caveat: Caveat::with_details(CaveatKind::NotProfiled, grounds) });
+        }
+    }
+
+    /// What was sampled of a load that is judged.
+    pub fn finish_sampling(&mut self, load: ProfiledLoad, requests: u64) {
+        if let Some(profile) = self.beside.as_mut().and_then(|beside| beside.take_profile(load, requests)) {
+            self.event(&Event::Profiled { profile: Box::new(profile) });
+        }
+    }
+
+    /// Of what is no matter of the recording.
+    pub fn sink(&mut self) -> &mut dyn Sink {
+        self.sink
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        self.recording.fold(event);
+        self.compiling.fold(event);
+        self.sink.event(event);
+    }
+
+    /// Begins to watch what is at this address, as asked. That it is not possible ends no run: it is said.
+    pub fn watch(&mut self, asked: &plan::WatchPlan, endpoint: &ResolvedTarget, watchers: Option<Watchers>) {
+        if watchers.is_some() {
+            self.watchers = watchers;
+            let (_, kept) = asked.split_secrets();
+            if kept.has_database_or_metrics() {
+                self.accept_watch(observe::start_without_processes(&kept), "what is asked with a password");
+            }
+            self.emit_seen();
+            return;
+        }
+        let place = match (endpoint.address(), endpoint.path()) {
+            (Some(address), _) => TargetLocation::Tcp(vec![address]),
+            (None, Some(path)) => TargetLocation::Unix(path.to_owned()),
+            // There is no target.
+            (None, None) => return,
+        };
+        if asked.on {
+            self.accept_watch(observe::start(asked, &place), "the target");
+        }
+    }
+
+    fn accept_watch(&mut self, started: std::io::Result<TargetWatch>, what: &str) {
+        match started {
+            Ok(watch) => self.watch = Some(watch),
+            Err(why) => {
+                let missing = vec![MissingMeasure::new(what, format!("it cannot be watched: {why}"))];
+                let watched = Box::new(WatchCoverage { missing, ..WatchCoverage::default() });
+                self.event(&Event::WatchStarted { place: String::new(), watched });
+            }
+        }
+    }
+
+    /// A trial begins within [`engine::LEAD`].
+    pub fn begin(&mut self, trial: u32) {
+        self.emit_seen();
+        self.watchers.iter_mut().for_each(|watchers| watchers.begin(trial));
+        if let Some(watch) = &self.watch {
+            watch.begin(trial);
+        }
+    }
+
+    /// Its load is over.
+    pub fn end(&mut self) {
+        self.beside.iter_mut().for_each(TargetSampler::end);
+        self.watchers.iter_mut().for_each(Watchers::end);
+        if let Some(watch) = &self.watch {
+            watch.end();
+        }
+        self.emit_seen();
+    }
+
+    /// Says what was seen.
+    pub fn emit_seen(&mut self) {
+        let here = |seen| (String::new(), seen);
+        let mut seen: Vec<_> = self.watch.iter().flat_map(TargetWatch::drain).map(here).collect();
+        seen.extend(self.watchers.iter_mut().flat_map(Watchers::take_sightings));
+        self.emit_sightings(seen);
+    }
+
+    /// The same once others have told all of the load that is over.
+    pub fn emit_all_seen(&mut self) {
+        self.watchers.iter_mut().for_each(Watchers::settle);
+        self.emit_seen();
+    }
+
+    fn emit_sightings(&mut self, seen: Vec<(String, WatchEvent)>) {
+        for (place, seen) in seen {
+            let event = match seen {
+                WatchEvent::Watched(watched) => {
+                    if place.is_empty() {
+                        self.beside.iter_mut().for_each(|beside| beside.set_processes(&watched));
+                    }
+                    let is_seen = watched.subjects.first().is_some_and(|subject| subject.pid > 0);
+                    if is_seen && watched.lost.is_none() {
+                        self.seen_at.insert(place.clone());
+                    } else {
+                        self.seen_at.remove(&place);
+                    }
+                    Event::WatchStarted { place, watched }
+                }
+                WatchEvent::Window(trial, window) => Event::Observed { trial, place, window },
+                WatchEvent::Look(trial, look) => {
+                    self.awaited = None;
+                    Event::Looked { trial, place, look }
+                }
+            };
+            self.event(&event);
+        }
+    }
+
+    /// The load is about to end, and the target still is as it made it: where it has become slow, threads wait and nobody can see for
+    /// what, their stacks are looked at, once for each cause that it looks like.
+    pub fn look_closer(&mut self) {
+        self.emit_seen();
+        if self.seen_at.is_empty() {
+            return;
+        }
+        let glance = diagnosis::diagnose_ongoing(&self.recording);
+        let unclear = glance.none == Some(NoFinding::Unexplained)
+            || glance.cause().is_some_and(|cause| {
+                matches!(
+                    cause,
+                    Cause::Pool | Cause::Lock | Cause::Workers | Cause::Downstream | Cause::Inside
+                )
+            });
+        if unclear && self.looked_for.len() < LOOKS && !self.looked_for.contains(&glance.cause()) {
+            self.watch.iter().for_each(TargetWatch::look);
+            self.watchers.iter().for_each(Watchers::look_closer);
+            self.looked_for.push(glance.cause());
+            self.awaited = Some(Instant::now());
+        }
+    }
+
+    /// What gave first, once all is measured.
+    pub fn conclude(&mut self, came_to: &Verdict) {
+        self.emit_seen();
+        while self.awaited.is_some_and(|since| since.elapsed() < LOOK_LIMIT) {
+            std::thread::sleep(Duration::from_millis(20));
+            self.emit_seen();
+        }
+        self.emit_all_seen();
+        let (watch, watchers) = (self.watch.take(), self.watchers.take());
+        if watch.is_none() && watchers.is_none() {
+            return;
+        }
+        let here = |seen| (String::new(), seen);
+        self.emit_sightings(watch.into_iter().flat_map(TargetWatch::finish).map(here).collect());
+        self.recording.set_verdict(came_to);
+        let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
+        self.gave_first = diagnosis.cause().filter(|_| diagnosis.place().is_empty());
+        for caveat in diagnosis::caveats(&self.recording, came_to, diagnosis.cause()) {
+            self.event(&Event::Caveat { caveat });
+        }
+        self.event(&Event::Diagnosed { diagnosis });
+    }
+}

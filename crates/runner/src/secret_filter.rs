@@ -1,0 +1,50 @@
+//! Nothing that a run says holds a secret of its plan: whatever is told passes here.
+
+use crate::{Error, Sink};
+use plan::Redactor;
+use record::Event;
+
+/// A sink before which secrets are left out.
+pub(crate) struct SecretFilter<'a> {
+    sink: &'a mut dyn Sink,
+    secrets: &'a Redactor,
+}
+
+impl<'a> SecretFilter<'a> {
+    pub fn new(sink: &'a mut dyn Sink, secrets: &'a Redactor) -> Self {
+        Self { sink, secrets }
+    }
+
+    /// The event as it may be told.
+    fn redacted(&self, event: &Event) -> Event {
+        let mut told = event.clone();
+        told.visit_texts(&mut |text| self.secrets.redact_in_place(text));
+        told
+    }
+}
+
+impl Sink for SecretFilter<'_> {
+    fn event(&mut self, event: &Event) {
+        if self.secrets.is_empty() {
+            return self.sink.event(event);
+        }
+        self.sink.event(&self.redacted(event));
+    }
+
+    fn measurement_event(&mut self, event: &Event) {
+        if self.secrets.is_empty() {
+            return self.sink.measurement_event(event);
+        }
+        self.sink.measurement_event(&self.redacted(event));
+    }
+}
+
+impl Error {
+    /// The same without secrets; one that held any is only its words.
+    pub(crate) fn without_secrets(self, secrets: &Redactor) -> Self {
+        let said = self.to_string();
+        let mut hidden = said.clone();
+        secrets.redact_in_place(&mut hidden);
+        if hidden == said { self } else { Self::Told(hidden) }
+    }
+}

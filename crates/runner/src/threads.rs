@@ -1,0 +1,39 @@
+//! `torment find threads`: how many the machine allows, and which limit gives.
+
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run};
+use record::{RampEnd, RunKind, Verdict};
+use std::path::PathBuf;
+use tasks::ThreadsWanted;
+
+/// What threads are to be found.
+pub struct ThreadsRequest {
+    /// What they are like, and how many at most.
+    pub asked: ThreadsWanted,
+    /// torment's own program, of which the process that has them is made.
+    pub program: PathBuf,
+    /// What was typed after the command.
+    pub words: String,
+}
+
+/// Makes threads until a limit gives, and names it.
+pub fn threads(crowding: &ThreadsRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    let ThreadsRequest { asked, program, words } = crowding;
+    record_run(
+        id::new_id(),
+        RunHeader::for_machine(RunKind::FindThreads, words),
+        version,
+        None,
+        sink,
+        |sink| {
+            let verdict =
+                tasks::ramp(asked, program, &mut |event| sink.event(&event), &|| stop.is_requested())
+                    .map_err(|why| Error::Machine(why.to_string()))?;
+            let code = match &verdict {
+                Verdict::Tasks { gave: RampEnd::Unknown { .. }, .. } => exit::UNDECIDED,
+                Verdict::Tasks { gave: RampEnd::Interrupted, .. } => exit::INTERRUPTED,
+                _ => exit::MET,
+            };
+            Ok((verdict, code))
+        },
+    )
+}

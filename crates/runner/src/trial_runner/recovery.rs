@@ -1,0 +1,122 @@
+//! Whether a target comes back after an overload.
+
+use super::{PlannedTrial, RECOVERY_LIMIT, TrialRunner};
+use engine::{LoadGenerator, OfferedLoad};
+use record::{Caveat, CaveatDetails, CaveatKind, Judgement, Purpose};
+use schedule::Schedule;
+use units::{Nanos, Rate, Share};
+
+/// Rate and length of one look at a target after an overload, at most and at least.
+const PROBE_RATE: Rate = Rate(20.0);
+const PROBE_TIME: Nanos = Nanos::from_millis(500);
+/// Of a target that takes few, a look is at so large a part of what it held, and lasts for so many requests: it shall be no overload itself.
+const PROBE_PART: f64 = 0.25;
+const PROBE_LEAST: f64 = 5.0;
+/// A target is back once its median is below so many calm medians, and this much.
+const BAND: f64 = 3.0;
+const FLOOR: Nanos = Nanos::from_millis(2);
+/// Or once so many looks in a row differ by no more than this factor, and are no slower than it was, while calm, at another rate: what few requests
+/// meet may be slower than what many do, or than what connections do that were hardly used (an acknowledgement that the kernel delays by 40 ms).
+const LEVEL: usize = 4;
+const LEVEL_FACTOR: f64 = 1.25;
+/// Up to this share of the highest rate that was good a target is taken to be calm.
+const CALM: f64 = 0.5;
+
+/// How quick the target was where it was well.
+#[derive(Debug, Default)]
+pub(super) struct CalmBaseline {
+    /// Each rate, with the median response time.
+    seen: Vec<(Rate, Nanos)>,
+}
+
+impl CalmBaseline {
+    pub fn record(&mut self, rate: Rate, median: Nanos) {
+        self.seen.push((rate, median));
+    }
+
+    /// The highest rate that was good.
+    fn highest(&self) -> f64 {
+        self.seen.iter().map(|(rate, _)| rate.0).fold(0.0, f64::max)
+    }
+
+    /// A look at it: how fast, and how long.
+    fn look(&self) -> (Rate, Nanos) {
+        let rate = PROBE_RATE.0.min(self.highest() * PROBE_PART);
+        (Rate(rate), PROBE_TIME.max(Nanos::from_secs_f64(PROBE_LEAST / rate)))
+    }
+
+    /// Below what a median says that it is back, and below what several do.
+    fn bands(&self) -> Option<(Nanos, Nanos)> {
+        let band = |median: Nanos| Nanos::from_secs_f64(median.as_secs_f64() * BAND) + FLOOR;
+        let quickest = band(self.seen.iter().map(|(_, median)| *median).min()?);
+        let calm = self.seen.iter().filter(|(rate, _)| rate.0 <= CALM * self.highest());
+        Some((quickest, calm.map(|(_, median)| *median + FLOOR).max().unwrap_or_default().max(quickest)))
+    }
+}
+
+/// Whether the last looks were all alike, and within the band.
+fn level(medians: &[Option<Nanos>], band: Nanos) -> bool {
+    let last: Option<Vec<Nanos>> =
+        medians.len().checked_sub(LEVEL).and_then(|from| medians[from..].iter().copied().collect());
+    let ends = |last: Vec<Nanos>| last.iter().min().copied().zip(last.iter().max().copied());
+    last.and_then(ends)
+        .is_some_and(|(least, most)| most <= band && most.as_secs_f64() <= least.as_secs_f64() * LEVEL_FACTOR)
+}
+
+impl<C: LoadGenerator> TrialRunner<'_, C> {
+    /// Whether the target has been seen while calm.
+    pub fn has_baseline(&self) -> bool {
+        !self.calm.seen.is_empty()
+    }
+
+    /// After an overload: looks with a few requests at a time until the target is as quick as it was
+    /// while calm. False if it is not within the limit: the target is metastable. A look that is slow because torment
+    /// itself was late tells nothing of the target.
+    pub fn await_recovery(&mut self) -> bool {
+        let Some((band, usual)) = self.calm.bands() else { return true };
+        let since = self.now();
+        let (rate, time) = self.calm.look();
+        let looks = (RECOVERY_LIMIT.0 / (time + self.pauses).0).max(LEVEL as u64);
+        let (mut slow, mut medians) = (false, Vec::new());
+        for _ in 0..looks {
+            let load = PlannedTrial {
+                purpose: Purpose::Recovery,
+                offer: OfferedLoad::Open(Schedule::constant(rate, time)),
+                rate: Some(rate),
+                duration: Some(time),
+                drain: usual + time,
+            };
+            let done = self.trial(&load, &|_| false);
+            let total = &done.result.total;
+            let median = total.response.quantile(0.5).filter(|_| total.outcomes.bad() == 0);
+            medians.push(median);
+            let back = median.is_some_and(|median| median <= band) || level(&medians, usual);
+            let own = total.pacing.quantile(0.5).unwrap_or_default();
+            let mut invalid: Vec<Caveat> = done.result.fleet_caveats().cloned().collect();
+            let in_time = back || median.is_some_and(|median| median <= band + own) || !invalid.is_empty();
+            if in_time && !back && invalid.is_empty() {
+                let p99 = total.pacing.quantile(0.99).unwrap_or_default();
+                invalid.push(Caveat::with_details(
+                    CaveatKind::GeneratorLate,
+                    CaveatDetails::Late { p99, most: band },
+                ));
+            }
+            slow |= !in_time;
+            let judgement = Judgement {
+                loss: Share::of(total.outcomes.bad(), total.due).0,
+                good: back,
+                growth_per_second: None,
+                invalid,
+            };
+            self.emit_judgement(done, &judgement);
+            if back || self.stop.is_requested() {
+                return true;
+            }
+            // What a look asks may be left unanswered for as long as the limit.
+            if self.now() - since > RECOVERY_LIMIT * 2 {
+                break;
+            }
+        }
+        !slow
+    }
+}

@@ -1,0 +1,388 @@
+//! What is read, made ready: memory, a file or a table, behind a cache that is made small.
+
+use super::{CacheKind, WorkingSetRequest};
+use crate::{Error, StopFlag};
+use plan::{Dependency, PostgresSetup, ResetMethod, ResourceLimits, Setup};
+use service::Guard;
+use std::fs::{File, OpenOptions, metadata};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use units::{Bytes, Nanos};
+use workingset::{BLOCK, PostgresTable, ReadMeasurement, ReadSource, ReaderProcess, RereadTimes};
+
+/// Sizes, as parts of the limit: enough below it to see what a hit takes, and far enough above it for a miss.
+const PARTS: [f64; 11] = [0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 2.8, 4.0, 5.6, 8.0];
+/// In less time. Two below the limit and three above it are the least for three parameters.
+const QUICK: [f64; 6] = [0.5, 0.75, 1.25, 2.0, 3.0, 4.0];
+/// A table is longer in the making.
+const PARTS_OF_TABLE: f64 = 4.0;
+/// A server of our own leaves so much of its memory to the kernel's cache; the rest is its processes', and its shared buffers',
+/// which hold once more what that cache holds.
+const LEFT_BY_SERVER: f64 = 0.5;
+/// Sizes are whole numbers of this.
+const GRAIN: u64 = 1 << 20;
+/// The smallest set of memory, which fits the first cache of every processor,
+const MEMORY_LEAST: Bytes = Bytes(16 << 10);
+/// the largest, unless the last cache is larger than most,
+const MEMORY_MOST: u64 = 512 << 20;
+/// and the part of what is available that may be taken.
+const MEMORY_PART: u64 = 4;
+/// A set of so many times a cache is hardly in it any more.
+const BEYOND: u64 = 4;
+/// A server of our own may take this long to start.
+const SERVER: Nanos = Nanos::from_secs(120);
+
+/// What reads, and how far.
+pub struct Dataset {
+    /// What it is called where there are several, and who reads. The last is the one that is explained.
+    pub ways: Vec<(Option<String>, DatasetReader)>,
+    pub sizes: Vec<Bytes>,
+    /// Where the curve may begin: smaller sizes are shown, and no part of it. Of several the one with the best fit counts.
+    pub curve_from: Vec<Bytes>,
+    /// The most that can be read.
+    pub most: Bytes,
+    pub grain: Bytes,
+    pub is_memory: bool,
+    /// What is to be said before.
+    pub notes: Vec<String>,
+    /// Holds the control group and the file; dropped after those that read.
+    _guard: Option<Guard>,
+}
+
+/// Who reads.
+pub enum DatasetReader {
+    Reader(ReaderProcess),
+    Table(Box<PostgresTable>),
+}
+
+impl Dataset {
+    /// As asked, but for a table in a server of our own.
+    pub fn of(asked: &WorkingSetRequest, stop: &StopFlag) -> Result<Self, Error> {
+        match &asked.cached {
+            CacheKind::Memory => memory(asked),
+            CacheKind::File { path, depth } => file(asked, path.as_deref(), Some(*depth), stop),
+            CacheKind::Direct { path } => file(asked, path.as_deref(), None, stop),
+            CacheKind::Postgres { url: Some(url) } => Self::table(asked, url, false, stop),
+            CacheKind::Postgres { url: None } => {
+                Err(Error::Machine("torment's own server is not started".to_owned()))
+            }
+        }
+    }
+
+    /// A table in the server at this address.
+    pub fn table(asked: &WorkingSetRequest, url: &str, own: bool, stop: &StopFlag) -> Result<Self, Error> {
+        let wanted = table_sizes(asked);
+        let largest = wanted.last().copied().unwrap_or(asked.limit);
+        let table = PostgresTable::create(url, largest, own, asked.seed, &|| stop.is_requested())?;
+        let most = Bytes(table.size().0 / GRAIN * GRAIN);
+        let mut sizes: Vec<Bytes> = wanted.into_iter().map(|size| size.min(most)).collect();
+        sizes.dedup();
+        let mut notes = vec![format!(
+            "A table of {} in PostgreSQL, a row of 1 KiB at a time by its key, one connection: what a query takes beside the read is \
+             in the time of a hit.",
+            table.size()
+        )];
+        if own {
+            notes.push(format!(
+                "The server is torment's own, in a control group with {} of memory.",
+                asked.limit
+            ));
+        }
+        let ways = vec![(None, DatasetReader::Table(Box::new(table)))];
+        Ok(Self { most, notes, ..Self::with(ways, sizes, None) })
+    }
+
+    fn with(ways: Vec<(Option<String>, DatasetReader)>, sizes: Vec<Bytes>, guard: Option<Guard>) -> Self {
+        Self {
+            ways,
+            curve_from: vec![Bytes(0)],
+            most: sizes.last().copied().unwrap_or_default(),
+            sizes,
+            grain: Bytes(GRAIN),
+            is_memory: false,
+            notes: Vec::new(),
+            _guard: guard,
+        }
+    }
+
+    pub fn read(&mut self, way: usize, set: Bytes, time: Nanos) -> Result<ReadMeasurement, Error> {
+        Ok(match &mut self.ways[way].1 {
+            DatasetReader::Reader(reader) => reader.read(set, time)?,
+            DatasetReader::Table(table) => table.read(set, time)?,
+        })
+    }
+
+    /// None where there is nothing below.
+    pub fn measure_reread(&mut self) -> Option<Result<RereadTimes, workingset::Error>> {
+        match self.ways.last_mut() {
+            Some((_, DatasetReader::Reader(reader))) if !self.is_memory => Some(reader.read_twice()),
+            _ => None,
+        }
+    }
+}
+
+/// Those of a table: around what is left to cache it.
+fn table_sizes(asked: &WorkingSetRequest) -> Vec<Bytes> {
+    let own = matches!(asked.cached, CacheKind::Postgres { url: None });
+    let part = if own { LEFT_BY_SERVER } else { 1.0 };
+    let limit = Bytes((asked.limit.0 as f64 * part) as u64);
+    sizes(&WorkingSetRequest { limit, ..asked.clone() }, PARTS_OF_TABLE)
+}
+
+/// The sizes asked for, or parts of the limit up to `most` of it; from the smallest.
+fn sizes(asked: &WorkingSetRequest, most: f64) -> Vec<Bytes> {
+    let whole = |part: &f64| Bytes(((asked.limit.0 as f64 * part) as u64 / GRAIN).max(1) * GRAIN);
+    let parts: &[f64] = if asked.quick { &QUICK } else { &PARTS };
+    let mut sizes = match asked.sizes.as_slice() {
+        [] => parts.iter().filter(|part| **part <= most).map(whole).collect(),
+        given => given.to_vec(),
+    };
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+fn memory(asked: &WorkingSetRequest) -> Result<Dataset, Error> {
+    let caches = workingset::processor_caches();
+    let last = caches.last().map_or(0, |(_, size)| size.0);
+    let available = available().unwrap_or(MEMORY_MOST * MEMORY_PART);
+    let most = Bytes(MEMORY_MOST.max(8 * last).min(available / MEMORY_PART).max(MEMORY_LEAST.0));
+    let sizes = match asked.sizes.as_slice() {
+        [] => workingset::size_ladder(MEMORY_LEAST, most, 1, MEMORY_LEAST),
+        _ => sizes(asked, f64::INFINITY),
+    };
+    let most = sizes.last().copied().unwrap_or(most);
+    if most.0 > available {
+        let text = format!(
+            "a set of {most} is more than the {} of memory that are available; ask for less with --sizes",
+            Bytes(available)
+        );
+        return Err(Error::Machine(text));
+    }
+    let start = |name: &str, huge| {
+        let reader =
+            ReaderProcess::start(&asked.program, &ReadSource::Memory { most, huge }, asked.seed, Vec::new())?;
+        Ok::<_, Error>((Some(name.to_owned()), DatasetReader::Reader(reader)))
+    };
+    let ways = vec![start("each, small pages", false)?, start("each, huge pages", true)?];
+    let known: Vec<String> = caches.iter().map(|(level, size)| format!("L{level} of {size}")).collect();
+    let known = if known.is_empty() { "unknown caches".to_owned() } else { known.join(", ") };
+    // The curve is of one cache, and behind each but the last is another; in a virtual machine the last is also others'.
+    let beyond = caches.iter().rev().skip(1).map(|(_, size)| Bytes(BEYOND * size.0));
+    let curve_from = beyond.chain([Bytes(0)]).collect();
+    let notes = vec![format!(
+        "Lines of 64 bytes, each read waiting for the one before; drawing the place is taken off. The processor has {known}; \
+         explained is the cliff that one cache explains best, in huge pages."
+    )];
+    Ok(Dataset {
+        curve_from,
+        most,
+        grain: MEMORY_LEAST,
+        is_memory: true,
+        notes,
+        ..Dataset::with(ways, sizes, None)
+    })
+}
+
+/// A file behind the kernel's cache if a depth is given, else past it behind one of our own.
+fn file(
+    asked: &WorkingSetRequest,
+    path: Option<&Path>,
+    depth: Option<u32>,
+    stop: &StopFlag,
+) -> Result<Dataset, Error> {
+    let mut guard = Guard::start(&asked.program)?;
+    let mut notes = Vec::new();
+    // Past the kernel's cache it needs no control group.
+    let (mut depth, mut groups) = (depth, Vec::new());
+    if depth.is_some() {
+        match group(&mut guard, asked.limit) {
+            Ok(open) => groups = open,
+            Err(why) => {
+                depth = None;
+                notes.push(format!(
+                    "The kernel's cache cannot be made small: {why}. So the reads go past it (O_DIRECT), through a cache of \
+                     torment's own."
+                ));
+            }
+        }
+    }
+    let mut sizes = sizes(asked, f64::INFINITY);
+    let path = match path {
+        Some(path) => {
+            let length = length(path)?;
+            sizes.iter_mut().for_each(|size| *size = (*size).min(length));
+            sizes.dedup();
+            path.to_owned()
+        }
+        None => {
+            let largest = sizes.last().copied().unwrap_or(asked.limit);
+            let path = guard.temporary_folder(Some(workingset::find_folder(largest)?))?.join("blocks");
+            workingset::write_random_file(&path, largest, asked.seed, &|| stop.is_requested())?;
+            path
+        }
+    };
+    let reader =
+        |behind: ReadSource, groups| ReaderProcess::start(&asked.program, &behind, asked.seed, groups);
+    let (reader, words) = match depth {
+        None => {
+            let behind = ReadSource::Direct { path: path.clone(), cache: asked.limit };
+            (
+                reader(behind, groups)?,
+                format!("past the kernel's cache, through one of torment's own of {}", asked.limit),
+            )
+        }
+        Some(depth) => {
+            let words = |depth| {
+                format!(
+                    "through the kernel's cache, in a control group with {} of memory, {depth}",
+                    asked.limit
+                )
+            };
+            let behind = ReadSource::File { path: path.clone(), depth };
+            let several = if depth > 1 {
+                format!("{depth} under way at once by io_uring")
+            } else {
+                "one at a time".to_owned()
+            };
+            match (reader(behind, copies(&groups)?), depth) {
+                (Err(why), 2..) => {
+                    notes.push(format!("{why}. So one read is under way at a time."));
+                    (
+                        reader(ReadSource::File { path: path.clone(), depth: 1 }, groups)?,
+                        words("one at a time".to_owned()),
+                    )
+                }
+                (started, _) => (started?, words(several)),
+            }
+        }
+    };
+    notes.insert(0, format!("Blocks of {BLOCK} of {}, {words}.", path.display()));
+    Ok(Dataset { notes, ..Dataset::with(vec![(None, DatasetReader::Reader(reader))], sizes, Some(guard)) })
+}
+
+/// A control group with so much memory: open, to be entered.
+fn group(guard: &mut Guard, limit: Bytes) -> Result<Vec<OwnedFd>, String> {
+    let limits = ResourceLimits { memory: Some(limit), ..ResourceLimits::default() };
+    let files = guard.make_group(&limits).map_err(|why| why.to_string())?;
+    let open = |file: &PathBuf| {
+        let open = OpenOptions::new().write(true).open(file);
+        open.map(OwnedFd::from).map_err(|why| format!("{}: {why}", file.display()))
+    };
+    files.iter().map(open).collect()
+}
+
+fn copies(open: &[OwnedFd]) -> Result<Vec<OwnedFd>, Error> {
+    let copies: Result<Vec<OwnedFd>, std::io::Error> = open.iter().map(OwnedFd::try_clone).collect();
+    copies.map_err(|why| Error::Machine(format!("no descriptor is left: {why}; raise ulimit -n")))
+}
+
+/// Of a file of the user's, in whole steps.
+fn length(path: &Path) -> Result<Bytes, Error> {
+    let failed = |why: std::io::Error| {
+        Error::Machine(format!("{}: {why}; --file names a file that can be read", path.display()))
+    };
+    File::open(path).map_err(failed)?;
+    let found = metadata(path).map_err(failed)?;
+    let length = found.len() / GRAIN * GRAIN;
+    if !found.is_file() || length == 0 {
+        let text = format!(
+            "{} holds {} and is expected to be a file of more than 1 MiB",
+            path.display(),
+            Bytes(found.len())
+        );
+        return Err(Error::Machine(text));
+    }
+    Ok(Bytes(length))
+}
+
+/// Memory that can be had without taking others' (MemAvailable of proc_meminfo(5)).
+fn available() -> Option<u64> {
+    procfs::kib_field(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
+}
+
+/// The server to be started, and its address, if the asked needs one of our own.
+pub fn server(asked: &WorkingSetRequest) -> Result<Option<(Setup, String)>, Error> {
+    let CacheKind::Postgres { url: None } = asked.cached else { return Ok(None) };
+    let largest = table_sizes(asked).last().copied().unwrap_or(asked.limit);
+    // The table, its index, and what the server writes beside them.
+    let folder = workingset::find_folder(Bytes(largest.0 * 2))?;
+    let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    let port = free.map_err(|why| Error::Machine(format!("no port of 127.0.0.1 is free: {why}")))?.port();
+    // Small, for the kernel's cache is behind it and holds the same again.
+    let shared = format!("{}kB", (asked.limit.0 / 8 / 1024).max(128));
+    let settings = [
+        ("shared_buffers", shared.as_str()),
+        ("fsync", "off"),
+        ("full_page_writes", "off"),
+        ("wal_level", "minimal"),
+        ("max_wal_senders", "0"),
+        ("autovacuum", "off"),
+        ("max_connections", "10"),
+    ];
+    let postgres = PostgresSetup {
+        port,
+        database: "postgres".to_owned(),
+        seed: Vec::new(),
+        reset: None,
+        settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+        data: Some(folder.display().to_string()),
+        within: SERVER,
+        limits: ResourceLimits { memory: Some(asked.limit), ..ResourceLimits::default() },
+    };
+    let url = format!("postgres://postgres@127.0.0.1:{port}/postgres");
+    Ok(Some((
+        Setup { needs: vec![Dependency::Postgres(postgres)], service: None, reset: ResetMethod::None },
+        url,
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked() -> WorkingSetRequest {
+        WorkingSetRequest {
+            cached: CacheKind::Postgres { url: None },
+            limit: Bytes(256 << 20),
+            sizes: Vec::new(),
+            time: Nanos::from_secs(2),
+            quick: false,
+            seed: 1,
+            program: "/proc/self/exe".into(),
+            words: String::new(),
+        }
+    }
+
+    #[test]
+    fn sizes_are_around_the_limit_unless_given() {
+        let found = sizes(&asked(), f64::INFINITY);
+        assert_eq!((found[0], found[3], found.len()), (Bytes(128 << 20), Bytes(256 << 20), 11));
+        assert_eq!(sizes(&asked(), 4.0).last(), Some(&Bytes(1 << 30)));
+        let quick = sizes(&WorkingSetRequest { quick: true, ..asked() }, f64::INFINITY);
+        assert!(quick.iter().filter(|size| size.0 < 256 << 20).count() >= 2 && quick.len() >= 5);
+        assert_eq!(table_sizes(&asked()).last(), Some(&Bytes(512 << 20)), "the server takes half");
+        let given = WorkingSetRequest { sizes: vec![Bytes(3), Bytes(1), Bytes(3)], ..asked() };
+        assert_eq!(sizes(&given, 4.0), [Bytes(1), Bytes(3)]);
+    }
+
+    #[test]
+    fn a_server_of_our_own_is_limited() {
+        let (setup, url) = server(&asked()).expect("there is room").expect("one is needed");
+        let [Dependency::Postgres(postgres)] = &setup.needs[..] else { panic!("one server") };
+        assert_eq!(postgres.limits.memory, Some(Bytes(256 << 20)));
+        assert!(url.contains(&format!(":{}/", postgres.port)));
+        let theirs = WorkingSetRequest { cached: CacheKind::Postgres { url: Some(url) }, ..asked() };
+        assert!(server(&theirs).expect("nothing is looked for").is_none());
+    }
+
+    #[test]
+    fn a_file_that_is_none_is_refused() {
+        for path in ["/no/such/file", "/proc", "/dev/null", "/proc/self/stat"] {
+            let why = length(Path::new(path)).expect_err("it is no file of blocks").to_string();
+            assert!(why.contains(path) && why.contains("file"), "{why}");
+        }
+        assert!(available().is_some_and(|bytes| bytes > GRAIN));
+    }
+}

@@ -1,0 +1,113 @@
+use crate::exponential::ExponentialGaps;
+use crate::rate_segment::RateSegment;
+use plan::Arrivals;
+use std::sync::Arc;
+use units::Nanos;
+
+/// One request that is to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its number in the whole schedule, from 0.
+    pub number: u64,
+    /// When it is due, counted from the start of the schedule.
+    pub due: Nanos,
+}
+
+/// The arrivals of one worker in the order they are due.
+#[derive(Debug, Clone)]
+pub struct DueTimes {
+    stretches: Arc<[RateSegment]>,
+    /// The stretch that the last arrival was in; none before it is looked at again.
+    current: usize,
+    /// The number of the next arrival.
+    next: u64,
+    workers: u64,
+    spacing: Spacing,
+}
+
+#[derive(Debug, Clone)]
+enum Spacing {
+    /// Holds how many arrivals there are in all.
+    Even(u64),
+    Poisson(Box<PoissonProcess>),
+}
+
+/// A Poisson process of rate 1, walked arrival by arrival.
+#[derive(Debug, Clone)]
+struct PoissonProcess {
+    gaps: ExponentialGaps,
+    /// Number of the arrival that `count` belongs to, plus one.
+    made: u64,
+    count: f64,
+}
+
+impl PoissonProcess {
+    /// Walks on to arrival `number`. The arrivals of other workers must be walked over, for each
+    /// stands on the one before; that costs a logarithm for each.
+    fn advance_to(&mut self, number: u64, end: f64) -> f64 {
+        while self.made <= number && self.count < end {
+            self.count += self.gaps.next();
+            self.made += 1;
+        }
+        self.count
+    }
+}
+
+impl DueTimes {
+    pub(crate) fn new(
+        stretches: Arc<[RateSegment]>,
+        arrivals: Arrivals,
+        seed: u64,
+        worker: u32,
+        workers: u32,
+    ) -> Self {
+        let spacing = match arrivals {
+            // Marks at k + 0.5 make the count the rounded integral: no error of a last digit
+            // adds or drops an arrival, and the first and last keep half a gap from the ends.
+            Arrivals::Even => {
+                Spacing::Even(stretches.last().map_or(0.0, RateSegment::count_end).round() as u64)
+            }
+            Arrivals::Poisson => Spacing::Poisson(Box::new(PoissonProcess {
+                gaps: ExponentialGaps::new(seed),
+                made: 0,
+                count: 0.0,
+            })),
+        };
+        Self { stretches, current: 0, next: u64::from(worker), workers: u64::from(workers), spacing }
+    }
+}
+
+impl Iterator for DueTimes {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        let end = self.stretches.last()?.count_end();
+        let number = self.next;
+        let count = match &mut self.spacing {
+            Spacing::Even(total) if number >= *total => return None,
+            Spacing::Even(_) => number as f64 + 0.5,
+            Spacing::Poisson(walk) => match walk.advance_to(number, end) {
+                count if count >= end => return None,
+                count => count,
+            },
+        };
+        // The last stretch also takes the mark that only rounding has put past its end.
+        while self.current + 1 < self.stretches.len() && count >= self.stretches[self.current].count_end() {
+            self.current += 1;
+        }
+        self.next += self.workers;
+        Some(Arrival { number, due: self.stretches[self.current].due_at_count(count) })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self.spacing {
+            Spacing::Even(total) => {
+                let left = total.saturating_sub(self.next).div_ceil(self.workers) as usize;
+                (left, Some(left))
+            }
+            Spacing::Poisson(_) => (0, None),
+        }
+    }
+}
+
+impl std::iter::FusedIterator for DueTimes {}

@@ -1,0 +1,483 @@
+//! What each phase makes of a trial, and which phase follows.
+
+use super::proposal::{ABOVE, CONTRADICTED, LOOKED_MOST};
+use super::{Baseline, CALM, CHECKS_MOST, FASTER, Phase, Proposal, Search};
+use crate::background::LossOrigin;
+use crate::bounds::rounded;
+use crate::capacity::Observation;
+use crate::capacity_trials::CapacityTrials;
+use crate::classify::TrialAtLevel;
+use crate::curve::point;
+use crate::drift::{Reference, Shift};
+use crate::judge::{STEADILY, SustainedRate, freeze, overload_threshold, sustained_rate, would_have_held};
+use crate::trial::FullTrial;
+use crate::warm_up::{WarmUp, WindowMedian};
+use record::{Judgement, Purpose, SearchEnd, TrialResult};
+use units::Nanos;
+
+/// Change points before a target is called non-stationary.
+const CHANGES_MOST: u32 = 8;
+/// Those to the slower among them: a target that warms up comes to an end, one that tires does not.
+const SLOWER_MOST: u32 = 2;
+/// Warm-ups begun again because the target turned out faster, or the load too high.
+const REWARMS_MOST: u32 = 8;
+/// Upper bounds taken back because they passed when repeated.
+const ROUNDS_MOST: u32 = 2;
+/// A shift this large (as a logarithm) needs no second opinion.
+const PLAIN: f64 = 0.15;
+/// A target that stands still while it is looked at is looked at again, so many times.
+const FROZEN_MOST: u32 = 2;
+/// So is a short trial that held although it stood still for more than this part of it,
+const FROZEN_PART: f64 = 0.1;
+/// and a window of a warm-up in which it did little else.
+const FROZEN_WINDOW: f64 = 0.5;
+/// A median that has fallen by this much (as a logarithm) is that of a target that was not warm.
+const WARMER: f64 = 0.08;
+/// The first window of a warm-up that was over too early, in seconds.
+const WARM_AGAIN: u64 = 8;
+/// A warm-up has so many times as many requests outstanding as the target has in work when it does what it can: it is never idle, and nobody waits long.
+const BUSY: f64 = 1.25;
+/// No more than that.
+const BUSY_MOST: f64 = 10_000.0;
+/// A step of the climb that took so many times as long as the one before, on average, was answered out of a queue.
+const QUEUED: u64 = 4;
+/// The warmed-up target is first overloaded by this factor: its goodput there is the estimate.
+const PROBE: f64 = 1.1;
+/// A queue of a few requests cannot grow as a straight line does: so many more or less are none.
+const FEW: f64 = 3.0;
+/// Trials with a smaller loss say little about the capacity.
+const TELLING: f64 = 0.03;
+
+impl Search {
+    /// Whether a trial proves nothing, for the target stood still in it: a short one that held, as it had the time to catch up afterwards, or
+    /// a window of a warm-up that was little else. Then it is made again.
+    pub(super) fn is_frozen(&mut self, asked: Proposal, stood_still: Nanos, judgement: &Judgement) -> bool {
+        let most = match asked.purpose {
+            Purpose::Climb | Purpose::Measure if judgement.good && asked.duration < self.trial_duration() => {
+                FROZEN_PART
+            }
+            Purpose::WarmUp if asked.closed.is_some() => FROZEN_WINDOW,
+            _ => f64::INFINITY,
+        };
+        let part = stood_still.as_secs_f64() / asked.duration.as_secs_f64();
+        let frozen = self.frozen < FROZEN_MOST && part > most;
+        self.frozen = if frozen { self.frozen + 1 } else { 0 };
+        frozen
+    }
+
+    pub(super) fn add_to_bounds(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
+        let seconds = if result.hopeless { result.planned } else { result.loaded };
+        let seen = TrialAtLevel {
+            seconds: seconds.as_secs_f64(),
+            loss: judgement.loss,
+            good: judgement.good,
+            due: result.total.due,
+            bad: result.total.outcomes.bad(),
+        };
+        self.bounds.add(rate, seen);
+        if judgement.good {
+            self.points.extend(point(0.0, result).map(|p| (rate, p)));
+        }
+    }
+
+    pub(super) fn take_climb(&mut self, rate: f64, down: bool, result: &TrialResult, judgement: &Judgement) {
+        self.add_to_bounds(rate, result, judgement);
+        let range = self.range();
+        if judgement.good {
+            self.climbed = Some(rate);
+            self.note_baseline(result, true);
+            if down || rate >= range.top {
+                self.warm_up(self.estimate.unwrap_or(rate).max(rate));
+            } else {
+                self.phase = Phase::Climb { rate: (rate * 2.0).min(range.top), down };
+            }
+            return;
+        }
+        let kept = sustained_rate(result, self.calm_mean());
+        self.estimate = kept.map(|k| k.rate);
+        self.refuses = 2 * result.total.outcomes.failed > result.total.outcomes.bad();
+        match self.climbed {
+            Some(passed) => {
+                self.warm_up(self.estimate.unwrap_or(passed).max(passed));
+                self.shown = kept.map_or(0.0, SustainedRate::surely);
+            }
+            None if rate <= range.floor => {
+                self.over(SearchEnd::BelowMin);
+            }
+            None => self.phase = Phase::Climb { rate: (rate / 2.0).max(range.floor), down: true },
+        }
+    }
+
+    /// Begins a warm-up at half of `capacity`.
+    pub(super) fn warm_up(&mut self, capacity: f64) {
+        self.calm = rounded((capacity * CALM).clamp(self.range().floor, self.range().top));
+        // The more often the target has changed, the less a short look is believed.
+        let first = match self.changes {
+            0 => 1,
+            changes if self.estimates() => WARM_AGAIN << (changes - 1).min(3),
+            changes => 1 << changes.min(6),
+        };
+        (self.shown, self.fell, self.checked, self.looked_above) = (0.0, None, 0, false);
+        let closed = self.busy_users(capacity);
+        // Without quantiles, every trial from the first on must be of a target that is warm.
+        let warm = WarmUp::new(Nanos::from_secs(first), closed.is_none() && self.estimates());
+        self.phase = Phase::Warm { warm, closed };
+    }
+
+    /// How many outstanding requests keep a target of this capacity busy, by Little's law; none where users pause between them, where what is too
+    /// much is refused, or where no capacity is known.
+    fn busy_users(&self, capacity: f64) -> Option<u32> {
+        let can_loop = self.config.pauses == Nanos::ZERO && self.estimates() && !self.refuses;
+        let mean = self.calm_mean().filter(|_| can_loop)?;
+        self.estimate.map(|_| (capacity * mean.as_secs_f64() * BUSY).ceil().clamp(1.0, BUSY_MOST) as u32)
+    }
+
+    pub(super) fn take_warm_up(
+        &mut self,
+        mut warm: WarmUp,
+        closed: Option<u32>,
+        result: &TrialResult,
+        judgement: &Judgement,
+    ) {
+        let median = match closed {
+            Some(users) => WindowMedian::of_goodput(&result.total, users, result.loaded),
+            None => WindowMedian::of(&result.total.response),
+        };
+        let median = median.filter(|_| judgement.good || judgement.loss < TELLING);
+        let Some(median) = median else {
+            self.rewarms += 1;
+            self.stumbles += 1;
+            if self.rewarms > REWARMS_MOST {
+                self.over(SearchEnd::NonStationary);
+            } else if self.stumbles > 1 {
+                // Never warm up in overload: requests that die in the queue warm nothing.
+                self.estimate = None;
+                self.warm_up(self.calm);
+            }
+            return;
+        };
+        self.stumbles = 0;
+        let first = warm.level().is_none();
+        warm.push(result.loaded, median, std::mem::take(&mut self.compiling));
+        if let Some(users) = closed {
+            // What was under way at the end may have been answered after it.
+            let answered = result.total.outcomes.answered() as f64 / (1.0 + median.doubt);
+            self.shown = self.shown.max((answered - f64::from(users)) / result.loaded.as_secs_f64());
+        }
+        if closed.is_none() {
+            self.note_baseline(result, first);
+        }
+        if !warm.is_done() {
+            self.phase = Phase::Warm { warm, closed };
+            return;
+        }
+        self.warmed_up.times *= warm.speedup();
+        match (closed, warm.level()) {
+            (Some(_), Some((_, level))) => {
+                // What it does while it is never idle is nearly all that it can do.
+                let goodput = 1.0 / level.value;
+                let before = self.warm_goodput.replace(goodput);
+                self.as_warm = before.is_some_and(|before| goodput.ln() - before.ln() < WARMER);
+                self.estimate = Some(goodput);
+                self.calm = rounded((goodput * CALM).clamp(self.range().floor, self.range().top));
+                self.phase = Phase::Calm { frozen: 0 };
+            }
+            (None, Some((length, median))) => self.finish_warm_up(length, median, result),
+            (_, None) => unreachable!("a window was just added"),
+        }
+    }
+
+    /// The warm target was looked at under a gentle load.
+    pub(super) fn take_calm(&mut self, frozen: u32, result: &TrialResult) {
+        if frozen < FROZEN_MOST && freeze(&result.total, result.rate.0).is_some() {
+            self.phase = Phase::Calm { frozen: frozen + 1 };
+            return;
+        }
+        self.note_baseline(result, true);
+        match WindowMedian::of(&result.total.response) {
+            Some(median) => self.finish_warm_up(result.loaded, median, result),
+            None => self.warm_up(self.calm / CALM),
+        }
+    }
+
+    /// The warm-up is over, and has ended in this.
+    fn finish_warm_up(&mut self, length: Nanos, median: WindowMedian, result: &TrialResult) {
+        self.warm = self.spent;
+        self.reference = Some(Reference::new(median, length.as_secs_f64(), &result.total.response));
+        self.since_sentinel = 0;
+        self.expire();
+        let cold = std::mem::take(&mut self.cold);
+        if self.estimate.is_some_and(|now| now.ln() - cold.highest_shown().ln() < WARMER) {
+            // It was quicker for a while, but can do no more than before: it moves, and was as warm as it is.
+            (self.held, self.changes) = (cold, LOOKED_MOST);
+        }
+        self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
+        if self.is_generator_limited() {
+            self.phase = Phase::Ceiling;
+            return;
+        }
+        let open = self.estimate.map_or(self.calm / CALM, |estimate| estimate * PROBE);
+        self.phase = Phase::Probe { rate: rounded(open).min(self.range().top), factor: FASTER };
+    }
+
+    pub(super) fn take_probe(&mut self, rate: f64, factor: f64, result: &TrialResult, judgement: &Judgement) {
+        self.add_to_bounds(rate, result, judgement);
+        let range = self.range();
+        if judgement.good {
+            let above = rounded(rate * factor).min(range.top);
+            let end = rate >= range.top;
+            self.phase = if end {
+                Phase::Narrow
+            } else {
+                Phase::Probe { rate: above, factor: (factor * 1.25).min(2.0) }
+            };
+            if end {
+                self.estimate = None;
+            }
+            return;
+        }
+        let kept = sustained_rate(result, self.calm_mean());
+        let now = kept.map_or(self.calm, |k| k.rate.max(self.calm));
+        self.shown = self.shown.max(kept.map_or(0.0, SustainedRate::surely));
+        let before = self.estimate.replace(now).unwrap_or(f64::INFINITY);
+        self.doubt = kept.map_or(0.0, |k| k.doubt);
+        self.phase = Phase::Narrow;
+        // Where warming up again brought nothing, it is no cold target that does more in the open than in a closed loop.
+        if now > before * FASTER && !self.as_warm && self.rewarms < REWARMS_MOST {
+            self.rewarms += 1;
+            self.warm_up(now);
+        }
+    }
+
+    pub(super) fn take_measurement(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
+        let earlier = self.bounds.at(rate);
+        let single_bad = earlier.len() == 1 && !earlier[0].good;
+        self.add_to_bounds(rate, result, judgement);
+        self.since_sentinel += 1;
+        let checked = std::mem::take(&mut self.checks);
+        self.checked += u32::from(checked);
+        if self.estimates() {
+            self.add_full_trial(rate, result, judgement);
+        }
+        if checked {
+            self.fell = None;
+            self.conclude_checks();
+        }
+        if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
+            self.rounds += 1;
+            self.bounds.expire_bad(rate);
+        }
+        if !judgement.good && judgement.loss > TELLING {
+            self.estimate = sustained_rate(result, self.calm_mean()).map(|k| k.rate).or(self.estimate);
+        }
+    }
+
+    /// What a full trial says of the capacity.
+    fn add_full_trial(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
+        if result.planned < self.trial_duration() {
+            return;
+        }
+        // An overload that is not looked for is none: so much above its capacity a trial is held. And what is lost at any rate is not lost by overload.
+        let (unseen, passed) = (1.0 + overload_threshold(self.config.width), 1.0 - self.loss.share());
+        let kept = sustained_rate(result, self.calm_mean());
+        let steadily = kept.is_some_and(|kept| kept.doubt < STEADILY * self.config.width.0);
+        let few = |kept: SustainedRate| kept.doubt * kept.rate * result.loaded.as_secs_f64() < FEW;
+        let straight = steadily || judgement.growth_per_second.is_none() || kept.is_some_and(few);
+        let kept = kept.map(|kept| kept.rate / passed);
+        let measured = judgement.growth_per_second.is_some()
+            || judgement.loss > TELLING
+            || result.total.outcomes.unfinished > 0;
+        let said = match kept.filter(|_| measured) {
+            _ if judgement.good => Observation::AtLeast(rate),
+            // What a target that moves did in a few seconds says little of what it does in a whole trial.
+            Some(_) if result.hopeless && !steadily => Observation::Below(rate),
+            Some(kept) => {
+                let held = would_have_held(result, self.calm_mean(), kept);
+                Observation::Was((kept * unseen).min(held).min(rate))
+            }
+            None => Observation::Below(rate),
+        };
+        self.held
+            .push(FullTrial::new(rate, said, straight, result), self.shown.max(self.bounds.highest_held()));
+        let looked_enough = self.held.moves() && self.changes >= LOOKED_MOST;
+        // Without time for another trial, what is known of it would be forgotten for nothing.
+        let rises =
+            self.held.speedup(self.config.width.0).filter(|_| !looked_enough && !self.is_out_of_time());
+        if let Some(faster) = rises {
+            if self.held.moves() {
+                // It may rise by chance: if it then does no more, these trials count again.
+                self.cold = std::mem::take(&mut self.held);
+            }
+            self.changes += 1;
+            if self.changes > CHANGES_MOST {
+                self.over(SearchEnd::NonStationary);
+                return;
+            }
+            self.estimate = Some(faster);
+            self.expire();
+            self.warm_up(faster);
+            return;
+        }
+        if self.held.drop_outdated(self.config.width.0) {
+            self.changes += 1;
+            if self.changes > CHANGES_MOST {
+                self.over(SearchEnd::NonStationary);
+            }
+        }
+    }
+
+    /// A quarter of the rate was looked at: whether as much is lost there.
+    pub(super) fn take_background_look(&mut self, rate: f64, result: &TrialResult) {
+        self.loss.add_look(rate, result);
+        self.phase = Phase::Narrow;
+        if self.loss == LossOrigin::OfLoad {
+            self.held.revoke_excused(self.config.objective.loss);
+            self.bounds.revoke_excused(self.config.objective.loss);
+        }
+    }
+
+    /// The sentinel has looked: a shift brings a bound under suspicion.
+    pub(super) fn take_sentinel(&mut self, result: &TrialResult) {
+        self.since_sentinel = 0;
+        let now = WindowMedian::of(&result.total.response);
+        let shift = match (&self.reference, now) {
+            (Some(reference), Some(now)) => reference.shift(now),
+            _ => None,
+        };
+        let Some(shift) = shift else {
+            self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
+            return;
+        };
+        if self.estimates() {
+            // What a target does slower now is part of how it moves; one that was not warm has to be begun again.
+            let plainly = |ratio: f64| ratio.ln() < -self.held.noise().max(WARMER);
+            let all = self
+                .reference
+                .is_some_and(|reference| reference.is_all_faster(shift, &result.total.response));
+            if !matches!(shift, Shift::Faster(ratio) if plainly(ratio)) || !all {
+                return;
+            }
+            // One whose overloads agree may only have fallen into step with the arrivals: does it take more than it did?
+            let rate = rounded(self.held.highest_shown() * shift.ratio().powf(-0.5).min(ABOVE));
+            if self.held.is_surely_steady(self.config.width.0) && rate <= self.range().top {
+                self.phase = Phase::Suspect { rate, shift };
+            } else {
+                self.change_point(shift);
+            }
+            return;
+        }
+        let proven = self.config.goals.iter().map(|g| self.bounds.proven(g));
+        let bound = match shift {
+            Shift::Faster(_) => proven.filter_map(|(_, u)| Some(u?.rate)).max_by(f64::total_cmp),
+            Shift::Slower(_) => proven.filter_map(|(l, _)| Some(l?.rate)).min_by(f64::total_cmp),
+        };
+        match bound {
+            Some(rate) => self.phase = Phase::Suspect { rate, shift },
+            None if shift.ratio().ln().abs() > PLAIN => self.change_point(shift),
+            None => {}
+        }
+    }
+
+    pub(super) fn take_suspect(
+        &mut self,
+        rate: f64,
+        shift: Shift,
+        result: &TrialResult,
+        judgement: &Judgement,
+    ) {
+        self.phase = Phase::Narrow;
+        let changed = judgement.good == matches!(shift, Shift::Faster(_));
+        if changed {
+            self.change_point(shift);
+            return;
+        }
+        self.take_measurement(rate, result, judgement);
+        if let Some(reference) = &mut self.reference {
+            reference.was_noise(shift);
+        }
+    }
+
+    /// The target is not what it was: every bound expires and the search opens again, upwards.
+    fn change_point(&mut self, shift: Shift) {
+        self.changes += 1;
+        self.slower += u32::from(matches!(shift, Shift::Slower(_)));
+        if self.changes > CHANGES_MOST || self.slower > SLOWER_MOST {
+            self.over(SearchEnd::NonStationary);
+            return;
+        }
+        let factor = (1.0 / shift.ratio()).clamp(0.25, 4.0);
+        self.cold = std::mem::take(&mut self.held);
+        self.estimate = self.estimate.map(|e| e * factor);
+        self.expire();
+        self.warm_up(self.calm / CALM * factor);
+    }
+
+    /// No trial so far counts any more, for the target is not what it was.
+    fn expire(&mut self) {
+        self.expired.give_way(std::mem::take(&mut self.bounds));
+        self.held = CapacityTrials::default();
+        self.points.clear();
+    }
+
+    /// A rate above the limit was looked at. If the target kept it up for so long, a whole trial tells.
+    pub(super) fn take_above(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
+        self.add_to_bounds(rate, result, judgement);
+        self.phase = Phase::Narrow;
+        if judgement.good {
+            self.shown = self.shown.max(rate);
+            self.conclude_checks();
+        }
+    }
+
+    /// It moves if no whole trial has shown what it did in a few seconds, however often that was tried.
+    fn conclude_checks(&mut self) {
+        if self.checked == CHECKS_MOST && self.did_more() {
+            self.held.mark_moving();
+        }
+    }
+
+    /// A step of the curve. If one was too much that is clearly below the limit, a whole trial tells.
+    pub(super) fn take_curve(
+        &mut self,
+        rate: f64,
+        shares: &[f64],
+        result: &TrialResult,
+        judgement: &Judgement,
+    ) {
+        self.curve.extend(shares.first().and_then(|share| point(*share, result)));
+        self.phase = Phase::Curve(shares[1..].to_vec());
+        let width = self.config.width.0;
+        let clearly = if self.held.is_steady(width) { 1.0 + 2.0 * width } else { CONTRADICTED };
+        let fell = !judgement.good && self.estimates() && rate * clearly < self.held.highest_held();
+        if !fell || self.held.moves() || self.is_out_of_time() {
+            return;
+        }
+        if self.checked == CHECKS_MOST {
+            self.held.mark_moving();
+        } else {
+            self.fell = Some(rate);
+        }
+        self.curve.clear();
+        self.phase = Phase::Narrow;
+    }
+
+    /// Notes how long a calm target takes. The mean is that of the quickest of the windows of a warm-up, of which `anew` says
+    /// that it is the first: what a stall adds is none of it. Where it stood still in each of them, half of its answers tell. What the climb
+    /// brought in the end, a queue, is none of it either.
+    fn note_baseline(&mut self, result: &TrialResult, anew: bool) {
+        let times = &result.total.response;
+        let Some((q, mean)) = times.quantiles().zip(times.mean()) else { return };
+        let before = self.baseline;
+        let mean = freeze(&result.total, result.rate.0).map_or(mean, |_| mean.min(q.p50));
+        let mean = match before {
+            Some(calm) if !anew => mean.min(calm.mean),
+            Some(calm) if matches!(self.phase, Phase::Climb { .. }) => mean.min(calm.mean * QUEUED),
+            _ => mean,
+        };
+        let quicker = before.filter(|calm| {
+            !matches!(self.phase, Phase::Warm { .. } | Phase::Calm { .. }) && calm.p99 <= q.p99
+        });
+        let (p50, p99) = quicker.map_or((q.p50, q.p99), |calm| (calm.p50, calm.p99));
+        self.baseline = Some(Baseline { mean, p50, p99 });
+    }
+}

@@ -1,0 +1,179 @@
+//! Trials that must not be counted, for torment itself was too slow or the machine was taken from it; and what it can make then.
+
+use super::{Phase, Proposal, Search};
+use crate::ceiling::{Ceiling, CeilingStep, generator_capacity};
+use crate::classify::{Class, classify};
+use crate::judge::sustained_rate;
+use record::{GeneratorCapacity, Judgement, Purpose, SearchEnd, TrialResult};
+use units::Nanos;
+
+/// A void trial weighs so much,
+const VOID: u32 = 2;
+/// a valid one takes one of it away, and more than this is too many: three in a row, or four of seven.
+const VOID_MOST: u32 = 5;
+/// A generator that kept more before the warm-up is held up by something, which may last so many times as long.
+const PATIENT: u32 = 4;
+/// So often the ceiling turns out to lie above what the target can do, or to have been a hiccup; then it is the answer.
+const CEILINGS_MOST: u32 = 2;
+
+/// After the time of so many trials, one that was kept is enough to say what torment makes at least: more of them tell nothing of the target.
+const ENOUGH: f64 = 2.5;
+
+/// How often trials were void, and what is known of the generator's ceiling.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct VoidTrials {
+    weight: u32,
+    begun: u32,
+    /// Time under load when the last ceiling was begun.
+    since: Nanos,
+    /// While trials above it are void.
+    pub ceiling: Option<Ceiling>,
+    /// What a generator made that was the limit.
+    pub making: Option<GeneratorCapacity>,
+}
+
+impl VoidTrials {
+    /// A trial counted.
+    pub fn valid(&mut self) {
+        self.weight = self.weight.saturating_sub(1);
+    }
+}
+
+impl Search {
+    /// Takes a trial that does not count.
+    pub(super) fn take_void(
+        &mut self,
+        purpose: Purpose,
+        rate: f64,
+        result: &TrialResult,
+        judgement: &Judgement,
+    ) {
+        let making = generator_capacity(result, judgement);
+        if let (Phase::Ceiling, Some(ceiling)) = (&self.phase, &mut self.ours.ceiling) {
+            match purpose {
+                Purpose::Confirm => ceiling.failed(rate, making),
+                _ => ceiling.fell_behind(rate, making),
+            }
+            return;
+        }
+        self.ours.weight += VOID;
+        let warms = matches!(self.phase, Phase::Warm { .. } | Phase::Calm { .. });
+        let patient = warms && self.climbed.is_some_and(|climbed| rate < climbed);
+        if self.ours.weight < if patient { PATIENT * VOID_MOST } else { VOID_MOST } {
+            return;
+        }
+        self.ours.weight = 0;
+        match &self.phase {
+            Phase::Climb { .. } => match self.climbed {
+                Some(passed) => {
+                    self.begin_ceiling(rate, making);
+                    self.warm_up(passed);
+                }
+                None => {
+                    self.ours.making = making;
+                    self.over(SearchEnd::GeneratorLimit);
+                }
+            },
+            Phase::Warm { .. } | Phase::Calm { .. } => {
+                self.ours.making = making;
+                self.over(SearchEnd::GeneratorLimit);
+            }
+            Phase::Narrow if purpose == Purpose::Sentinel => self.since_sentinel = 0,
+            Phase::Probe { .. } | Phase::Suspect { .. } | Phase::Look { .. } | Phase::Narrow => {
+                self.begin_ceiling(rate, making);
+                self.phase = Phase::Ceiling;
+            }
+            Phase::Above { .. } => self.phase = Phase::Narrow,
+            Phase::Curve(shares) => self.phase = Phase::Curve(shares[1..].to_vec()),
+            Phase::Ceiling | Phase::Over(_) => {}
+        }
+    }
+
+    fn begin_ceiling(&mut self, rate: f64, making: Option<GeneratorCapacity>) {
+        self.ours.begun += 1;
+        self.ours.since = self.spent;
+        let good =
+            |level: &&crate::bounds::RateLevel| level.rate < rate && level.trials.iter().all(|t| t.good);
+        let kept = self.bounds.levels().iter().rfind(good).map(|level| level.rate);
+        self.ours.ceiling = Some(Ceiling::new(rate, making, kept.or(self.climbed)));
+    }
+
+    /// What to look at: a rate, and whether for as long as a trial takes. None where the ceiling is known, or is none.
+    pub(super) fn next_ceiling_look(&mut self) -> Option<(f64, bool)> {
+        let aim = self.ours.ceiling.map_or(CeilingStep::Gone, |ceiling| ceiling.aim(self.range().floor));
+        match aim {
+            CeilingStep::Look(rate) => Some((rate, false)),
+            CeilingStep::Confirm(rate) => {
+                let trials = self.bounds.at(rate);
+                let classes = || self.config.goals.iter().map(|goal| classify(trials, goal));
+                let open = classes().any(|class| class == Class::Undecided);
+                let enough = self.estimates() && self.shown_enough();
+                if open && !enough && classes().all(|class| class != Class::Upper) {
+                    return Some((rate, true));
+                }
+                self.ours.ceiling.as_mut()?.last().map(|rate| (rate, false))
+            }
+            CeilingStep::Gone => {
+                self.leave_ceiling();
+                None
+            }
+            CeilingStep::Nothing => self.ours.ceiling.as_mut()?.last().map(|rate| (rate, false)),
+        }
+    }
+
+    /// Whether it has kept a rate for a whole trial, and was looked at for long enough.
+    fn shown_enough(&self) -> bool {
+        let looked = (self.spent - self.ours.since).as_secs_f64();
+        looked >= ENOUGH * self.trial_duration().as_secs_f64() && self.shown_to_keep().is_some()
+    }
+
+    /// The highest rate that torment, which is the limit itself, kept for a whole trial.
+    pub(super) fn shown_to_keep(&self) -> Option<f64> {
+        self.ours.ceiling.and_then(|ceiling| ceiling.shown())
+    }
+
+    /// A look at the ceiling that counts, or a trial at the rate that was kept.
+    pub(super) fn take_ceiling(&mut self, asked: Proposal, result: &TrialResult, judgement: &Judgement) {
+        let rate = asked.rate.0;
+        self.add_to_bounds(rate, result, judgement);
+        let kept = sustained_rate(result, self.calm_mean()).map(|kept| kept.rate);
+        let Some(ceiling) = &mut self.ours.ceiling else { return };
+        match judgement.good {
+            true if asked.purpose == Purpose::Confirm => ceiling.kept_whole(rate),
+            true => ceiling.kept(rate),
+            false if self.ours.begun > CEILINGS_MOST => ceiling.fell_behind(rate, None),
+            false => {
+                self.estimate = kept.or(self.estimate);
+                self.leave_ceiling();
+            }
+        }
+    }
+
+    /// The target is the limit, or nothing holds torment up any more.
+    fn leave_ceiling(&mut self) {
+        // What was spent on the generator is none of the target's time.
+        self.warm += self.spent - self.ours.since.max(self.warm);
+        let low = self.ours.ceiling.take().and_then(|ceiling| ceiling.low());
+        self.phase = match low {
+            _ if self.estimate.is_some() || self.held.is_known() => Phase::Narrow,
+            low => Phase::Probe { rate: low.unwrap_or(self.calm), factor: super::FASTER },
+        };
+    }
+
+    /// Whether torment was the limit, for it is what it can make that is known.
+    pub(super) fn is_generator_limited(&self) -> bool {
+        self.ours.ceiling.is_some()
+    }
+
+    /// How a search ends that knows, or still looks, what torment makes at most; none if that is not the limit.
+    pub(super) fn generator_end(&mut self) -> Option<SearchEnd> {
+        let ceiling = self.ours.ceiling?;
+        self.ours.making = ceiling.most();
+        Some(SearchEnd::GeneratorLimit)
+    }
+
+    /// What torment makes at most, as far as is known: it has fallen behind again and again, and is the limit unless that is over.
+    pub fn generator_capacity(&self) -> Option<GeneratorCapacity> {
+        self.ours.ceiling.and_then(|ceiling| ceiling.most())
+    }
+}

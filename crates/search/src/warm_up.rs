@@ -1,0 +1,176 @@
+//! Warm-up: gentle load in doubling windows until the response time no longer falls.
+//!
+//! A target that is still warming answers faster and faster; one that is level may jitter, but does not keep
+//! falling. Windows double, so that a slow fall has ever more time to show.
+//! A very slow warm-up still looks level; the drift sentinel is there for it.
+
+use crate::judge::freeze_time;
+use record::Slice;
+use stats::Histogram;
+use units::Nanos;
+
+/// A fall of the median below this share is level,
+const FALL: f64 = 0.02;
+/// and so is one below this time: the loopback's own jitter.
+pub(crate) const JITTER: Nanos = Nanos::from_micros(50);
+/// The median must be known this well before a comparison is believed,
+const PRECISION: f64 = 0.05;
+/// unless the windows are as long as this.
+const LONG_ENOUGH: Nanos = Nanos::from_secs(8);
+/// No window is longer.
+const WINDOW_MOST: Nanos = Nanos::from_secs(64);
+/// Level or not, a warm-up ends after the time of so many windows (three minutes if the first lasts a second),
+const WINDOWS_MOST: usize = 9;
+/// and a gentle one, which a target that wavers keeps from being level for ever, after so many (a minute).
+const GENTLE_MOST: usize = 7;
+/// One comparison may be luck.
+const COMPARISONS: usize = 2;
+/// A target whose compilers kept so many threads busy is not warm, however level what it does: they have the rest of its code before them.
+const COMPILES: f64 = 0.5;
+/// While they do, no window is longer: their end is not to be missed.
+const COMPILING_MOST: Nanos = Nanos::from_secs(8);
+
+/// The median response time of a window, and how well it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WindowMedian {
+    /// Half of the response times are below, in seconds.
+    pub value: f64,
+    /// Half of the width of its 95 % interval, as a share of the median. From order statistics: the ranks
+    /// n/2 ± √n hold the true median with 95 %, whatever the distribution.
+    pub doubt: f64,
+}
+
+impl WindowMedian {
+    /// None of nothing.
+    pub fn of(times: &Histogram) -> Option<Self> {
+        let ranks = 1.0 / (times.count().max(1) as f64).sqrt();
+        let at = |q: f64| times.quantile(q.clamp(0.0, 1.0)).map(Nanos::as_secs_f64);
+        let value = at(0.5)?;
+        Some(Self { value, doubt: (at(0.5 + ranks)? - at(0.5 - ranks)?) / 2.0 / value })
+    }
+
+    /// The time between two useful answers to so many users, on average; freezes left out, which come when they come, warm or not. None of nothing.
+    pub fn of_goodput(total: &Slice, users: u32, loaded: Nanos) -> Option<Self> {
+        let answered = total.outcomes.answered();
+        (answered > 0).then(|| {
+            let (count, moved) = (answered as f64, loaded - freeze_time(total, users, loaded));
+            Self { value: moved.as_secs_f64() / count, doubt: 2.0 / count.sqrt() }
+        })
+    }
+}
+
+/// What was seen of a warm-up so far.
+#[derive(Debug, Clone)]
+pub struct WarmUp {
+    next: Nanos,
+    /// What is left of the time that a warm-up has.
+    left: Nanos,
+    windows: Vec<(Nanos, WindowMedian)>,
+    compiles: bool,
+}
+
+impl WarmUp {
+    /// A warm-up whose first window lasts so long; `gentle` if the target is not kept busy in it.
+    pub fn new(first: Nanos, gentle: bool) -> Self {
+        let next = first.clamp(Nanos::from_secs(1), WINDOW_MOST);
+        let doublings = if gentle { GENTLE_MOST } else { WINDOWS_MOST } - 1;
+        let windows = (0..doublings).map(|doubled| (next * (1 << doubled)).min(WINDOW_MOST));
+        let left = windows.fold(next, |sum, window| sum + window);
+        Self { next, left, windows: Vec::new(), compiles: false }
+    }
+
+    /// How long the next window lasts: the first length twice, then doubling.
+    pub fn window(&self) -> Nanos {
+        self.next
+    }
+
+    /// Takes a window that lasted so long, in which so many threads of the target compiled.
+    pub fn push(&mut self, window: Nanos, median: WindowMedian, compiling: f64) {
+        self.left = self.left - self.next;
+        self.compiles = compiling >= COMPILES;
+        let longer = (self.next * 2).min(WINDOW_MOST);
+        if !self.windows.is_empty() && (!self.compiles || longer <= COMPILING_MOST) {
+            self.next = longer;
+        }
+        self.windows.push((window, median));
+    }
+
+    /// Whether the target no longer gets faster, or has had time enough.
+    pub fn is_done(&self) -> bool {
+        let level = self.windows.len() > COMPARISONS
+            && self.windows.windows(2).rev().take(COMPARISONS).all(|pair| {
+                let ((_, before), (_, after)) = (pair[0], pair[1]);
+                let noise = (before.doubt.min(PRECISION) + after.doubt.min(PRECISION)) / 2.0;
+                before.value - after.value <= (before.value * (FALL + noise)).max(JITTER.as_secs_f64())
+            })
+            && self.windows.last().is_some_and(|(length, m)| m.doubt <= PRECISION || *length >= LONG_ENOUGH);
+        level && !self.compiles || self.left == Nanos::ZERO
+    }
+
+    /// How many times quicker the target became: the first window against the last.
+    pub fn speedup(&self) -> f64 {
+        let ends = self.windows.first().zip(self.windows.last());
+        ends.map_or(1.0, |((_, first), (_, last))| first.value / last.value)
+    }
+
+    /// The last window: what the level is, and how long it was looked at.
+    pub fn level(&self) -> Option<(Nanos, WindowMedian)> {
+        self.windows.last().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Windows until done for a median that follows `curve` (seconds since the start).
+    fn windows(curve: impl Fn(f64) -> f64) -> usize {
+        windows_of(curve, |_| 0.0)
+    }
+
+    /// The same of a target whose compilers are so busy at a time.
+    fn windows_of(curve: impl Fn(f64) -> f64, compiling: impl Fn(f64) -> f64) -> usize {
+        let mut warm = WarmUp::new(Nanos::from_secs(1), false);
+        let (mut now, mut count) = (0.0, 0);
+        while !warm.is_done() {
+            let window = warm.window();
+            let middle = now + window.as_secs_f64() / 2.0;
+            warm.push(window, WindowMedian { value: curve(middle), doubt: 0.005 }, compiling(middle));
+            now += window.as_secs_f64();
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn stops_when_level() {
+        assert_eq!(windows(|_| 0.010), 3);
+        assert_eq!(windows(|t| 0.0005 + 0.00004 / (1.0 + t)), 3, "jitter is level");
+        assert!(windows(|t| 0.010 * (1.0 + 4.0 * (-t / 20.0).exp())) >= 8);
+        assert_eq!(windows(|t| 10.0 / (1.0 + t)), WINDOWS_MOST, "never level, but never without end");
+    }
+
+    /// Spring on one processor with its database: for 80 s its compiler had a fifth of it and wanted all, and what it did was level, at half of what it
+    /// did then.
+    #[test]
+    fn is_not_level_while_compilers_are_busy() {
+        let cold = |t: f64| if t < 80.0 { 0.002 } else { 0.001 };
+        assert_eq!(windows(cold), 3, "it looks level");
+        let compiling = |t: f64| if t < 80.0 { 1.0 } else { 0.1 };
+        // 1, 1, 2, 4, and 8 s nine times; then 8, 16 and 32 s.
+        assert_eq!(windows_of(cold, compiling), 4 + 9 + 3);
+        assert_eq!(windows_of(|_| 0.010, |_| 0.1), 3, "a little is compiled at any time");
+        assert_eq!(windows_of(|_| 0.010, |_| 1.0), 4 + 23, "three minutes and no longer");
+    }
+
+    #[test]
+    fn knows_how_well_it_knows() {
+        let mut times = Histogram::default();
+        assert_eq!(WindowMedian::of(&times), None);
+        for us in 1..=10_000 {
+            times.record(Nanos::from_micros(us));
+        }
+        let m = WindowMedian::of(&times).expect("not empty");
+        assert!((m.value - 0.005).abs() < 1e-4 && (m.doubt - 0.02).abs() < 1e-3, "{m:?}");
+    }
+}

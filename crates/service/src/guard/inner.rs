@@ -1,0 +1,248 @@
+//! The second process: one thread that waits for orders, output and ends, and does nothing meanwhile.
+
+use super::{KILLING, random};
+use crate::guard_protocol::{GuardReport, GuardRequest, LaunchError, LaunchSpec, ProgramEnd, User};
+use crate::guarded_program::{GuardedProgram, describe_status, make_groups};
+use crate::json_socket::{Incoming, JsonSocket};
+use crate::process_tree;
+use crate::undo::UndoJournal;
+use record::ProgramLog;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{getpid, set_child_subreaper};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use std::collections::VecDeque;
+use std::fs::DirBuilder;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, chown};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// All programs together, once nobody waits for them any longer.
+const GRACE_WHEN_GONE: Duration = Duration::from_secs(2);
+/// Lines of a program's output in a message.
+const LAST: usize = 10;
+/// Between two looks whether a process group is empty: nothing says so.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Starts and ends programs until torment says so or is gone, then undoes everything.
+pub fn run_inner(folder: &Path) -> io::Result<()> {
+    set_child_subreaper(Some(getpid()))?;
+    let talk = JsonSocket::from_stdin()?;
+    let (wake, woken) = UnixStream::pair()?;
+    wake.set_nonblocking(true)?;
+    signal_hook::low_level::pipe::register(SIGCHLD, woken.try_clone()?)?;
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&asked))?;
+        signal_hook::low_level::pipe::register(signal, woken.try_clone()?)?;
+    }
+    let mut held = GuardState {
+        talk,
+        wake,
+        asked,
+        gone: None,
+        orders: VecDeque::new(),
+        children: Vec::new(),
+        journal: UndoJournal::new(folder),
+        folder: folder.to_owned(),
+        started: 0,
+        stopping: false,
+    };
+    held.send(&GuardReport::Here { pid: std::process::id() });
+    while held.gone.is_none() {
+        held.turn(None);
+        while let Some(order) = held.orders.pop_front() {
+            held.follow(order);
+        }
+    }
+    held.stop();
+    super::end(folder);
+    Ok(())
+}
+
+struct GuardState {
+    talk: JsonSocket,
+    wake: UnixStream,
+    /// Somebody sent a signal that means the end.
+    asked: Arc<AtomicBool>,
+    /// Since when nobody wants anything any longer.
+    gone: Option<Instant>,
+    /// What torment has said, and nobody has followed yet.
+    orders: VecDeque<GuardRequest>,
+    children: Vec<GuardedProgram>,
+    journal: UndoJournal,
+    folder: PathBuf,
+    /// How many so far: part of the names of their groups.
+    started: u64,
+    stopping: bool,
+}
+
+impl GuardState {
+    /// Waits until something happens, at most for this time, and takes it up.
+    fn turn(&mut self, at_most: Option<Duration>) {
+        let now = Instant::now();
+        let mut until = at_most.map(|time| now + time);
+        let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
+        // A socket whose other end is closed would wake at once, again and again.
+        if self.gone.is_none() {
+            fds.push(PollFd::new(&self.talk, PollFlags::IN));
+        }
+        for child in &self.children {
+            let (output, rests_until) = child.output(now);
+            fds.extend(output.map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+            until = [until, rests_until].into_iter().flatten().min();
+        }
+        let wait = until.map(|until| until.saturating_duration_since(now));
+        let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
+        // A signal interrupts it, which is then what happened.
+        let _ = poll(&mut fds, wait.as_ref());
+        drop(fds);
+        let mut noted = [0; 256];
+        while matches!((&self.wake).read(&mut noted), Ok(1..)) {}
+        if self.asked.load(Ordering::Relaxed) {
+            self.leave();
+        }
+        self.read_requests();
+        self.read();
+        self.reap();
+    }
+
+    fn leave(&mut self) {
+        self.gone.get_or_insert_with(Instant::now);
+    }
+
+    /// What torment has said. Whoever does not speak as we do is not the torment that started this.
+    fn read_requests(&mut self) {
+        while self.gone.is_none() {
+            match self.talk.receive(Duration::ZERO) {
+                Ok(Incoming::Said(order)) => self.orders.push_back(order),
+                Ok(Incoming::Nothing) => return,
+                Ok(Incoming::Gone) | Err(_) => self.leave(),
+            }
+        }
+    }
+
+    fn send(&mut self, told: &GuardReport) {
+        // If nobody listens, that shows when the next order is read.
+        let _ = self.talk.send(told);
+    }
+
+    fn follow(&mut self, order: GuardRequest) {
+        if self.gone.is_some() {
+            return;
+        }
+        let told = match order {
+            GuardRequest::Folder { within, user } => {
+                GuardReport::Folder(self.make_folder(within, user).map_err(|e| e.to_string()))
+            }
+            GuardRequest::Group(limits) => {
+                let name = self.group_name();
+                GuardReport::Group(make_groups(&limits, &name, &mut self.journal).map(|(folders, _)| folders))
+            }
+            GuardRequest::Start(start) => GuardReport::Started(self.start(*start)),
+            GuardRequest::Last(name) => {
+                self.read();
+                let child = self.children.iter().rev().find(|child| child.name == name);
+                GuardReport::Last(child.map(|child| child.kept.last(LAST)).unwrap_or_default())
+            }
+            GuardRequest::Stop => GuardReport::Stopped(self.stop()),
+        };
+        self.send(&told);
+    }
+
+    fn make_folder(&mut self, within: Option<PathBuf>, user: Option<User>) -> io::Result<PathBuf> {
+        let folder = match within {
+            Some(within) => within.join(format!("torment-{}", random()?)),
+            None => self.folder.join(format!("data-{}", random()?)),
+        };
+        self.journal.note_folder(&folder)?;
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        if let Some(User { uid, gid }) = user {
+            chown(&folder, Some(uid), Some(gid))?;
+        }
+        Ok(folder)
+    }
+
+    /// Of the next control group.
+    fn group_name(&mut self) -> String {
+        self.started += 1;
+        format!("torment-{}-{}", std::process::id(), self.started)
+    }
+
+    fn start(&mut self, start: LaunchSpec) -> Result<u32, LaunchError> {
+        self.children.retain(|child| !child.task || child.status.is_none());
+        let group = self.group_name();
+        let child = GuardedProgram::start(start, &group, &mut self.journal)?;
+        let pid = child.pid;
+        self.children.push(child);
+        Ok(pid)
+    }
+
+    /// What was printed.
+    fn read(&mut self) {
+        let now = Instant::now();
+        let mut said = Vec::new();
+        for child in &mut self.children {
+            if child.output(now).0.is_some() && child.read() {
+                said.push(GuardReport::Said(child.name.clone()));
+            }
+        }
+        said.iter().for_each(|told| self.send(told));
+    }
+
+    /// Who has ended.
+    fn reap(&mut self) {
+        let mut ends = Vec::new();
+        process_tree::reap(&mut |pid, status| ends.push((pid, status)));
+        for (pid, status) in ends {
+            let found = self.children.iter_mut().find(|child| child.pid == pid && child.status.is_none());
+            let Some(child) = found else { continue };
+            child.status = Some(status);
+            let said = child.read().then(|| GuardReport::Said(child.name.clone()));
+            let told = GuardReport::Ended(ProgramEnd {
+                name: child.name.clone(),
+                status: describe_status(status),
+                well: status.exit_status() == Some(0),
+                last: child.kept.last(LAST),
+            });
+            if !self.stopping {
+                said.iter().chain([&told]).for_each(|told| self.send(told));
+            }
+        }
+    }
+
+    /// Ends everything in the opposite order, and undoes what was done.
+    fn stop(&mut self) -> Vec<ProgramLog> {
+        self.stopping = true;
+        for at in (0..self.children.len()).rev() {
+            let child = &self.children[at];
+            let until = Instant::now() + child.grace;
+            if child.is_running() {
+                child.signal(child.stop);
+            }
+            while self.children[at].is_running() {
+                let until = self.gone.map_or(until, |since| until.min(since + GRACE_WHEN_GONE));
+                if Instant::now() >= until {
+                    break;
+                }
+                self.turn(Some(PAUSE));
+            }
+            self.children[at].kill();
+        }
+        let mut ends = Vec::new();
+        process_tree::kill_all(KILLING, &mut |pid, status| ends.push((pid, status)));
+        for child in &mut self.children {
+            child.read();
+        }
+        let logs = self.children.iter().filter(|child| !child.task).map(|child| child.kept.log(&child.name));
+        let logs = logs.collect();
+        self.children.clear();
+        self.journal.undo();
+        self.stopping = false;
+        logs
+    }
+}

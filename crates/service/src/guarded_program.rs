@@ -1,0 +1,216 @@
+//! A program that the guard has started.
+
+use crate::group::{self, GroupParent};
+use crate::guard_protocol::{LaunchError, LaunchSpec, User};
+use crate::output::{CapturedOutput, LineMatcher};
+use crate::process_tree;
+use crate::undo::UndoJournal;
+use plan::ResourceLimits;
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a program may print before it has to wait for the guard: the most that an ordinary user may have.
+const PIPE: usize = 1 << 20;
+/// Less than this in a pipe: it is left alone for a while, so that a program that prints a line for each request
+/// does not wake the guard as often.
+const LITTLE: usize = PIPE / 4;
+/// For how long.
+const REST: Duration = Duration::from_millis(250);
+/// In the environment of the guard's own second process, and not of what it starts.
+pub const FOLDER: &str = "TORMENT_GUARD_FOLDER";
+
+/// A started program.
+#[derive(Debug)]
+pub struct GuardedProgram {
+    pub name: String,
+    pub pid: u32,
+    /// How it ended, once it has.
+    pub status: Option<WaitStatus>,
+    pub kept: CapturedOutput,
+    pub task: bool,
+    pub stop: Signal,
+    pub grace: Duration,
+    awaited: Option<LineMatcher>,
+    pipe: Option<OwnedFd>,
+    rests_until: Option<Instant>,
+    groups: Vec<PathBuf>,
+}
+
+impl GuardedProgram {
+    /// Writes its files, makes its control group and executes it.
+    pub fn start(start: LaunchSpec, group: &str, journal: &mut UndoJournal) -> Result<Self, LaunchError> {
+        for (path, content) in &start.files {
+            let refused = |e: io::Error| LaunchError::File(path.display().to_string(), e.to_string());
+            journal.write_file(path, content).map_err(refused)?;
+        }
+        let (groups, open) = make_groups(&start.limits, group, journal).map_err(LaunchError::Limits)?;
+        let refused = |e: io::Error| LaunchError::Start(format!("{}: {e}", start.program.display()));
+        let (pipe, end) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| refused(e.into()))?;
+        fcntl_setfl(&pipe, OFlags::NONBLOCK).map_err(|e| refused(e.into()))?;
+        // A smaller one does as well, only that the program waits earlier.
+        let _ = fcntl_setpipe_size(&pipe, PIPE);
+        let mut command = Command::new(&start.program);
+        if let Some((word, arguments)) = start.words.split_first() {
+            command.arg0(word).args(arguments);
+        }
+        command.current_dir(&start.folder).env_remove(FOLDER).envs(start.env);
+        command.stdin(Stdio::null()).stdout(end.try_clone().map_err(refused)?).stderr(end).process_group(0);
+        if let Some(User { uid, gid }) = start.user {
+            command.uid(uid).gid(gid);
+        }
+        let death = parse_signal(&start.death);
+        sys::configure_child(&mut command, death, &start.limits.cores, open)
+            .map_err(|e| LaunchError::Limits(e.to_string()))?;
+        // Waited for with all others, whoever started them.
+        let pid =
+            command.spawn().map_err(|e| LaunchError::Start(why(&start.program, &start.folder, &e)))?.id();
+        Ok(Self {
+            name: start.name,
+            pid,
+            status: None,
+            kept: CapturedOutput::default(),
+            task: start.task,
+            stop: parse_signal(&start.stop),
+            grace: start.grace.to_duration(),
+            awaited: start.line.map(LineMatcher::new),
+            pipe: Some(pipe),
+            rests_until: None,
+            groups,
+        })
+    }
+
+    /// Its output, unless it is to be left alone until the moment given as second.
+    pub fn output(&self, now: Instant) -> (Option<&OwnedFd>, Option<Instant>) {
+        match self.rests_until {
+            Some(until) if until > now && self.pipe.is_some() => (None, Some(until)),
+            _ => (self.pipe.as_ref(), None),
+        }
+    }
+
+    /// Takes what it has printed. Whether that holds the line that is waited for.
+    pub fn read(&mut self) -> bool {
+        let mut buffer = [0; 32 << 10];
+        let mut found = false;
+        let mut taken = 0;
+        // No more than a pipe full at once: there are others.
+        while let Some(pipe) = self.pipe.as_ref().filter(|_| taken < PIPE) {
+            match rustix::io::read(pipe, &mut buffer) {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                // All who could print have ended.
+                Ok(0) | Err(_) => self.pipe = None,
+                Ok(length) => {
+                    taken += length;
+                    self.kept.append(&buffer[..length]);
+                    if self.awaited.as_mut().is_some_and(|awaited| awaited.found_in(&buffer[..length])) {
+                        self.awaited = None;
+                        found = true;
+                    }
+                }
+            }
+        }
+        // Where nothing was printed, the next line may wake the guard at once.
+        let rests = (1..LITTLE).contains(&taken) && self.awaited.is_none();
+        self.rests_until = rests.then(|| Instant::now() + REST);
+        found
+    }
+
+    /// Whether it, or one of those in its process group, still runs.
+    pub fn is_running(&self) -> bool {
+        self.status.is_none() || process_tree::has_group(self.pid)
+    }
+
+    /// To it and those in its process group: a shell does not pass it on to what it runs.
+    pub fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group() {
+            // All may be gone already.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    /// Kills it, and all that is in its control groups.
+    pub fn kill(&self) {
+        // Its number may be another's by now if all of them have ended.
+        if self.is_running() {
+            self.signal(Signal::KILL);
+        }
+        self.groups.iter().for_each(|group| group::kill(group));
+    }
+
+    fn group(&self) -> Option<Pid> {
+        i32::try_from(self.pid).ok().and_then(Pid::from_raw)
+    }
+}
+
+/// Made, and written down before: their folders, and their open `cgroup.procs`.
+pub fn make_groups(
+    limits: &ResourceLimits,
+    name: &str,
+    journal: &mut UndoJournal,
+) -> Result<(Vec<PathBuf>, Vec<OwnedFd>), String> {
+    let places: Vec<GroupParent> =
+        if limits.need_group() { group::group_parents(limits)? } else { Vec::new() };
+    let mut made = (Vec::new(), Vec::new());
+    for place in places {
+        let group = place.group(name);
+        journal.note_group(&group).map_err(|e| format!("the guard's journal: {e}"))?;
+        made.1.push(place.make(name, limits)?);
+        made.0.push(group);
+    }
+    Ok(made)
+}
+
+/// Why a program that is there cannot be executed.
+fn why(program: &std::path::Path, folder: &std::path::Path, error: &io::Error) -> String {
+    let found = program.display();
+    match error.kind() {
+        io::ErrorKind::NotFound if !folder.is_dir() => {
+            format!("its folder '{}' is not there", folder.display())
+        }
+        io::ErrorKind::NotFound if program.exists() => format!(
+            "'{found}' is there, but what executes it is not: the interpreter that its first line names, or the loader of another system"
+        ),
+        io::ErrorKind::PermissionDenied => format!("'{found}' may not be executed by this user ({error})"),
+        _ => format!("'{found}' cannot be executed: {error}"),
+    }
+}
+
+/// A signal by its name in a plan.
+fn parse_signal(name: &str) -> Signal {
+    match name {
+        "INT" => Signal::INT,
+        "QUIT" => Signal::QUIT,
+        "HUP" => Signal::HUP,
+        "KILL" => Signal::KILL,
+        _ => Signal::TERM,
+    }
+}
+
+/// How a program ended, in words.
+pub fn describe_status(status: WaitStatus) -> String {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => {
+            let name = match Signal::from_named_raw(signal) {
+                Some(Signal::KILL) => " (KILL: by hand, or for lack of memory)",
+                Some(Signal::TERM) => " (TERM)",
+                Some(Signal::INT) => " (INT)",
+                Some(Signal::SEGV) => " (SEGV)",
+                Some(Signal::ABORT) => " (ABRT)",
+                Some(Signal::ILL) => " (ILL)",
+                Some(Signal::BUS) => " (BUS)",
+                _ => "",
+            };
+            format!("signal {signal}{name}")
+        }
+        (None, None) => "an unknown status".to_owned(),
+    }
+}

@@ -1,0 +1,125 @@
+//! What of a program's output is kept: its beginning, its end, and how much was between them.
+
+use record::ProgramLog;
+use std::collections::VecDeque;
+
+/// The beginning says how it was started and with which settings.
+const HEAD: usize = 64 << 10;
+/// The end says why it stopped.
+const TAIL: usize = 192 << 10;
+/// Of a line that is looked through; the rest of a longer one is not.
+const LINE: usize = 64 << 10;
+
+/// The output of a program so far.
+#[derive(Debug, Default)]
+pub struct CapturedOutput {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    left_out: u64,
+}
+
+impl CapturedOutput {
+    /// Takes what was printed.
+    pub fn append(&mut self, printed: &[u8]) {
+        let (first, rest) = printed.split_at(printed.len().min(HEAD - self.head.len()));
+        self.head.extend_from_slice(first);
+        self.tail.extend(rest);
+        let over = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..over);
+        self.left_out += over as u64;
+    }
+
+    /// Everything that is kept, as the log of `program`.
+    pub fn log(&self, program: &str) -> ProgramLog {
+        let (head, tail) = (&self.head, self.tail.iter().copied());
+        let mut text = String::from_utf8_lossy(head).into_owned();
+        if self.left_out > 0 {
+            text.push_str(&format!("\n[{} bytes are left out here]\n", self.left_out));
+        }
+        text.push_str(&String::from_utf8_lossy(&tail.collect::<Vec<u8>>()));
+        ProgramLog { program: program.to_owned(), text, left_out: self.left_out }
+    }
+
+    /// The last lines that are not empty, oldest first.
+    pub fn last(&self, lines: usize) -> Vec<String> {
+        let ProgramLog { text, .. } = self.log("");
+        let mut last: Vec<String> =
+            text.lines().rev().filter(|line| !line.trim().is_empty()).take(lines).map(shortened).collect();
+        last.reverse();
+        last
+    }
+}
+
+/// A line as it fits a message.
+fn shortened(line: &str) -> String {
+    const LONGEST: usize = 300;
+    if line.chars().count() <= LONGEST {
+        return line.to_owned();
+    }
+    line.chars().take(LONGEST).chain("…".chars()).collect()
+}
+
+/// Looks for a line that contains a text.
+#[derive(Debug)]
+pub struct LineMatcher {
+    text: String,
+    line: Vec<u8>,
+}
+
+impl LineMatcher {
+    /// Nothing was printed yet.
+    pub fn new(text: String) -> Self {
+        Self { text, line: Vec::new() }
+    }
+
+    /// Whether a line contains the text now that this was printed too. A line need not be complete.
+    pub fn found_in(&mut self, printed: &[u8]) -> bool {
+        for (number, part) in printed.split(|byte| *byte == b'\n').enumerate() {
+            if number > 0 {
+                self.line.clear();
+            }
+            self.line.extend_from_slice(&part[..part.len().min(LINE - self.line.len())]);
+            if String::from_utf8_lossy(&self.line).contains(&self.text) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginning_and_end_are_kept() {
+        let mut kept = CapturedOutput::default();
+        kept.append(b"first\n\n");
+        assert_eq!(kept.log("a"), ProgramLog { program: "a".into(), text: "first\n\n".into(), left_out: 0 });
+        for number in 0..100_000 {
+            kept.append(format!("line {number}\n").as_bytes());
+        }
+        kept.append("ü".repeat(1000).as_bytes());
+        let log = kept.log("a");
+        assert!(log.text.starts_with("first\n\nline 0\n"));
+        let all = 7 + (0..100_000).map(|n: u32| n.to_string().len() + 6).sum::<usize>() + 2000;
+        assert_eq!(log.left_out, (all - HEAD - TAIL) as u64);
+        assert!(log.text.contains(&format!("[{} bytes are left out here]", log.left_out)));
+        let last = kept.last(3);
+        assert_eq!(last.len(), 3);
+        assert_eq!(last[0], "line 99998");
+        assert_eq!(last[2].chars().count(), 301);
+        assert!(log.text.len() <= HEAD + TAIL + 100);
+    }
+
+    #[test]
+    fn a_line_is_found_in_pieces_but_not_across_lines() {
+        let mut awaited = LineMatcher::new("is ready".into());
+        assert!(!awaited.found_in(b"server is"));
+        assert!(!awaited.found_in(b"\n ready\nis rea"));
+        assert!(awaited.found_in(b"dy"));
+        let mut awaited = LineMatcher::new("is ready".into());
+        assert!(!awaited.found_in(&[b'x'; 200_000]));
+        assert!(awaited.found_in(b"\nnow it is ready to go\nmore"));
+    }
+}

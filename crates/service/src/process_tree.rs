@@ -1,0 +1,94 @@
+//! Who descends from whom, and the end of all who descend from this process.
+
+use procfs::TaskStat;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+use std::collections::BTreeMap;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between two looks at who is left.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Every process, its parent and its process group.
+fn table() -> BTreeMap<u32, (u32, u32)> {
+    procfs::pids().filter_map(TaskStat::read).map(|stat| (stat.pid, (stat.parent, stat.group))).collect()
+}
+
+/// Whether one is the other, or descends from it.
+pub fn descends(pid: u32, from: u32) -> bool {
+    is_within(&table(), pid, from)
+}
+
+/// Whether one who descends from this process is in the process group.
+pub fn has_group(group: u32) -> bool {
+    let (table, own) = (table(), std::process::id());
+    table.iter().any(|(pid, (_, its))| *its == group && is_within(&table, *pid, own))
+}
+
+fn is_within(table: &BTreeMap<u32, (u32, u32)>, mut pid: u32, from: u32) -> bool {
+    // Processes come and go while the table is read, so that it need not be a tree.
+    for _ in 0..=table.len() {
+        if pid == from {
+            return true;
+        }
+        match table.get(&pid) {
+            Some((parent, _)) => pid = *parent,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// A signal for a process; it may be gone already.
+pub fn send(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Hands over every child that has ended, and says whether there is any other.
+pub fn reap(each: &mut dyn FnMut(u32, WaitStatus)) -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => each(pid.as_raw_pid().unsigned_abs(), status),
+            Ok(None) => return true,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Kills all who descend from this process, which adopts those whose parents end before them. Whether
+/// none is left when `patience` ends: one that waits for a broken disk cannot be killed, nor one that
+/// became another user.
+pub fn kill_all(patience: Duration, each: &mut dyn FnMut(u32, WaitStatus)) -> bool {
+    let until = Instant::now() + patience;
+    while reap(each) {
+        let table = table();
+        let own = std::process::id();
+        table.keys().filter(|pid| **pid != own && is_within(&table, **pid, own)).for_each(|pid| {
+            send(*pid, Signal::KILL);
+        });
+        if Instant::now() > until {
+            return false;
+        }
+        sleep(PAUSE);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descent_is_followed() {
+        let own = std::process::id();
+        assert!(descends(own, own));
+        assert!(descends(own, table()[&own].0));
+        assert!(!descends(table()[&own].0, own));
+        let circle = BTreeMap::from([(1, (2, 1)), (2, (1, 1))]);
+        assert!(!is_within(&circle, 1, 3));
+    }
+}

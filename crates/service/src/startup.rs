@@ -1,0 +1,265 @@
+//! Starts what a plan names, each once the one before can be used.
+
+use crate::check::{POSTGRES, check_free};
+use crate::database::PostgresDatabase;
+use crate::guard_protocol::LaunchSpec;
+use crate::handle::Guard;
+use crate::ready::ReadyCheck;
+use crate::{Error, port, postgres, process_tree, program};
+use plan::{Dependency, PostgresSetup, Program, Setup};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use units::Nanos;
+
+/// Between the first two questions whether it is ready; later ones are further apart.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+/// The most between two: what is measured afterwards does not depend on it.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Who waits, and for how long.
+struct ReadyWait<'a> {
+    stop: &'a dyn Fn() -> bool,
+    since: Instant,
+    within: Nanos,
+}
+
+impl ReadyWait<'_> {
+    fn is_over(&self) -> bool {
+        self.since.elapsed() > self.within.to_duration()
+    }
+}
+
+impl Guard {
+    /// Whether all that the setup names can be started, seen before anything is: programs and folders are there, ports
+    /// are free, limits may be set.
+    ///
+    /// # Errors
+    /// The first thing that is not so.
+    pub fn check(setup: &Setup) -> Result<(), Error> {
+        crate::check::check(setup)
+    }
+
+    /// Builds the programs: runs each `prepare` to its end, one command in one folder once in the life of this guard.
+    ///
+    /// # Errors
+    /// When one fails, or `stop` says so.
+    pub fn prepare(&mut self, setup: &Setup, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        let needs = setup.needs.iter().filter_map(|need| match need {
+            Dependency::Program(program) => Some(program),
+            Dependency::Postgres(_) => None,
+        });
+        for program in needs.chain(&setup.service) {
+            let once = (program.prepare.clone(), program.folder.clone());
+            if self.prepared.contains(&once) {
+                continue;
+            }
+            if let Some(start) = program::prepare(program, &self.program)? {
+                let wait = ReadyWait { stop, since: Instant::now(), within: Nanos::MAX };
+                if let Err(why) = self.run_to_end(start, &program.prepare.join(" "), &wait) {
+                    self.end();
+                    return Err(why);
+                }
+                self.prepared.push(once);
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts what is needed and then the service, each once the one before is ready. How long the service itself took,
+    /// or without one all that is needed.
+    ///
+    /// # Errors
+    /// When something does not start, ends, or is not ready in time, or `stop` says so. What was started is stopped
+    /// again then; [`Guard::down`] still gives the logs.
+    pub fn up(&mut self, setup: &Setup, stop: &dyn Fn() -> bool) -> Result<Nanos, Error> {
+        let done = self.start_all(setup, stop);
+        if done.is_err() {
+            self.end();
+        }
+        done
+    }
+
+    /// Runs each database's `reset` file.
+    ///
+    /// # Errors
+    /// When a server refuses it.
+    pub fn reset(&mut self, setup: &Setup) -> Result<(), Error> {
+        for need in &setup.needs {
+            if let Dependency::Postgres(plan) = need
+                && let Some(file) = &plan.reset
+            {
+                PostgresDatabase::from_plan(plan).run_sql(file, &mut || self.take_end_error())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start_all(&mut self, setup: &Setup, stop: &dyn Fn() -> bool) -> Result<Nanos, Error> {
+        let began = Instant::now();
+        for need in &setup.needs {
+            match need {
+                Dependency::Postgres(database) => self.start_postgres(database, stop)?,
+                Dependency::Program(program) => drop(self.start_program(program, stop)?),
+            }
+        }
+        match &setup.service {
+            Some(service) => self.start_program(service, stop),
+            None => Ok(began.elapsed().into()),
+        }
+    }
+
+    /// How long it took until it was ready.
+    fn start_program(&mut self, program: &Program, stop: &dyn Fn() -> bool) -> Result<Nanos, Error> {
+        let name = program.name.as_str();
+        let asked = ReadyCheck::from_plan(&program.ready)
+            .map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
+        if let Some(port) = asked.port() {
+            check_free(name, port)?;
+        }
+        let start = program::launch_spec(program, &self.program)?;
+        let wait = ReadyWait { stop, since: Instant::now(), within: program.within };
+        self.launch(start)?;
+        self.wait_until(name, &wait, &mut |guard| match &asked {
+            ReadyCheck::Log(_) if guard.has_said(name) => Ok(()),
+            other => other.check(),
+        })?;
+        let took = wait.since.elapsed().into();
+        asked.port().map_or(Ok(()), |port| self.is_ours(name, port))?;
+        Ok(took)
+    }
+
+    /// Whether what listens there is what was started.
+    fn is_ours(&self, program: &str, port: u16) -> Result<(), Error> {
+        let by = port::listeners(port).unwrap_or_default();
+        // Nobody that can be seen, as in another network namespace: then it is as good as can be said.
+        if by.is_empty() || by.iter().any(|listener| process_tree::descends(listener.pid, self.pid)) {
+            return Ok(());
+        }
+        Err(Error::PortTaken { program: program.to_owned(), port, by: port::first_listener(by) })
+    }
+
+    /// Asks until the answer is yes. Whatever ends meanwhile ends the wait.
+    fn wait_until(
+        &mut self,
+        name: &str,
+        wait: &ReadyWait<'_>,
+        ready: &mut dyn FnMut(&Self) -> Result<(), String>,
+    ) -> Result<(), Error> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            self.receive(Duration::ZERO)?;
+            if let Some(end) = self.take_end() {
+                return Err(end.into());
+            }
+            if (wait.stop)() {
+                return Err(Error::Interrupted);
+            }
+            let Err(awaited) = ready(self) else { return Ok(()) };
+            if wait.is_over() {
+                let last = self.last(name);
+                return Err(Error::NotReady { program: name.to_owned(), awaited, within: wait.within, last });
+            }
+            self.receive(pause)?;
+            pause = (pause * 5 / 4).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Runs something that has to end well.
+    fn run_to_end(&mut self, start: LaunchSpec, command: &str, wait: &ReadyWait<'_>) -> Result<(), Error> {
+        let name = start.name.clone();
+        self.launch(start)?;
+        loop {
+            self.receive(LONGEST_PAUSE)?;
+            match self.take_end() {
+                Some(end) if end.name != name => return Err(end.into()),
+                Some(end) if end.well => return Ok(()),
+                Some(end) => {
+                    let command = command.to_owned();
+                    return Err(Error::Prepare {
+                        program: name,
+                        command,
+                        status: end.status,
+                        last: end.last,
+                    });
+                }
+                None if (wait.stop)() => return Err(Error::Interrupted),
+                None if wait.is_over() => {
+                    let last = self.last(&name);
+                    let awaited = format!("'{command}' has not ended");
+                    return Err(Error::NotReady { program: name, awaited, within: wait.within, last });
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// From an empty folder to a seeded database.
+    fn start_postgres(&mut self, database: &PostgresSetup, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        let wait = ReadyWait { stop, since: Instant::now(), within: database.within };
+        check_free(POSTGRES, database.port)?;
+        let programs = postgres::programs().ok_or(Error::NoPostgres)?;
+        let user = postgres::ordinary_user("postgres");
+        let within = database.data.as_ref().map(std::path::absolute).transpose();
+        let within =
+            within.map_err(|e| Error::file(POSTGRES, database.data.as_deref().unwrap_or_default(), e))?;
+        let folder = self.folder(POSTGRES, within, user)?;
+        let data = folder.join("data");
+        let start = |program: &str, arguments: Vec<std::ffi::OsString>| {
+            let program = programs.join(program);
+            LaunchSpec {
+                name: POSTGRES.to_owned(),
+                words: std::iter::once(program.clone().into()).chain(arguments).collect(),
+                program,
+                folder: folder.clone(),
+                env: Vec::new(),
+                files: Vec::new(),
+                user,
+                limits: plan::ResourceLimits::default(),
+                // Ends at once and leaves no shared memory; what is in the folder goes anyway.
+                stop: "QUIT".to_owned(),
+                death: "QUIT".to_owned(),
+                grace: Nanos::from_secs(10),
+                line: None,
+                task: true,
+            }
+        };
+        let initdb = start("initdb", postgres::initdb_arguments(&data));
+        self.run_to_end(initdb, "initdb", &wait)?;
+        let settings = database.settings.iter().map(|(name, value)| format!("{name}={value}"));
+        let arguments = postgres::server_arguments(&data, None, database.port, settings);
+        self.launch(LaunchSpec {
+            limits: database.limits.clone(),
+            task: false,
+            ..start("postgres", arguments)
+        })?;
+        self.wait_until(POSTGRES, &wait, &mut |_| is_ready(&data))?;
+        self.is_ours(POSTGRES, database.port)?;
+        let made = PostgresDatabase::from_plan(database);
+        made.create().map_err(|why| Error::start(POSTGRES, format!("database '{}': {why}", made.name)))?;
+        for file in &database.seed {
+            made.run_sql(file, &mut || self.why_not_on(file, &wait))?;
+        }
+        Ok(())
+    }
+
+    /// Why a file of SQL need not be run to its end.
+    fn why_not_on(&mut self, file: &str, wait: &ReadyWait<'_>) -> Option<Error> {
+        if let Some(why) = self.take_end_error() {
+            return Some(why);
+        }
+        if (wait.stop)() {
+            return Some(Error::Interrupted);
+        }
+        wait.is_over().then(|| {
+            let why = format!(
+                "it, with all before it, takes longer than {}: allow more time with `within`",
+                wait.within
+            );
+            Error::Sql { file: file.to_owned(), line: None, why }
+        })
+    }
+}
+
+fn is_ready(data: &Path) -> Result<(), String> {
+    postgres::is_ready(data).then_some(()).ok_or_else(|| "it does not take connections yet".to_owned())
+}

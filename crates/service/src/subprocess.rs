@@ -1,0 +1,106 @@
+//! torment executed anew: a process of its own that does one kind of thing, where nothing else of torment runs. It is
+//! asked over a socket, its standard input, and answers there.
+
+use crate::json_socket::{Incoming, JsonSocket};
+use rustix::process::Signal;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// torment's end of it. The process ends when this is dropped, and with the thread that started it.
+#[derive(Debug)]
+pub struct Subprocess {
+    process: Child,
+    talk: JsonSocket,
+}
+
+impl Subprocess {
+    /// Starts `program word`, in the control groups whose open `cgroup.procs` are given.
+    ///
+    /// # Errors
+    /// With why it does not start.
+    pub fn start(program: &Path, word: &str, groups: Vec<OwnedFd>) -> Result<Self, String> {
+        Self::start_with(program, word, groups, |command| command.stdout(Stdio::null()))
+    }
+
+    /// As [`Anew::start`], with further words about the process: where its output goes.
+    ///
+    /// # Errors
+    /// With why it does not start.
+    pub fn start_with(
+        program: &Path,
+        word: &str,
+        groups: Vec<OwnedFd>,
+        further: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Self, String> {
+        let failed = |why: io::Error| format!("{} does not start: {why}", program.display());
+        let (talk, theirs) = JsonSocket::pair().map_err(failed)?;
+        let mut command = Command::new(program);
+        // Ctrl-C at the terminal is torment's alone.
+        further(command.arg(word).process_group(0).stdin(theirs));
+        sys::configure_child(&mut command, Signal::KILL, &[], groups).map_err(failed)?;
+        // What is left of the command goes here, and with it their end of the socket: ours says when they are gone.
+        Ok(Self { process: command.spawn().map_err(failed)?, talk })
+    }
+
+    /// The number of the process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Says something to it.
+    ///
+    /// # Errors
+    /// As [`Talk::tell`].
+    pub fn send(&self, what: &impl Serialize) -> io::Result<()> {
+        self.talk.send(what)
+    }
+
+    /// What it says within this time.
+    ///
+    /// # Errors
+    /// As [`Talk::hear`].
+    pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> io::Result<Incoming<T>> {
+        self.talk.receive(within)
+    }
+
+    /// What it answers; the inner error is its own words for why it cannot.
+    ///
+    /// # Errors
+    /// If it cannot be asked, or has ended.
+    pub fn ask<A: DeserializeOwned>(&mut self, what: &impl Serialize) -> Result<Result<A, String>, String> {
+        match self.talk.send(what).and_then(|()| self.talk.receive_next()) {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(self.describe_end("it has ended")),
+            Err(why) => Err(self.describe_end(&why.to_string())),
+        }
+    }
+
+    fn describe_end(&mut self, why: &str) -> String {
+        let _ = self.process.kill();
+        match self.process.wait() {
+            Ok(status) => format!("{why} ({status})"),
+            Err(_) => why.to_owned(),
+        }
+    }
+
+    /// How it ended: waits for that.
+    ///
+    /// # Errors
+    /// If that is not known.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.process.wait()
+    }
+}
+
+impl Drop for Subprocess {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,202 @@
+use crate::summary::summarize;
+use crate::{SampleCount, Tally};
+use record::Profile;
+use stats::{Estimate, poisson_interval, share_interval};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// CaveatKind of all intervals together.
+const DOUBT: f64 = 0.05;
+/// What has less than this share of the processor time in both is left out: it is told by chance, and widens all other intervals.
+const LITTLE: f64 = 0.005;
+
+/// What changed from one profile to another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodeChange {
+    /// A function's name, or what it is for.
+    pub name: String,
+    /// The module of a function, if that is compared too.
+    pub module: String,
+    /// In the first,
+    pub before: f64,
+    /// in the second,
+    pub after: f64,
+    /// and by how much more that is, with an interval that holds for all that are compared together (95 %).
+    pub by: Estimate,
+}
+
+impl CodeChange {
+    /// Whether it is more than chance.
+    pub fn grew(&self) -> bool {
+        self.by.low > 0.0
+    }
+
+    /// Whether it is more or less than chance.
+    pub fn is_sure(&self) -> bool {
+        self.by.low > 0.0 || self.by.high < 0.0
+    }
+}
+
+/// How the shares of functions in the processor time changed, by what they do themselves; what grew most first.
+///
+/// The interval is that of a difference of two shares by [`Estimate::minus`], each with Wilson's, at a confidence by which all of
+/// them hold together (Bonferroni): of a hundred functions, five would otherwise be said to change when nothing did.
+pub fn share_changes(before: &Profile, after: &Profile) -> Vec<CodeChange> {
+    compared(before.samples, after.samples, (by_function(before), by_function(after)), share_interval)
+}
+
+/// The same of what code is for.
+pub fn topic_changes(before: &Profile, after: &Profile) -> Vec<CodeChange> {
+    compared(before.samples, after.samples, (by_topic(before), by_topic(after)), share_interval)
+}
+
+/// Of what each function's processor time is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeScope {
+    /// What it does itself.
+    Itself,
+    /// That, and what it calls; functions that only lead to another are left out.
+    WithCallees,
+}
+
+/// How the processor time of a request changed, in seconds: samples ÷ their rate ÷ requests. None without requests.
+///
+/// Functions are told by their names alone: another version may be another file. Samples of a function are counted like events that come at random (Poisson); the intervals as in [`shares`].
+pub fn request_changes(before: &Profile, after: &Profile, scope: CodeScope) -> Option<Vec<CodeChange>> {
+    let one = |profile: &Profile| {
+        let requests = profile.requests.filter(|requests| *requests > 0)?;
+        Some(1.0 / (f64::from(profile.hz.max(1)) * requests as f64))
+    };
+    let (first, second) = (one(before)?, one(after)?);
+    let whose = |samples: u64, scale: f64| {
+        move |hits: u64, _: u64, doubt: f64| {
+            (samples > 0).then(|| poisson_interval(hits, doubt).map(|count| count * scale))
+        }
+    };
+    let (first, second) = (whose(before.samples, first), whose(after.samples, second));
+    let (mut first_named, mut second_named) = (by_name(before, scope), by_name(after, scope));
+    if scope == CodeScope::WithCallees {
+        // One that leads to another in one of them only would seem to cost nothing there.
+        let both: BTreeSet<_> = pass_through(before).intersection(&pass_through(after)).cloned().collect();
+        [&mut first_named, &mut second_named]
+            .into_iter()
+            .for_each(|named| named.retain(|(name, _), _| !both.contains(name)));
+    }
+    Some(differences((first_named, second_named), (before.samples, after.samples), first, second))
+}
+
+type NamedCounts = BTreeMap<(String, String), u64>;
+
+fn by_function(profile: &Profile) -> NamedCounts {
+    let mut named = NamedCounts::new();
+    for SampleCount { of, own, .. } in Tally::of(profile).functions {
+        let Some(function) = profile.functions.get(of as usize) else { continue };
+        let module = profile.modules.get(function.module as usize).map_or("", |module| &module.name);
+        *named.entry((function.name.clone(), module.to_owned())).or_default() += own;
+    }
+    named
+}
+
+/// Whatever module they are in.
+fn by_name(profile: &Profile, scope: CodeScope) -> NamedCounts {
+    let mut named = NamedCounts::new();
+    for portion in Tally::of(profile).functions {
+        let Some(function) = profile.functions.get(portion.of as usize) else { continue };
+        let samples = if scope == CodeScope::Itself { portion.own } else { portion.total };
+        *named.entry((function.name.clone(), String::new())).or_default() += samples;
+    }
+    named
+}
+
+/// The functions that only lead to another.
+fn pass_through(profile: &Profile) -> BTreeSet<String> {
+    let functions = Tally::of(profile).functions.into_iter().filter(SampleCount::is_pass_through);
+    functions.filter_map(|portion| Some(profile.functions.get(portion.of as usize)?.name.clone())).collect()
+}
+
+fn by_topic(profile: &Profile) -> NamedCounts {
+    let known = summarize(profile).into_iter().filter_map(|part| Some((part.topic?, part.samples)));
+    known.map(|(topic, samples)| ((topic.to_owned(), String::new()), samples)).collect()
+}
+
+fn compared(
+    before: u64,
+    after: u64,
+    named: (NamedCounts, NamedCounts),
+    of: impl Fn(u64, u64, f64) -> Option<Estimate>,
+) -> Vec<CodeChange> {
+    differences(named, (before, after), &of, &of)
+}
+
+fn differences(
+    (before, after): (NamedCounts, NamedCounts),
+    (all_before, all_after): (u64, u64),
+    first: impl Fn(u64, u64, f64) -> Option<Estimate>,
+    second: impl Fn(u64, u64, f64) -> Option<Estimate>,
+) -> Vec<CodeChange> {
+    let large = |hits: u64, all: u64| hits as f64 > LITTLE * all as f64;
+    let mut names: Vec<&(String, String)> = before.keys().chain(after.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let counts = names.into_iter().map(|name| {
+        let of = |named: &NamedCounts| named.get(name).copied().unwrap_or(0);
+        (name, of(&before), of(&after))
+    });
+    let counts: Vec<_> =
+        counts.filter(|(_, before, after)| large(*before, all_before) || large(*after, all_after)).collect();
+    let doubt = DOUBT / counts.len().max(1) as f64;
+    let change = |(name, before, after): (&(String, String), u64, u64)| {
+        let (before, after) = (first(before, all_before, doubt)?, second(after, all_after, doubt)?);
+        let (name, module) = name.clone();
+        Some(CodeChange { name, module, before: before.value, after: after.value, by: after.minus(before) })
+    };
+    let mut changes: Vec<CodeChange> = counts.into_iter().filter_map(change).collect();
+    changes.sort_by(|a, b| b.by.value.total_cmp(&a.by.value).then_with(|| a.name.cmp(&b.name)));
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::tests::profile;
+
+    #[test]
+    fn what_grew_is_told_from_what_is_chance() {
+        let (well, above) = (
+            profile(&[("ab", 500), ("ac", 20), ("a", 480)]),
+            profile(&[("ab", 480), ("ac", 170), ("a", 350)]),
+        );
+        let changes = share_changes(&well, &above);
+        let told: Vec<(&str, bool, bool)> =
+            changes.iter().map(|change| (change.name.as_str(), change.grew(), change.is_sure())).collect();
+        assert_eq!(told, [("c", true, true), ("b", false, false), ("a", false, true)]);
+        assert!((changes[0].by.value - 0.15).abs() < 1e-9 && changes[0].by.low > 0.1, "{changes:?}");
+        assert_eq!(share_changes(&well, &Profile::default()), []);
+    }
+
+    #[test]
+    fn who_leads_to_another_in_one_of_them_only_costs_what_it_does_in_both() {
+        let of = |stacks: &[(&str, u64)]| Profile { requests: Some(1000), ..profile(stacks) };
+        let (before, after) = (of(&[("rab", 990)]), of(&[("rab", 990), ("rac", 990)]));
+        let changes = request_changes(&before, &after, CodeScope::WithCallees).expect("there were requests");
+        let told: Vec<(&str, f64)> =
+            changes.iter().map(|change| (change.name.as_str(), change.before)).collect();
+        // The root leads to `a` in both.
+        assert_eq!(told, [("a", 0.01), ("c", 0.0), ("b", 0.01)]);
+        assert_eq!(changes.iter().filter(|change| change.grew()).count(), 2, "{changes:?}");
+    }
+
+    #[test]
+    fn twice_the_time_of_a_request() {
+        let of = |samples, requests| Profile { requests, ..profile(&[("ab", samples), ("a", 200)]) };
+        let changes = |scope| {
+            request_changes(&of(990, Some(1000)), &of(1980, Some(1000)), scope).expect("there were requests")
+        };
+        let own = changes(CodeScope::Itself);
+        assert_eq!((own[0].name.as_str(), own[0].grew()), ("b", true));
+        assert!((own[0].by.value - 0.01).abs() < 1e-9, "{own:?}");
+        assert!(!own[1].is_sure(), "{own:?}");
+        let total = changes(CodeScope::WithCallees);
+        assert!(total.iter().all(CodeChange::grew), "{total:?}");
+        assert_eq!(request_changes(&of(1, None), &of(1, Some(1)), CodeScope::Itself), None);
+    }
+}

@@ -1,0 +1,320 @@
+//! What code is for, told by its names: what is said of a profile to somebody who does not know its functions.
+
+use record::Profile;
+
+/// Where a name is looked for.
+enum NameKind {
+    /// Function, or the file that it is written in.
+    Function,
+    /// Library.
+    Module,
+    /// Thread.
+    Thread,
+}
+use NameKind::{Function, Module, Thread};
+
+/// Kinds of code, each by words of the names that it has in the runtimes and libraries that are known; the first that fits holds.
+const TOPICS: &[(&str, NameKind, &[&str])] = &[
+    ("garbage collection", Thread, &["GC Thread", "G1 ", "ZWorker", "ZDriver", "Shenandoah", "ParGC"]),
+    ("compilation of the JVM", Thread, &["C1 Compiler", "C2 Compiler", "JVMCI"]),
+    (
+        "garbage collection",
+        Function,
+        &[
+            "runtime.gcBgMark",
+            "runtime.gcDrain",
+            "runtime.gcAssist",
+            "runtime.scanobject",
+            "runtime.bgsweep",
+            "v8::internal::MarkCompact",
+            "v8::internal::Scavenge",
+            "v8::internal::Scavenger",
+            "v8::internal::Heap::Collect",
+            "gc_collect_main",
+        ],
+    ),
+    (
+        "lock spinning",
+        Function,
+        &[
+            "queued_spin_lock_slowpath",
+            "osq_lock",
+            "mutex_spin_on_owner",
+            "rwsem_spin_on_owner",
+            "pthread_spin_lock",
+            "runtime.procyield",
+            "ObjectMonitor::TrySpin",
+            "ObjectMonitor::try_spin",
+            "SpinPause",
+            "s_lock",
+            "perform_spin_delay",
+        ],
+    ),
+    ("page faults", Function, &["handle_mm_fault", "exc_page_fault", "do_user_addr_fault"]),
+    (
+        "template rendering",
+        Function,
+        &[
+            "thymeleaf",
+            "freemarker",
+            "velocity",
+            "mustache",
+            "mustachejava",
+            "handlebars",
+            "jinja2",
+            "django/template",
+            "html/template",
+            "text/template",
+            "askama",
+            "minijinja",
+            "tera::",
+            "pug",
+            "ejs/",
+        ],
+    ),
+    (
+        "JSON",
+        Function,
+        &[
+            "fasterxml.jackson",
+            "google.gson",
+            "serde_json",
+            "simd_json",
+            "encoding/json",
+            "json/encoder",
+            "json/decoder",
+            "v8::internal::Json",
+            "cJSON_",
+            "rapidjson",
+            "nlohmann",
+            "yyjson",
+        ],
+    ),
+    ("JSON", Module, &["_json.cpython", "orjson", "ujson", "libjansson"]),
+    ("compression", Module, &["libz.so", "libzstd", "libbrotli", "liblz4"]),
+    (
+        "compression",
+        Function,
+        &["deflate", "inflate_", "flate2", "compress/flate", "compress/gzip", "ZSTD_", "Brotli"],
+    ),
+    ("cryptography", Module, &["libcrypto", "libssl", "libgnutls", "libsodium"]),
+    (
+        "cryptography",
+        Function,
+        &[
+            "javax.crypto",
+            "sun.security.",
+            "com.sun.crypto",
+            "bcrypt",
+            "jbcrypt",
+            "argon2",
+            "scrypt",
+            "sha256",
+            "sha512",
+            "crypto/tls",
+            "crypto/internal",
+            "crypto/rsa",
+            "crypto/elliptic",
+            "rustls",
+            "aes_gcm",
+            "ring_core",
+        ],
+    ),
+    (
+        "regular expressions",
+        Function,
+        &[
+            "java.util.regex",
+            "regex_automata",
+            "regexp.(",
+            "pcre2_",
+            "v8::internal::RegExp",
+            "v8::internal::Irregexp",
+            "Builtins_RegExp",
+            "regular expression",
+            "_sre",
+        ],
+    ),
+    (
+        "logging",
+        Function,
+        &["logback", "logging.log4j", "java.util.logging", "logging/__init__", "zap.(", "zerolog", "logrus"],
+    ),
+    (
+        "mapping of objects to rows",
+        Function,
+        &[
+            "org.hibernate",
+            "sqlalchemy",
+            "django/db",
+            "active_record",
+            "gorm.io",
+            "diesel::",
+            "org.springframework.data",
+        ],
+    ),
+    (
+        "the database's driver",
+        Function,
+        &[
+            "org.postgresql",
+            "com.mysql",
+            "com.zaxxer.hikari",
+            "org.h2.",
+            "psycopg",
+            "asyncpg",
+            "jackc/pgx",
+            "lib/pq",
+            "tokio_postgres",
+        ],
+    ),
+    ("the database's driver", Module, &["libpq.so", "libmysqlclient"]),
+    ("SQLite", Function, &["sqlite3"]),
+    (
+        "memory allocation",
+        Function,
+        &[
+            "runtime.mallocgc",
+            "_int_malloc",
+            "_int_free",
+            "malloc_consolidate",
+            "je_malloc",
+            "je_mallocx",
+            "mi_malloc",
+            "tcmalloc",
+            "__libc_malloc",
+            "__libc_free",
+            "__rust_alloc",
+            "CollectedHeap::",
+            "MemAllocator::",
+        ],
+    ),
+];
+/// Of the kernel alone: whatever else it does is a call to it.
+const KERNEL: &[(&str, &[&str])] = &[
+    (
+        "the kernel's network",
+        &["tcp_", "ip_", "ip6_", "inet_", "sock_", "udp_", "net_rx", "napi_", "skb_", "unix_stream"],
+    ),
+    (
+        "switching threads",
+        &["__schedule", "schedule_", "try_to_wake_up", "finish_task_switch", "futex_wake", "futex_wait"],
+    ),
+];
+/// What the kernel calls itself.
+const KERNEL_MODULE: &str = "[kernel]";
+/// What calls to it that are of no other kind are for.
+const CALLS: &str = "calls to the kernel";
+
+/// What each function and each thread of a profile is for.
+pub struct Topics {
+    functions: Vec<Option<&'static str>>,
+    threads: Vec<Option<&'static str>>,
+}
+
+impl Topics {
+    pub fn of(profile: &Profile) -> Self {
+        let module = |of: u32| profile.modules.get(of as usize).map_or("", |module| module.name.as_str());
+        let function = |function: &record::CodeFunction| {
+            let (name, library) = (function.name.as_str(), module(function.module));
+            if library == KERNEL_MODULE {
+                let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+                let known = KERNEL.iter().find(|(_, starts)| begins(starts)).map(|(topic, _)| *topic);
+                return topic(&Function, name).or(known).or(Some(CALLS));
+            }
+            let file = function.file.as_deref().unwrap_or("");
+            topic(&Function, name).or_else(|| topic(&Module, library)).or_else(|| topic(&Function, file))
+        };
+        Self {
+            functions: profile.functions.iter().map(function).collect(),
+            threads: profile.threads.iter().map(|name| topic(&Thread, name)).collect(),
+        }
+    }
+
+    /// What a stack is for, whose innermost function comes first, and the outermost function that is for the same: how it came there.
+    /// The innermost function that is known for something decides; in the kernel, something better than that it is called.
+    pub fn of_stack(&self, thread: u32, frames: &[u32]) -> Option<(&'static str, Option<u32>)> {
+        let of = |frame: &u32| self.functions.get(*frame as usize).copied().flatten();
+        if let Some(topic) = self.threads.get(thread as usize).copied().flatten() {
+            return Some((topic, None));
+        }
+        let first = frames.iter().find_map(of)?;
+        let better = frames.iter().map_while(|frame| of(frame).filter(|topic| is_of_kernel(topic)));
+        let topic = if first == CALLS {
+            better.into_iter().find(|topic| *topic != CALLS).unwrap_or(CALLS)
+        } else {
+            first
+        };
+        Some((topic, frames.iter().rev().find(|frame| of(frame) == Some(topic)).copied()))
+    }
+}
+
+fn is_of_kernel(topic: &str) -> bool {
+    topic == CALLS
+        || KERNEL.iter().any(|(known, _)| *known == topic)
+        || matches!(topic, "lock spinning" | "page faults")
+}
+
+fn topic(of: &NameKind, name: &str) -> Option<&'static str> {
+    let fits = |(_, place, parts): &&(&str, NameKind, &[&str])| {
+        std::mem::discriminant(place) == std::mem::discriminant(of)
+            && parts.iter().any(|part| has(name, part))
+    };
+    TOPICS.iter().find(fits).map(|(topic, ..)| *topic)
+}
+
+/// Whether these are words of a name, and not the end of one or the beginning of another: `s_lock` is none of `is_locked`. A new word begins
+/// with a capital after a small letter, and where letters and other characters meet.
+fn has(name: &str, words: &str) -> bool {
+    let goes_on = |from: Option<char>, to: Option<char>| match (from, to) {
+        (Some(from), Some(to)) => {
+            from.is_alphabetic() && to.is_alphabetic() && (to.is_lowercase() || from.is_uppercase())
+        }
+        _ => false,
+    };
+    let (first, last) = (words.chars().next(), words.chars().next_back());
+    name.match_indices(words).any(|(at, _)| {
+        let (before, after) = (&name[..at], &name[at + words.len()..]);
+        !goes_on(before.chars().next_back(), first) && !goes_on(last, after.chars().next())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_by_whole_words() {
+        for (name, expected) in [
+            ("s_lock", Some("lock spinning")),
+            ("s_lock.isra.0", Some("lock spinning")),
+            ("is_locked", None),
+            ("is_lock", None),
+            ("s_locked", None),
+            ("native_queued_spin_lock_slowpath", Some("lock spinning")),
+            ("ObjectMonitor::TrySpin_VaryDuration", Some("lock spinning")),
+            ("runtime.gcBgMarkWorker", Some("garbage collection")),
+            ("v8::internal::MarkCompactCollector::MarkLiveObjects", Some("garbage collection")),
+            ("v8::internal::ScavengerCollector::CollectGarbage", Some("garbage collection")),
+            ("/app/node_modules/ejs/lib/ejs.js", Some("template rendering")),
+            ("/app/nodejs/main.js", None),
+            ("pugi::xml_node::child", None),
+            ("<serde_json::Error as core::fmt::Display>::fmt", Some("JSON")),
+            ("deflateInit2_", Some("compression")),
+            ("java.util.zip.Deflater.deflateBytesBytes", Some("compression")),
+            ("sha256_block_data_order_avx2", Some("cryptography")),
+            ("org.mindrot.jbcrypt.BCrypt.hashpw", Some("cryptography")),
+            ("fscrypt_setup_encryption_info", None),
+            ("string_core::push", None),
+            ("psycopg2.extensions.execute", Some("the database's driver")),
+            ("sqlite3VdbeExec", Some("SQLite")),
+            ("Builtins_RegExpExecInternal", Some("regular expressions")),
+            ("je_mallocx", Some("memory allocation")),
+            ("", None),
+        ] {
+            assert_eq!(topic(&Function, name), expected, "{name}");
+        }
+        assert_eq!(topic(&Thread, "C2 CompilerThre"), Some("compilation of the JVM"));
+        assert_eq!(topic(&Module, "libjansson.so.4"), Some("JSON"));
+    }
+}

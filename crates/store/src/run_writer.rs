@@ -1,0 +1,420 @@
+use crate::label::tags_json;
+use crate::summary::{SummaryBuilder, SummaryFields};
+use crate::writer_process::WriterProcess;
+use crate::{Error, Store};
+use record::{
+    Caveat, CaveatDetails, CaveatKind, Event, ExperimentState, HypothesisAnswer, Limit, RunEnd, RunId,
+    RunStart, Verdict,
+};
+use rusqlite::{Connection, TransactionBehavior, named_params, params};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// No event waits longer than this for its commit: what a crash may lose.
+const COMMIT_AFTER: Duration = Duration::from_secs(1);
+/// Nor do more bytes than this.
+const COMMIT_BYTES: usize = 1 << 20;
+/// Events on their way to the writing thread. A run makes a few a second, some 20 KiB each, so
+/// this bears a disk that stands still for a minute. Then what a trial's result sums up anyway is missed: the load, which
+/// cannot wait, does not wait for the disk. For anything else [`Recording::append`] waits.
+const QUEUE: usize = 256;
+
+/// A run being written. Dropped without [`Recording::finish`], it still keeps what it was given.
+#[derive(Debug)]
+pub struct RunWriter {
+    id: RunId,
+    queue: Option<SyncSender<QueuedEvent>>,
+    thread: Option<JoinHandle<Result<(), Error>>>,
+    failed: Option<Error>,
+    /// Events that found no room in the queue, and have not been said.
+    missed: u64,
+    /// All of them.
+    missed_ever: u64,
+    /// What its row is to say at its end.
+    drawn: SummaryBuilder,
+}
+
+/// One event on its way to the disk.
+#[derive(Debug)]
+struct QueuedEvent {
+    json: String,
+    columns: Option<ColumnUpdate>,
+}
+
+/// What an event changes in its run's row.
+#[derive(Debug)]
+enum ColumnUpdate {
+    Limit(Limit),
+    Stands(Box<ExperimentState>),
+    Ended(Box<RunEnd>, Box<SummaryFields>),
+}
+
+impl Store {
+    /// Begins a run with its first event, which must be [`Event::RunStarted`], and commits it.
+    /// Fails if the store cannot be written, or already holds a run of that id.
+    pub fn begin(&self, first: &Event) -> Result<RunWriter, Error> {
+        let Event::RunStarted(started) = first else { return Err(Error::NotStarted) };
+        let RunStart {
+            id, at_unix_ms, version, method, command, target, goal, part_of, label, machine, ..
+        } = &**started;
+        let mut db = Store::open(&self.path)?.db;
+        let writer = WriterProcess::current();
+        let mut insert = || {
+            let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            change.execute(
+                "INSERT INTO run (id, started_unix_ms, command, target, goal, version, method, writer_boot, writer_pid, writer_start, part_of,
+                 name, tags, git_commit, host, processor, cpus, alike)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+                params![
+                    id.0, signed(*at_unix_ms), command.name(), target, goal, version, method, writer.boot, writer.pid, writer.start,
+                    part_of.as_ref().map(|experiment| &experiment.0),
+                    label.name, tags_json(label), label.commit, machine.host, machine.processor, machine.cpus,
+                    alike(&change, started)?,
+                ],
+            )?;
+            let key = change.last_insert_rowid();
+            change.execute(
+                "INSERT INTO event (run, seq, json) VALUES (?1, 0, ?2)",
+                params![key, json(first)],
+            )?;
+            change.commit()?;
+            Ok(key)
+        };
+        let key = insert().map_err(|e| self.error(&e))?;
+        self.start_writer(id, db, key, 1)
+    }
+
+    /// Goes on with a run that was cut short or ended: what comes is added to its events, and its row is that of a run
+    /// that goes on. Fails if there is none of that id, or another process still writes it.
+    pub fn resume(&self, id: &RunId) -> Result<RunWriter, Error> {
+        self.check_not_running(id)?;
+        let mut db = Store::open(&self.path)?.db;
+        let writer = WriterProcess::current();
+        let mut take_over = || {
+            let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let key: i64 =
+                change.query_row("SELECT key FROM run WHERE id = ?1", [&id.0], |row| row.get(0))?;
+            let next = "SELECT coalesce(max(seq) + 1, 0) FROM event WHERE run = ?1";
+            let seq: i64 = change.query_row(next, [key], |row| row.get(0))?;
+            change.execute(
+                "UPDATE run SET ended_unix_ms = NULL, exit_code = NULL, error = NULL,
+                 writer_boot = ?2, writer_pid = ?3, writer_start = ?4 WHERE key = ?1",
+                params![key, writer.boot, writer.pid, writer.start],
+            )?;
+            change.commit()?;
+            Ok((key, seq))
+        };
+        let (key, seq) = take_over().map_err(|e| self.error(&e))?;
+        self.start_writer(id, db, key, seq)
+    }
+
+    /// Starts the thread that writes a run's events from this one on.
+    fn start_writer(&self, id: &RunId, db: Connection, key: i64, seq: i64) -> Result<RunWriter, Error> {
+        let (queue, entries) = sync_channel(QUEUE);
+        let mut desk = WriterThread { db, path: self.path.clone(), key, seq, waiting: Vec::new() };
+        let thread =
+            std::thread::Builder::new().name("store".to_owned()).spawn(move || desk.work(&entries)).map_err(
+                |e| Error::Open { path: self.path.clone(), found: format!("no thread to write it: {e}") },
+            )?;
+        Ok(RunWriter {
+            id: id.clone(),
+            queue: Some(queue),
+            thread: Some(thread),
+            failed: None,
+            missed: 0,
+            missed_ever: 0,
+            drawn: SummaryBuilder::default(),
+        })
+    }
+}
+
+impl RunWriter {
+    /// The run.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Adds the next event; it is committed within a second. Fails once, at the first event after
+    /// the store could not be written; what comes later is dropped, and [`Recording::finish`] says
+    /// so again. The run itself need not stop for that.
+    ///
+    /// Never waits for a disk that stands still while a load goes on: single seconds and what was observed in them are then
+    /// missed, and a caveat in their place says how many. What they come to is in the trial's result.
+    pub fn append(&mut self, event: &Event) -> Result<(), Error> {
+        let may_be_missed = matches!(event, Event::SliceDone { .. } | Event::Observed { .. });
+        self.drawn.fold(event);
+        if self.missed > 0 {
+            let caveat = missed_caveat(self.missed);
+            if self.queue_up(&Event::Caveat { caveat }, may_be_missed)? {
+                self.missed = 0;
+            }
+        }
+        if self.missed > 0 || !self.queue_up(event, may_be_missed)? {
+            self.missed += 1;
+            self.missed_ever += 1;
+        }
+        Ok(())
+    }
+
+    /// What is to be said of it for all that it could not keep, if there is anything.
+    pub fn doubt(&self) -> Option<Caveat> {
+        (self.missed_ever > 0).then(|| missed_caveat(self.missed_ever))
+    }
+
+    /// Gives the event to the writing thread. False if there is no room, and it is not to be waited for.
+    fn queue_up(&mut self, event: &Event, may_be_missed: bool) -> Result<bool, Error> {
+        let Some(queue) = &self.queue else { return Ok(true) };
+        let columns = match event {
+            Event::Bounds { limits, .. } => limits.first().cloned().map(ColumnUpdate::Limit),
+            Event::Stands { standing } => Some(ColumnUpdate::Stands(standing.clone())),
+            Event::RunEnded(end) => Some(ColumnUpdate::Ended(end.clone(), Box::new(self.drawn.fields()))),
+            _ => None,
+        };
+        let entry = QueuedEvent { json: json(event), columns };
+        let sent = match may_be_missed {
+            true => queue.try_send(entry),
+            false => queue.send(entry).map_err(|gone| TrySendError::Disconnected(gone.0)),
+        };
+        match sent {
+            Ok(()) => Ok(true),
+            Err(TrySendError::Full(_)) => Ok(false),
+            Err(TrySendError::Disconnected(_)) => self.close().map(|()| true),
+        }
+    }
+
+    /// Commits everything. Fails if any event could not be kept.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            self.failed = thread.join().expect("the writing thread does not panic").err();
+        }
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        // Nobody is left to be told; whoever wants to know calls `finish`.
+        let _ = self.close();
+    }
+}
+
+fn missed_caveat(missed: u64) -> Caveat {
+    Caveat::with_details(CaveatKind::StoreBehind, CaveatDetails::Missed { seconds: missed })
+}
+
+/// Where the writing thread sits.
+struct WriterThread {
+    db: Connection,
+    path: PathBuf,
+    key: i64,
+    seq: i64,
+    waiting: Vec<QueuedEvent>,
+}
+
+impl WriterThread {
+    fn work(&mut self, entries: &Receiver<QueuedEvent>) -> Result<(), Error> {
+        while let Ok(first) = entries.recv() {
+            let begin = Instant::now();
+            let mut bytes = first.json.len();
+            let mut ended = first.ends();
+            self.waiting.push(first);
+            while bytes < COMMIT_BYTES && !ended {
+                match entries.recv_timeout(COMMIT_AFTER.saturating_sub(begin.elapsed())) {
+                    Ok(next) => {
+                        bytes += next.json.len();
+                        ended = next.ends();
+                        self.waiting.push(next);
+                    }
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            self.commit().map_err(|e| Error::of(&self.path, &e))?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> rusqlite::Result<()> {
+        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        {
+            let mut insert =
+                change.prepare_cached("INSERT INTO event (run, seq, json) VALUES (?1, ?2, ?3)")?;
+            for (entry, seq) in self.waiting.iter().zip(self.seq..) {
+                insert.execute(params![self.key, seq, entry.json])?;
+                if let Some(columns) = &entry.columns {
+                    columns.update(&change, self.key)?;
+                }
+            }
+        }
+        change.commit()?;
+        self.seq += self.waiting.len() as i64;
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+impl QueuedEvent {
+    fn ends(&self) -> bool {
+        matches!(self.columns, Some(ColumnUpdate::Ended(..)))
+    }
+}
+
+impl ColumnUpdate {
+    fn update(&self, db: &Connection, run: i64) -> rusqlite::Result<()> {
+        match self {
+            Self::Limit(limit) => limit_columns(db, run, limit),
+            Self::Stands(standing) => standing_columns(db, run, standing),
+            Self::Ended(end, told) => {
+                let RunEnd { at_unix_ms, exit_code, error, verdict } = &**end;
+                db.execute(
+                    "UPDATE run SET ended_unix_ms = ?2, exit_code = ?3, error = ?4 WHERE key = ?1",
+                    params![run, signed(*at_unix_ms), exit_code, error],
+                )?;
+                summary_columns(db, run, told)?;
+                match verdict {
+                    Some(Verdict::Limits { limits, ended, .. }) => {
+                        if let Some(strict) = limits.first() {
+                            limit_columns(db, run, strict)?;
+                        }
+                        let word = serde_json::to_value(ended).expect("a plain enum is a JSON string");
+                        db.execute(
+                            "UPDATE run SET search_ended = ?2 WHERE key = ?1",
+                            params![run, word.as_str()],
+                        )
+                    }
+                    Some(Verdict::Goal { met, loss, .. }) => db.execute(
+                        "UPDATE run SET goal_met = ?2, loss = ?3 WHERE key = ?1",
+                        params![run, met, loss],
+                    ),
+                    Some(Verdict::Answers { standing }) => return standing_columns(db, run, standing),
+                    Some(
+                        machine @ (Verdict::Sheet { .. }
+                        | Verdict::Profiled { .. }
+                        | Verdict::Tasks { .. }
+                        | Verdict::WorkingSet { .. }),
+                    ) => {
+                        let json = serde_json::to_string(machine).expect("numbers and names can be written");
+                        db.execute("UPDATE run SET verdict = ?2 WHERE key = ?1", params![run, json])
+                    }
+                    None => Ok(0),
+                }
+                .map(|_| ())
+            }
+        }
+    }
+}
+
+fn summary_columns(db: &Connection, run: i64, told: &SummaryFields) -> rusqlite::Result<()> {
+    let SummaryFields { still, carried, costs, arms } = told;
+    let [costs, arms] = [serde_json::to_string(costs), serde_json::to_string(arms)]
+        .map(|list| list.expect("numbers and names can be written"))
+        .map(|list| (list != "[]").then_some(list));
+    db.execute(
+        "UPDATE run SET freezes = :freezes, longest_freeze_ns = :longest, offered = :offered, answered = :answered, response_p99_ns = :p99,
+         costs = :costs, arms = :arms WHERE key = :run",
+        named_params! {
+            ":run": run,
+            ":freezes": still.map(|still| still.times),
+            ":longest": still.map(|still| signed(still.longest.0)),
+            ":offered": carried.map(|carried| carried.offered.0),
+            ":answered": carried.map(|carried| carried.answered.0),
+            ":p99": carried.and_then(|carried| carried.response_p99).map(|p99| signed(p99.0)),
+            ":costs": costs,
+            ":arms": arms,
+        },
+    )
+    .map(|_| ())
+}
+
+/// The number of the runs like this one, as [`crate::RunSummary`] has it. [`Store::plans`] takes the plan from its place.
+fn alike(db: &Connection, started: &RunStart) -> rusqlite::Result<Option<i64>> {
+    let RunStart { command, target, plan, method, machine, part_of, .. } = started;
+    if part_of.is_some() {
+        return Ok(None);
+    }
+    // The update changes nothing: without it, a row that is there would not return its key.
+    db.query_row(
+        "INSERT INTO alike (what) VALUES (json_array(?1, ?2, ?3, ?4, ?5, ?6, ?7))
+         ON CONFLICT (what) DO UPDATE SET what = what RETURNING key",
+        params![command.name(), target, plan, method, machine.host, machine.processor, machine.cpus],
+        |row| row.get(0),
+    )
+    .map(Some)
+}
+
+fn limit_columns(db: &Connection, run: i64, limit: &Limit) -> rusqlite::Result<()> {
+    db.execute(
+        "UPDATE run SET limit_goal = :goal, held = :held, lower = :lower, upper = :upper, unit = :unit WHERE key = :run",
+        named_params! {
+            ":run": run, ":goal": limit.goal, ":held": limit.held, ":lower": limit.lower, ":upper": limit.upper, ":unit": limit.unit.name(),
+        },
+    )
+    .map(|_| ())
+}
+
+/// The placebo is no hypothesis.
+fn standing_columns(db: &Connection, run: i64, standing: &ExperimentState) -> rusqlite::Result<()> {
+    let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
+    let count = |answer| asked().filter(|judged| judged.answer == answer).count() as i64;
+    let over = standing.over.map(|over| serde_json::to_value(over).expect("a plain enum is a JSON string"));
+    db.execute(
+        "UPDATE run SET better = :better, worse = :worse, no_difference = :no_difference, undecided = :undecided,
+         not_measured = :not_measured, over = :over WHERE key = :run",
+        named_params! {
+            ":run": run,
+            ":better": count(HypothesisAnswer::Better),
+            ":worse": count(HypothesisAnswer::Worse),
+            ":no_difference": count(HypothesisAnswer::NoDifference),
+            ":undecided": count(HypothesisAnswer::Undecided),
+            ":not_measured": count(HypothesisAnswer::NotMeasured),
+            ":over": over.as_ref().and_then(|over| over.as_str()),
+        },
+    )
+    .map(|_| ())
+}
+
+fn json(event: &Event) -> String {
+    serde_json::to_string(event).expect("an event has only string keys and no foreign types")
+}
+
+/// SQLite's integers are signed; milliseconds since 1970 fit for 292 million years, nanoseconds that something lasted for 292.
+pub(crate) fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+impl Store {
+    /// Removes a run and gives its room back; with an experiment go its measurements. Fails if there is none of
+    /// that id, or if it or one of its measurements goes on.
+    pub fn remove(&self, id: &RunId) -> Result<(), Error> {
+        self.check_not_running(id)?;
+        let failed = |e: rusqlite::Error| self.error(&e);
+        let sql = "DELETE FROM run WHERE id = ?1 OR part_of = (SELECT id FROM run WHERE id = ?1)";
+        if self.db.execute(sql, [&id.0]).map_err(failed)? == 0 {
+            return Err(self.no_run_error(&id.0)?);
+        }
+        // A plan that no run has any longer goes with the last of them.
+        let sql = "DELETE FROM alike WHERE key NOT IN (SELECT alike FROM run WHERE alike IS NOT NULL)";
+        self.db.execute(sql, []).map_err(failed)?;
+        // One row for each page freed; execute_batch steps through them all.
+        self.db.execute_batch("PRAGMA incremental_vacuum").map_err(failed)
+    }
+
+    /// Fails if a living process writes the run, or one of its measurements.
+    fn check_not_running(&self, id: &RunId) -> Result<(), Error> {
+        let sql = "SELECT writer_boot, writer_pid, writer_start FROM run
+                   WHERE (id = ?1 OR part_of = ?1) AND ended_unix_ms IS NULL";
+        let writers = self.rows(sql, [&id.0], |row| {
+            Ok(WriterProcess { boot: row.get(0)?, pid: row.get(1)?, start: row.get(2)? })
+        })?;
+        match writers.into_iter().find(WriterProcess::is_alive) {
+            Some(writer) => Err(Error::Running { id: id.0.clone(), pid: writer.pid }),
+            None => Ok(()),
+        }
+    }
+}

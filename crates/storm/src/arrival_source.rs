@@ -1,0 +1,68 @@
+//! When the next process is to be started: as a schedule says, or when one of a number has ended.
+
+use engine::OfferedLoad;
+use schedule::DueTimes;
+use std::iter::Peekable;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use units::Nanos;
+
+/// One launcher's part of a load.
+pub(crate) enum ArrivalSource {
+    Open(Peekable<DueTimes>),
+    /// Launchers draw from one count, so that none is left with more than the others.
+    Closed {
+        drawn: Arc<AtomicU64>,
+        most: u64,
+    },
+}
+
+impl ArrivalSource {
+    /// The part of launcher `index` of `launchers`; all of a trial share `drawn`.
+    pub fn new(offer: &OfferedLoad, index: u32, launchers: u32, drawn: &Arc<AtomicU64>) -> Self {
+        match offer {
+            OfferedLoad::Open(schedule) => Self::Open(schedule.arrivals(index, launchers).peekable()),
+            OfferedLoad::Closed { requests, .. } => {
+                Self::Closed { drawn: Arc::clone(drawn), most: requests.unwrap_or(u64::MAX) }
+            }
+        }
+    }
+
+    /// When the next is due, where there is `room` for so many more; none if there is none to come for now.
+    pub fn next_due(&mut self, room: usize) -> Option<Nanos> {
+        match self {
+            Self::Open(due) => due.peek().map(|arrival| arrival.due),
+            Self::Closed { drawn, most } => {
+                (room > 0 && drawn.load(Ordering::Relaxed) < *most).then_some(Nanos::ZERO)
+            }
+        }
+    }
+
+    /// Takes the next if it is due by `now` and before `ends`: its number and its due time.
+    pub fn take(&mut self, now: Nanos, ends: Nanos, room: usize) -> Option<(u64, Nanos)> {
+        let due = self.next_due(room)?;
+        if due > now || due >= ends {
+            return None;
+        }
+        match self {
+            Self::Open(due) => due.next().map(|arrival| (arrival.number, arrival.due)),
+            Self::Closed { drawn, most } => {
+                let number = drawn.fetch_add(1, Ordering::Relaxed);
+                (number < *most).then_some((number, now))
+            }
+        }
+    }
+
+    /// Whether none can come any more.
+    pub fn is_exhausted(&self) -> bool {
+        match self {
+            Self::Open(_) => false,
+            Self::Closed { drawn, most } => drawn.load(Ordering::Relaxed) >= *most,
+        }
+    }
+
+    /// Whether the load ends when its count does, rather than at a time.
+    pub fn is_closed_loop(&self) -> bool {
+        matches!(self, Self::Closed { .. })
+    }
+}

@@ -1,0 +1,254 @@
+//! Which limit it was: from what was read before and at the failure, and from what the single steps said. Pure.
+
+use crate::ThreadsWanted;
+use crate::readings::{KillCounts, LimitReadings, MemoryGroup};
+use crate::rooms::{ClassifiedRoom, LimitKind, classified_rooms};
+use record::{RampEnd, SystemLimit, SystemLimitUnit};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Limits this close to one that gave would have given next.
+const CLOSE: f64 = 0.05;
+/// A limit with more room left than this part of it did not give: between the failure and the reading others end.
+const SLACK: f64 = 0.01;
+const EAGAIN: i32 = 11;
+const ENOMEM: i32 = 12;
+
+/// A thread that could not be made, and the steps of its making, repeated one by one: each with its error, or none if it
+/// worked or was not tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadFailure {
+    /// The call that failed first: `pthread_create` or `clone`.
+    pub call: String,
+    pub error: i32,
+    /// A thread without a stack.
+    pub clone: Option<i32>,
+    /// The place for a stack.
+    pub map: Option<i32>,
+    /// The right to write to it.
+    pub protect: Option<i32>,
+}
+
+/// As errno(3) calls it.
+fn errno_name(error: i32) -> String {
+    match error {
+        1 => "EPERM".to_owned(),
+        EAGAIN => "EAGAIN".to_owned(),
+        ENOMEM => "ENOMEM".to_owned(),
+        22 => "EINVAL".to_owned(),
+        38 => "ENOSYS".to_owned(),
+        other => format!("error {other}"),
+    }
+}
+
+impl ThreadFailure {
+    /// The step that failed, and what all of it looked like to the caller.
+    fn step(&self) -> (&'static str, i32) {
+        let steps = [("clone", self.clone), ("mmap", self.map), ("mprotect", self.protect)];
+        let failed = steps.into_iter().find_map(|(step, error)| Some((step, error?)));
+        failed.unwrap_or(("", self.error))
+    }
+
+    fn words(&self) -> String {
+        match self.step() {
+            ("", _) => format!("{}: {}", self.call, errno_name(self.error)),
+            (step, error) if step == self.call => format!("{step}: {}", errno_name(error)),
+            (step, error) => {
+                format!("{step}: {} ({}: {})", errno_name(error), self.call, errno_name(self.error))
+            }
+        }
+    }
+}
+
+/// What gave, when a thread could not be made.
+pub fn limit_of_failure(
+    before: &LimitReadings,
+    after: &LimitReadings,
+    asked: &ThreadsWanted,
+    failure: &ThreadFailure,
+) -> RampEnd {
+    let call = failure.words();
+    let all = classified_rooms(after, asked);
+    let of = |kind: LimitKind| all.iter().filter(move |known| known.kind == kind);
+    match failure.step() {
+        ("clone", EAGAIN) => task(before, after, asked, call, of(LimitKind::Task).collect()),
+        ("clone", ENOMEM) => {
+            let full = of(LimitKind::Memory).find(|known| is_full(known));
+            named(before, asked, call, full, "the kernel has no memory for one more", "")
+        }
+        (step @ ("mmap" | "mprotect"), ENOMEM) => {
+            let why = "a thread without a stack could be made, so that it is no limit on tasks";
+            let mut full: Vec<&ClassifiedRoom> =
+                of(LimitKind::Space).filter(|known| is_full(known)).collect();
+            // What a place costs, and what the right to write to it costs.
+            let of_step = |known: &&ClassifiedRoom| match known.room.name.as_str() {
+                "RLIMIT_AS" | "address space" => step == "mmap",
+                "RLIMIT_DATA" => step == "mprotect",
+                _ => true,
+            };
+            full.sort_by_key(|known| !of_step(known));
+            named(before, asked, call, full.first().copied(), why, "")
+        }
+        ("", _) => RampEnd::Unknown { call: format!("{call}; the same steps, made one by one, worked") },
+        _ => RampEnd::Unknown { call },
+    }
+}
+
+/// Among the limits on tasks: the one that is full, and the counters of refusals tell a group from the rest.
+fn task(
+    before: &LimitReadings,
+    after: &LimitReadings,
+    asked: &ThreadsWanted,
+    call: String,
+    tasks: Vec<&ClassifiedRoom>,
+) -> RampEnd {
+    let grown =
+        |then: Option<u64>, now: Option<u64>| now.zip(then).map(|(now, then)| now.saturating_sub(then));
+    let mut counted = vec![(after.group.as_ref(), grown(before.refused_here, after.refused_here))];
+    counted.extend(after.groups.iter().map(|group| {
+        let then = before.groups.iter().find(|other| other.folder == group.folder);
+        (Some(&group.name), grown(then.and_then(|then| then.refused), group.refused))
+    }));
+    let refusing =
+        counted.iter().find_map(|(name, refused)| Some(((*name)?, (*refused).filter(|n| *n > 0)?)));
+    let is_counted = counted.iter().any(|(_, refused)| refused.is_some());
+    let is_group = |known: &&&ClassifiedRoom| known.room.name == "pids.max";
+    match refusing {
+        Some((group, refused)) => {
+            let because = format!("; pids.events of {group} counted {refused} more");
+            let full = tasks.iter().filter(is_group).copied().find(|known| is_full(known));
+            match full {
+                Some(_) => named(before, asked, call, full, "", &because),
+                None => RampEnd::Unknown {
+                    call: format!(
+                        "{call}; pids.events of {group} counted the refusal, but no group that can be seen is full: \
+                         the one that is must be outside this cgroup namespace"
+                    ),
+                },
+            }
+        }
+        None => {
+            let because = if is_counted { "; no control group counted a refusal" } else { "" };
+            let full = tasks.iter().filter(|known| !is_counted || !is_group(known)).copied();
+            named(before, asked, call, full.clone().find(|known| is_full(known)), "", because)
+        }
+    }
+}
+
+/// Whether a limit has no room left that would matter.
+fn is_full(known: &ClassifiedRoom) -> bool {
+    let SystemLimit { limit, threads, used, .. } = &known.room;
+    let (Some(limit), Some(threads), Some(used)) = (limit, threads, used) else { return false };
+    // In threads, whatever its own unit is: of as many as there are in it.
+    let all = match known.kind {
+        LimitKind::Task => *limit as f64,
+        _ => *threads as f64 * *limit as f64 / limit.saturating_sub(*used).max(1) as f64,
+    };
+    *threads <= 1.max((all * SLACK) as u64)
+}
+
+fn named(
+    before: &LimitReadings,
+    asked: &ThreadsWanted,
+    call: String,
+    full: Option<&ClassifiedRoom>,
+    first: &str,
+    more: &str,
+) -> RampEnd {
+    let Some(ClassifiedRoom { room, .. }) = full else {
+        return RampEnd::Unknown { call: format!("{call}; every limit that can be read has room") };
+    };
+    let used = match (room.used, room.limit, &room.unit) {
+        (Some(used), Some(limit), SystemLimitUnit::Bytes) => {
+            format!("{} of {} in use", units::Bytes(used), units::Bytes(limit))
+        }
+        (Some(used), Some(limit), unit) => {
+            format!("{} of {} {unit} in use", units::grouped(used), units::grouped(limit))
+        }
+        _ => "nothing left".to_owned(),
+    };
+    let first = if first.is_empty() { String::new() } else { format!("{first}; ") };
+    let because = format!("{first}{used} at the failure{more}");
+    let room = with_advice(before, asked, room);
+    let close = close(before, asked, &room);
+    RampEnd::Limit { room: Box::new(room), call, because, close }
+}
+
+/// A room with what is in use now, and with the advice of before: raised by as much as makes a difference, it is reckoned
+/// from what the limit allowed then.
+pub fn with_advice(before: &LimitReadings, asked: &ThreadsWanted, room: &SystemLimit) -> SystemLimit {
+    let then =
+        classified_rooms(before, asked).into_iter().map(|known| known.room).find(|then| is_same(then, room));
+    let then = then.unwrap_or_else(|| room.clone());
+    SystemLimit { limit: room.limit, used: room.used, threads: room.threads, ..then }
+}
+
+fn is_same(one: &SystemLimit, other: &SystemLimit) -> bool {
+    one.name == other.name && one.place == other.place
+}
+
+/// Names of the others that would have given within 5 % of it.
+fn close(before: &LimitReadings, asked: &ThreadsWanted, gave: &SystemLimit) -> Vec<String> {
+    let rooms = classified_rooms(before, asked);
+    let is_it = |room: &SystemLimit| is_same(room, gave);
+    let Some(threads) = rooms.iter().find(|known| is_it(&known.room)).and_then(|known| known.room.threads)
+    else {
+        return Vec::new();
+    };
+    let near = |other: u64| other.abs_diff(threads) as f64 <= threads as f64 * CLOSE;
+    let others = rooms.iter().filter(|known| !is_it(&known.room) && known.room.threads.is_some_and(near));
+    others.map(|known| known.room.name.clone()).collect()
+}
+
+/// What gave, when the process was killed. The groups are those that were read before, in the same order.
+pub fn limit_of_kill(
+    before: &LimitReadings,
+    groups: &[Option<MemoryGroup>],
+    kills: KillCounts,
+    asked: &ThreadsWanted,
+) -> RampEnd {
+    let then = before.kills_before();
+    let grown =
+        |then: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(then?)).filter(|more| *more > 0);
+    let rooms = classified_rooms(before, asked);
+    let room = |is_it: &dyn Fn(&SystemLimit) -> bool| {
+        let found = rooms.iter().find(|known| known.kind == LimitKind::Memory && is_it(&known.room));
+        found.map(|known| Box::new(known.room.clone()))
+    };
+    let met = before.memories.iter().zip(groups).filter_map(|(then, now)| {
+        let now = now.as_ref()?;
+        let killed = grown(then.kills, now.kills);
+        let met = grown(then.failures, now.failures);
+        (killed.is_some() || met.is_some()).then_some((then, killed, met))
+    });
+    // Of nested groups that counted, the one with the least room before.
+    let met = met.min_by_key(|(group, ..)| group.max.saturating_sub(group.used));
+    let in_group = grown(then.here, kills.here);
+    match (met, in_group, grown(then.machine, kills.machine)) {
+        (Some((group, killed, met)), in_group, machine) if killed.or(in_group).or(machine).is_some() => {
+            let times = met.map_or(String::new(), |met| format!(", and its limit was met {met} times"));
+            let because = format!(
+                "oom_kill counted {} more in {}{times}",
+                killed.or(in_group).or(machine).unwrap_or(1),
+                group.name
+            );
+            RampEnd::Killed {
+                because,
+                room: room(&|room| Path::new(&room.place).parent() == Some(&group.folder)),
+            }
+        }
+        (_, _, Some(machine)) => RampEnd::Killed {
+            because: format!(
+                "oom_kill in /proc/vmstat counted {machine} more, and no control group met its limit"
+            ),
+            room: room(&|room| room.name == "memory"),
+        },
+        _ => RampEnd::Killed {
+            because: "signal 9, and no kernel counter says that memory ran out".to_owned(),
+            room: None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

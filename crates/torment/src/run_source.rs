@@ -1,0 +1,114 @@
+//! Runs that were kept: in a store, or in a file.
+
+use crate::args::CommonArgs;
+use crate::{CommandError, usage_error};
+use anyhow::{Context, anyhow};
+use record::{Event, RunId};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use store::{RunState, Store};
+use view::RunView;
+
+/// The store named on the command line, or the user's own.
+pub fn open(common: &CommonArgs) -> Result<Store, store::Error> {
+    match &common.store {
+        Some(path) => Store::open(path),
+        None => Store::open(&store::default_path()?),
+    }
+}
+
+/// The same, to read what is there: a file that is named and not there is not made.
+pub fn existing(common: &CommonArgs) -> Result<Store, store::Error> {
+    missing(common).map_or_else(|| open(common), Store::empty)
+}
+
+/// The file that is named, if it is not there.
+pub fn missing(common: &CommonArgs) -> Option<&Path> {
+    common.store.as_deref().filter(|path| matches!(path.try_exists(), Ok(false)))
+}
+
+/// Whether a file is meant, and no run of a store.
+pub fn is_file(asked: &str) -> bool {
+    Path::new(asked).is_file()
+}
+
+/// Whether it is written like one: in a folder, or with an ending of letters.
+fn is_path(asked: &str) -> bool {
+    let path = Path::new(asked);
+    let ending = path.extension().map(|ending| ending.as_encoded_bytes());
+    path.components().count() > 1 || ending.is_some_and(|ending| ending.iter().all(u8::is_ascii_alphabetic))
+}
+
+/// Where the events of a run come from.
+pub enum RunSource<'a> {
+    /// A file of `torment probe --save`.
+    File(&'a str),
+    /// A store.
+    Kept(&'a Store, RunId),
+}
+
+impl<'a> RunSource<'a> {
+    /// The file of this name, if there is one; otherwise the run that is called so.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub fn find(asked: &'a str, store: Option<&'a Store>) -> Result<Self, CommandError> {
+        match store {
+            Some(store) if !is_file(asked) => match store.find(asked) {
+                Err(store::Error::NoRun { .. }) if is_path(asked) => Err(anyhow!(
+                    "no file '{asked}', and no run of that name; expected a file of `torment probe --save`, or a run: torment list shows them"
+                )
+                .into()),
+                found => Ok(Self::Kept(store, found?)),
+            },
+            _ => Ok(Self::File(asked)),
+        }
+    }
+
+    /// Tells every event, and then how many could not be read.
+    pub fn for_each_event(&self, tell: &mut dyn FnMut(&Event)) -> Result<u64, CommandError> {
+        match self {
+            Self::File(path) => saved(path, tell),
+            Self::Kept(store, id) => {
+                let mut events = store.events(id)?;
+                for event in events.by_ref() {
+                    tell(&event?);
+                }
+                Ok(events.skipped())
+            }
+        }
+    }
+
+    /// All of it.
+    pub fn view(&self) -> Result<RunView, CommandError> {
+        let mut view = RunView::default();
+        view.skipped = self.for_each_event(&mut |event| view.fold(event))?;
+        if let Self::Kept(store, id) = self {
+            view.running = store.summary(id)?.state == RunState::Running;
+        }
+        Ok(view)
+    }
+}
+
+/// The events of a saved run, a line each.
+fn saved(path: &str, tell: &mut dyn FnMut(&Event)) -> Result<u64, CommandError> {
+    let file = File::open(path).with_context(|| format!("'{path}' cannot be read"))?;
+    let (mut begun, mut skipped) = (false, 0);
+    for line in BufReader::new(file).lines() {
+        let line = line.with_context(|| format!("'{path}' cannot be read"))?;
+        match serde_json::from_str::<Event>(&line) {
+            Ok(event) => {
+                begun |= matches!(event, Event::RunStarted { .. });
+                tell(&event);
+            }
+            Err(_) if begun => skipped += 1,
+            Err(why) => {
+                return Err(usage_error(anyhow!(
+                    "'{path}' is not a run saved by `torment probe --save`: {why}"
+                )));
+            }
+        }
+    }
+    Ok(skipped)
+}

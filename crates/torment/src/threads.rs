@@ -1,0 +1,40 @@
+//! `find threads`: asks the runner, and shows what it came to.
+
+use crate::args::{CommonArgs, ThreadsArgs};
+use crate::measure::{carry_out_as, open_run_store};
+use crate::{CommandError, print_result, usage_error};
+use anyhow::{Context, anyhow};
+use runner::exit;
+use tasks::ThreadsWanted;
+use units::Bytes;
+
+/// Every limit, without trying any.
+pub fn limits(common: &CommonArgs) -> Result<u8, CommandError> {
+    let rooms = tasks::forecast(&ThreadsWanted::default());
+    print_result(
+        || view::thread_limit_lines(&rooms),
+        || serde_json::json!({ "schema": record::SCHEMA, "limits": rooms }),
+        common,
+    )?;
+    Ok(exit::MET)
+}
+
+/// Makes threads until a limit gives.
+pub fn threads(args: &ThreadsArgs, common: &CommonArgs) -> Result<u8, CommandError> {
+    let asked = ThreadsWanted {
+        stack: args.stack,
+        touch: args.touch.unwrap_or(Bytes(0)),
+        raw: args.raw,
+        most: args.most,
+        until_failure: args.until_failure,
+        maps: args.maps,
+    };
+    asked.check().map_err(|why| usage_error(anyhow!(why)))?;
+    let program =
+        std::env::current_exe().context("torment cannot find its own executable to start it again")?;
+    let words = std::env::args().skip_while(|word| word != "threads").skip(1).collect::<Vec<_>>().join(" ");
+    let crowding = runner::ThreadsRequest { asked, program, words };
+    carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |faces, stop| {
+        runner::threads(&crowding, env!("CARGO_PKG_VERSION"), faces, stop)
+    })
+}

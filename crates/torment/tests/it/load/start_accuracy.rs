@@ -1,0 +1,268 @@
+//! When workers that are apart begin, held against the instant that was agreed. Their coordinator is this test, which therefore knows that instant, and so
+//! is their target, which sees when they come. Clocks, link and workers are torment's own.
+
+use super::remote_workers::WorkerNetworks;
+use crate::program::{LoadTurn, SOON, Sandbox, binary};
+use fleet::{BuildStamp, FleetRole, Instruction, LoopAssignment, MemberReport, TargetCheck, TrialAssignment};
+use link::{Authority, CoordinatorLink, JoinFile, MemberEvent};
+use plan::{Draft, PortablePlan};
+use schedule::{OfferedLoad, Schedule};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::spawn;
+use std::time::{Duration, Instant};
+use testbed::TestRelay;
+use units::{Nanos, Rate};
+
+/// How many milliseconds each piece takes between a worker and the coordinator, at least and at most; none: as long as it takes by itself.
+const WAYS: [Option<(u64, u64)>; 4] = [None, None, Some((1, 2)), Some((1, 4))];
+/// Each gives four starts.
+const TRIALS: usize = 25;
+/// From the order to the start.
+const LEAD: Nanos = Nanos::from_millis(60);
+/// Beside what is not known of its clock, a worker begins within this.
+const SPARE: Nanos = Nanos(300_000);
+/// On a busy machine it is tried so often, with so many trials each.
+const ATTEMPTS: usize = 4;
+
+/// What the target saw of one request, by this machine's clock.
+#[derive(Debug, Clone, Copy)]
+struct ObservedRequest {
+    number: u64,
+    /// Nobody read it before.
+    read: u64,
+    /// Of the time until then its reader waited so long for a processor.
+    waited: u64,
+}
+
+/// A target that tells when what comes. Gives its port.
+fn listen() -> (u16, Receiver<ObservedRequest>) {
+    let listener = TcpListener::bind("0.0.0.0:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    let (came, all) = channel();
+    spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let came = came.clone();
+            spawn(move || answer(stream, &came));
+        }
+    });
+    (port, all)
+}
+
+fn answer(mut stream: TcpStream, came: &Sender<ObservedRequest>) {
+    let mut request = [0; 4096];
+    let mut before = waited();
+    while let Ok(length @ 1..) = stream.read(&mut request) {
+        let read = sys::monotonic_ns();
+        let waited_now = waited();
+        let text = String::from_utf8_lossy(&request[..length]);
+        let number = text.strip_prefix("GET /").and_then(|path| path.split(' ').next()?.parse().ok());
+        let number = number.expect("its path is its number");
+        let _ = came.send(ObservedRequest { number, read, waited: waited_now - before });
+        if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").is_err() {
+            break;
+        }
+        before = waited();
+    }
+}
+
+/// How long this thread was ready and waited for a processor, in nanoseconds (the kernel's Documentation/scheduler/sched-stats.rst).
+fn waited() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    stat.split(' ').nth(1).and_then(|waited| waited.parse().ok()).unwrap_or(0)
+}
+
+/// The build of the program under test.
+fn stamp() -> BuildStamp {
+    let said = Command::new(binary()).arg("stamp").output().expect("it can be run").stdout;
+    let said = String::from_utf8(said).expect("words");
+    let [_, _, arch, digest] = said.split_whitespace().collect::<Vec<&str>>()[..] else { panic!("{said}") };
+    BuildStamp { arch: arch.to_owned(), digest: digest.to_owned() }
+}
+
+/// How one worker began.
+#[derive(Debug, Clone, Copy)]
+struct MeasuredStart {
+    /// Its first request was read so much later than it was due, in nanoseconds.
+    read: i64,
+    /// It came so much later.
+    late: i64,
+    /// How well its clock was known.
+    bound: Nanos,
+    /// What it says of its own delay.
+    pacing: Nanos,
+}
+
+impl MeasuredStart {
+    /// What its clock does not explain of that.
+    fn beyond(&self) -> i64 {
+        self.late.abs() - self.bound.0 as i64
+    }
+}
+
+/// A coordinator with its workers, and the target.
+struct TestFleet {
+    post: CoordinatorLink,
+    loops: LoopAssignment,
+    trial: u64,
+    came: Receiver<ObservedRequest>,
+}
+
+impl TestFleet {
+    /// Lets in as many as there are ways, and has them get ready.
+    fn gather(mut post: CoordinatorLink, url: &str, came: Receiver<ObservedRequest>) -> Self {
+        let text = format!("target.url = '{url}'\nload.rate = 1");
+        let mut none = |_: &str| Err("there is none".to_owned());
+        let plan = Draft::from_toml("p.toml", &text)
+            .and_then(|draft| draft.check(plan::PlanCommand::Run, &mut none));
+        let parcel = PortablePlan::new(&plan.expect("it is a plan"), None);
+        let (mut loops, began) = (BTreeMap::new(), Instant::now());
+        while loops.len() < WAYS.len() {
+            assert!(began.elapsed() < SOON * 2, "only {} are ready", loops.len());
+            match post.next(SOON) {
+                Some((member, MemberEvent::Joined(_))) => {
+                    let (parcel, tries) = (Box::new(parcel.clone()), TargetCheck::Connection);
+                    let welcome = Instruction::Welcome { member, share: 1, parcel, cores: Vec::new(), tries };
+                    post.send(member, welcome);
+                }
+                Some((member, MemberEvent::Told(MemberReport::Ready { loops: its, .. }))) => {
+                    loops.insert(member, its);
+                }
+                other => assert_eq!(other, None),
+            }
+        }
+        Self { post, loops: LoopAssignment::dealt(loops), trial: 0, came }
+    }
+
+    /// How each begins in one more trial, which is ordered as a fleet's coordinator does it.
+    fn trial(&mut self) -> Vec<MeasuredStart> {
+        self.trial += 1;
+        let (trial, first_number, of) = (self.trial, 1_000 * self.trial, self.loops.total());
+        let schedule = Schedule::constant(Rate::of(1_000, Nanos::from_secs(1)), Nanos::from_millis(20));
+        self.post.compare_clocks(SOON);
+        let now = Nanos(sys::monotonic_ns());
+        let (start, mut clocks) = (now + LEAD, BTreeMap::new());
+        for member in self.loops.members() {
+            let clock = self.post.clock_reading(member, now).expect("it was asked");
+            clocks.insert(member, clock.bound);
+            let duty = TrialAssignment {
+                trial,
+                offer: OfferedLoad::Open(schedule.clone()),
+                loops: self.loops.of(member).to_vec(),
+                of,
+                first_number,
+                start: clock.theirs(start),
+                drain: Nanos::from_secs(1),
+            };
+            self.post.send(member, Instruction::Arm(Box::new(duty)));
+        }
+        let (mut pacing, began) = (BTreeMap::new(), Instant::now());
+        while pacing.len() < clocks.len() {
+            assert!(began.elapsed() < SOON, "only {pacing:?} have told");
+            match self.post.next(SOON) {
+                Some((member, MemberEvent::Told(MemberReport::Over { worked, .. }))) => {
+                    pacing.insert(member, worked.pacing_p99.expect("it has sent something"));
+                }
+                Some((_, news @ (MemberEvent::Gone(_) | MemberEvent::Jumped(_)))) => panic!("{news:?}"),
+                _ => {}
+            }
+        }
+        let came: BTreeMap<u64, ObservedRequest> =
+            self.came.try_iter().map(|came| (came.number, came)).collect();
+        let started = |(member, bound): (u32, Nanos)| {
+            let first = |index: &u32| schedule.arrivals(*index, of).next();
+            let first = self.loops.of(member).iter().filter_map(first).min_by_key(|first| first.due);
+            let first = first.expect("each has a part");
+            let came = came[&(first_number + first.number)];
+            let read = came.read.wrapping_sub((start + first.due).0) as i64;
+            MeasuredStart { read, late: read - came.waited as i64, bound, pacing: pacing[&member] }
+        };
+        clocks.into_iter().map(started).collect()
+    }
+
+    fn leave(&self) {
+        for member in self.loops.members() {
+            self.post.send(member, Instruction::Leave);
+        }
+    }
+}
+
+/// 99 of 100 are no larger, in milliseconds.
+fn p99(values: impl Iterator<Item = i64>) -> f64 {
+    let mut values: Vec<i64> = values.collect();
+    values.sort_unstable();
+    values.get((values.len() * 99).div_ceil(100).saturating_sub(1)).map_or(0.0, |ns| *ns as f64 / 1e6)
+}
+
+#[test]
+fn workers_that_are_apart_begin_at_the_agreed_instant() {
+    let Some(net) = WorkerNetworks::new() else { return };
+    let (_turn, place) = (LoadTurn::alone(), Sandbox::new());
+    let file = |worker: u32| format!("{worker}.join");
+    let fars = [0, 1, 2, 3].map(|worker| net.far(&place, worker, "", &file(worker)));
+    let post = CoordinatorLink::open(env!("CARGO_PKG_VERSION"), &stamp(), FleetRole::Worker, &[])
+        .expect("it is a thread");
+    let authority = Authority::new(Duration::from_secs(3600)).expect("it signs");
+    let pass = |role| authority.issue(role).expect("it signs");
+    let here = net.at(0, 0, 0).parse().expect("an address");
+    let listener = TcpListener::bind((here, 0)).expect("a port is free");
+    let door = listener.local_addr().expect("it is bound");
+    post.listen(listener, &pass(FleetRole::Coordinator)).expect("it is let in by that");
+    for (worker, way) in (0..).zip(WAYS) {
+        let at = way.map_or(door, |(least, most)| {
+            let relay = TestRelay::from(here, door);
+            relay.delays(Duration::from_millis(least), Duration::from_millis(most));
+            relay.address()
+        });
+        let lets_in = JoinFile { at: at.to_string(), pass: pass(FleetRole::Worker) };
+        place.write(&file(worker), &lets_in.to_text());
+    }
+    let (port, came) = listen();
+    place.write("laid", "");
+    let mut fleet = TestFleet::gather(post, &format!("http://{}:{port}/{{counter}}", net.at(0, 1, 0)), came);
+    // The first of all opens the connections.
+    fleet.trial();
+    // Of those attempts that the machine had time for.
+    let (mut holds, mut fails) = (false, 0);
+    for _ in 0..ATTEMPTS {
+        let trials: Vec<Vec<MeasuredStart>> = (0..TRIALS).map(|_| fleet.trial()).collect();
+        let starts = || trials.iter().flatten();
+        // However busy the machine is, nothing is read before it is sent.
+        assert!(starts().all(|start| start.read >= -(start.bound.0 as i64)), "too early: {trials:#?}");
+        // Of whoever says so itself it is known: such a trial does not count.
+        let in_time: Vec<&MeasuredStart> = starts().filter(|start| start.pacing < SPARE).collect();
+        if in_time.len() * 2 < starts().count() {
+            continue;
+        }
+        let beyond = p99(in_time.iter().map(|start| start.beyond()));
+        let whole = trials.iter().filter(|trial| trial.iter().all(|start| start.pacing < SPARE));
+        let spread = p99(whole.map(|trial| {
+            let late = || trial.iter().map(|start| start.late);
+            late().max().zip(late().min()).map_or(0, |(last, first)| last - first)
+        }));
+        println!(
+            "{} of {} starts in time by their own account; of these at p99 {:.3} ms from the agreed instant, {beyond:.3} ms beyond their clocks' \
+             bounds; the last of a trial {spread:.3} ms after the first",
+            in_time.len(),
+            starts().count(),
+            p99(in_time.iter().map(|start| start.late.abs())),
+        );
+        holds = beyond <= SPARE.as_millis_f64();
+        if holds {
+            break;
+        }
+        fails += 1;
+    }
+    fleet.leave();
+    for far in fars {
+        far.process.end().expect(0);
+    }
+    if !holds && fails == 0 {
+        eprintln!("SKIPPED: the machine is too busy to begin anything in time");
+        return;
+    }
+    assert!(holds, "workers begin at another instant than their clocks explain");
+}

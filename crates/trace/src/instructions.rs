@@ -1,0 +1,66 @@
+use crate::follow::{start, with_time_limit};
+use crate::{Error, TraceLimits};
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use sys::{ResumeMode, TraceeEvent};
+
+/// The instructions of one run of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstructionCounts {
+    /// How many the program's first thread went through, those in the kernel left out. A repeated one counts as
+    /// often as it is repeated.
+    pub instructions: u64,
+    /// CPUID among them: in a virtual machine each is a way to the host and back.
+    pub cpuid: u64,
+    /// System calls among them.
+    pub calls: u64,
+    /// It was followed to its end; otherwise a limit came first.
+    pub complete: bool,
+}
+
+/// Machine code of x86-64.
+const CPUID: [u8; 2] = [0x0f, 0xa2];
+const SYSCALL: [u8; 2] = [0x0f, 0x05];
+
+/// Runs the program of `command` one instruction at a time, some 100,000 in a second. What it starts is not followed.
+///
+/// # Errors
+/// If the program cannot be started, the kernel does not let it be traced, or this is not x86-64.
+pub fn count_instructions(mut command: Command, limits: TraceLimits) -> Result<InstructionCounts, Error> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Error::Architecture);
+    }
+    sys::trace_on_start(&mut command);
+    with_time_limit(limits, |watch| {
+        let pid = start(&mut command)?;
+        sys::kill_with_tracer(pid).map_err(Error::Trace)?;
+        watch.add(pid);
+        let mut steps = InstructionCounts { instructions: 0, cpuid: 0, calls: 0, complete: false };
+        let mut signal = 0;
+        loop {
+            if watch.late.load(Ordering::Relaxed) || steps.instructions >= limits.stops {
+                watch.kill();
+            } else if let Ok(place) = sys::syscall_info(pid) {
+                let mut code = [0; 2];
+                // The first byte of a page may be all that is there: then it is neither of the two.
+                let _ = sys::read_memory(pid, place.instruction, &mut code);
+                steps.instructions += 1;
+                steps.cpuid += u64::from(code == CPUID);
+                steps.calls += u64::from(code == SYSCALL);
+            }
+            crate::follow::ignore_gone(sys::resume_tracee(pid, ResumeMode::Step, signal))
+                .map_err(Error::Trace)?;
+            signal = match sys::wait_tracee().map_err(Error::Trace)? {
+                None | Some((_, TraceeEvent::Killed(_))) => return Ok(steps),
+                Some((_, TraceeEvent::Exited(_))) => {
+                    return Ok(InstructionCounts { complete: true, ..steps });
+                }
+                // The stop after each step is one by SIGTRAP.
+                Some((_, TraceeEvent::Signal(signal))) if signal != SIGTRAP => signal,
+                Some(_) => 0,
+            };
+        }
+    })
+}
+
+const SIGTRAP: i32 = rustix::process::Signal::TRAP.as_raw();

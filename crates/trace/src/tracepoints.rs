@@ -1,0 +1,295 @@
+//! System calls as the kernel's own tracepoints record them (tracefs, `raw_syscalls`): of this process and of all that it
+//! starts meanwhile, undisturbed but for the recording of each call. Only for root.
+
+mod ring;
+
+use crate::SyscallCost;
+use ring::{Record, TraceRing};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use units::Nanos;
+
+/// Where tracefs is, or was before it had a place of its own.
+const PLACES: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
+/// What each processor may record; beyond it nothing more is.
+const BUFFER_KIB: u32 = 8192;
+
+/// A folder in which a trace instance of one's own can be made (by mkdir(2); rmdir(2) ends it).
+///
+/// # Errors
+/// When there is none, or it may not be written: says why.
+pub fn find_instances() -> Result<PathBuf, String> {
+    find_instances_in(Path::new("/"))
+}
+
+/// The same below another root than `/`.
+///
+/// # Errors
+/// As [`instances`].
+pub fn find_instances_in(root: &Path) -> Result<PathBuf, String> {
+    let place = PLACES.iter().map(|place| root.join(place).join("instances")).find(|place| place.is_dir());
+    let place = place.ok_or("tracefs is not mounted, or may not be read by this user")?;
+    let may = rustix::fs::access(&place, rustix::fs::Access::WRITE_OK);
+    may.map_err(|why| format!("{}: {why}; the kernel's tracepoints are for root", place.display()))?;
+    Ok(place)
+}
+
+/// Records the system calls of this process and of all that it starts.
+#[derive(Debug)]
+pub struct TracepointRecorder {
+    folder: PathBuf,
+    enter: Tracepoint,
+    exit: Tracepoint,
+}
+
+/// One tracepoint: what its records are numbered, and where the value is that is wanted beside the call's number.
+#[derive(Debug, Clone, Copy)]
+struct Tracepoint {
+    number: u16,
+    call: usize,
+    value: Option<usize>,
+}
+
+/// The system calls of the programs that were executed while they were recorded.
+#[derive(Debug, Clone, Default)]
+pub struct RecordedSyscalls {
+    /// Programs that were seen from their execution to their end.
+    pub programs: u64,
+    /// Those that were not: the buffers were full.
+    pub cut: u64,
+    /// What the programs seen called, and whatever they started; those that took longest first. Times are from the call to its
+    /// return, waiting included.
+    pub costs: Vec<SyscallCost>,
+}
+
+impl TracepointRecorder {
+    /// Begins, in an instance that was made for it.
+    ///
+    /// # Errors
+    /// When the kernel refuses a setting: says which.
+    pub fn begin(instance: &Path) -> Result<Self, String> {
+        let folder = instance.to_owned();
+        let enter = Tracepoint::of(&folder, "sys_enter", None)?;
+        let exit = Tracepoint::of(&folder, "sys_exit", Some("ret"))?;
+        let threads = fs::read_dir("/proc/self/task").map_err(|why| format!("/proc/self/task: {why}"))?;
+        let threads = threads.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let threads = threads.collect::<Vec<_>>().join(" ");
+        for (file, value) in [
+            ("trace_clock", "mono"),
+            // What is recorded first stays.
+            ("options/overwrite", "0"),
+            ("options/event-fork", "1"),
+            ("buffer_size_kb", &BUFFER_KIB.to_string()),
+            ("set_event_pid", &threads),
+            ("events/raw_syscalls/enable", "1"),
+        ] {
+            fs::write(folder.join(file), value)
+                .map_err(|why| format!("{file} of a trace instance: {why}"))?;
+        }
+        Ok(Self { folder, enter, exit })
+    }
+
+    /// Ends, and tells what was seen. The instance itself is left to whoever made it.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub fn end(self) -> Result<RecordedSyscalls, String> {
+        let failed = |why: io::Error| format!("the record of a trace instance: {why}");
+        fs::write(self.folder.join("events/raw_syscalls/enable"), "0").map_err(failed)?;
+        let mut records = Vec::new();
+        for processor in fs::read_dir(self.folder.join("per_cpu")).map_err(failed)?.flatten() {
+            let ring = TraceRing::open(&processor.path(), &self.folder).map_err(failed)?;
+            ring.read(|record| records.extend(self.parse_event(record))).map_err(failed)?;
+        }
+        records.sort_by_key(|seen| seen.at);
+        Ok(summarize(&records))
+    }
+
+    fn parse_event(&self, record: &Record<'_>) -> Option<SyscallEvent> {
+        let number = record.number::<2>(0).map(u16::from_ne_bytes)?;
+        let pid = record.number::<4>(4).map(i32::from_ne_bytes)?;
+        let long = |at| record.number::<8>(at).map(i64::from_ne_bytes);
+        let side = if number == self.enter.number {
+            Direction::Enter(long(self.enter.call)?)
+        } else if number == self.exit.number {
+            Direction::Exit(long(self.exit.call)?, long(self.exit.value?)?)
+        } else {
+            return None;
+        };
+        Some(SyscallEvent { at: record.at, pid, side })
+    }
+}
+
+impl Tracepoint {
+    fn of(folder: &Path, name: &str, value: Option<&str>) -> Result<Self, String> {
+        let file = format!("events/raw_syscalls/{name}/format");
+        let format = fs::read_to_string(folder.join(&file)).map_err(|why| format!("{file}: {why}"))?;
+        let unknown = || format!("{file} of this kernel is not as it is known");
+        let number = format.lines().find_map(|line| line.strip_prefix("ID: ")?.trim().parse().ok());
+        let value = value.map(|value| offset(&format, value).ok_or_else(unknown)).transpose()?;
+        Ok(Self {
+            number: number.ok_or_else(unknown)?,
+            call: offset(&format, "id").ok_or_else(unknown)?,
+            value,
+        })
+    }
+}
+
+/// Where a field of eight bytes is, in lines such as `field:long id; offset:8; size:8; signed:1;`.
+fn offset(format: &str, field: &str) -> Option<usize> {
+    let mut lines = format.lines().filter_map(|line| line.trim().strip_prefix("field:"));
+    let line =
+        lines.find(|line| line.split(';').next().is_some_and(|name| name.ends_with(&format!(" {field}"))))?;
+    let number = |key: &str| line.split(';').find_map(|part| part.trim().strip_prefix(key)?.parse().ok());
+    (number("size:") == Some(8)).then(|| number("offset:")).flatten()
+}
+
+/// A thread calls the kernel, or comes back.
+#[derive(Debug, Clone, Copy)]
+struct SyscallEvent {
+    at: u64,
+    pid: i32,
+    side: Direction,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Direction {
+    /// With the call's number.
+    Enter(i64),
+    /// With what it returned.
+    Exit(i64, i64),
+}
+
+/// One program: what it and its own threads and children called, how often and for how long.
+#[derive(Debug, Default)]
+struct Program {
+    calls: BTreeMap<i64, (u64, u64)>,
+    /// It was seen to end. What is missing in a full buffer is the end.
+    ended: bool,
+}
+
+/// Adds up, by program: who executes one is a program from then on, and whoever a program starts is part of it.
+fn summarize(seen: &[SyscallEvent]) -> RecordedSyscalls {
+    let number = |name| sys::syscall_number(name);
+    let executes = [number("execve"), number("execveat")];
+    let starts = [number("clone"), number("clone3"), number("fork"), number("vfork")];
+    let ends = number("exit_group");
+    // Parents are known by what they return, which may be after the child's first call.
+    let parents: BTreeMap<i32, i32> = seen
+        .iter()
+        .filter_map(|seen| match seen.side {
+            Direction::Exit(call, child) if child > 0 && starts.contains(&Some(call)) => {
+                Some((i32::try_from(child).ok()?, seen.pid))
+            }
+            _ => None,
+        })
+        .collect();
+    let mut programs: Vec<Program> = Vec::new();
+    let mut of: BTreeMap<i32, usize> = BTreeMap::new();
+    let mut entered: BTreeMap<i32, (i64, u64)> = BTreeMap::new();
+    for seen in seen {
+        let inherited = || parents.get(&seen.pid).and_then(|parent| of.get(parent)).copied();
+        let program = of.get(&seen.pid).copied().or_else(inherited);
+        if let Some(program) = program {
+            of.insert(seen.pid, program);
+        }
+        match seen.side {
+            Direction::Enter(call) => {
+                entered.insert(seen.pid, (call, seen.at));
+                if let Some(program) = program.map(|program| &mut programs[program]) {
+                    program.calls.entry(call).or_default().0 += 1;
+                    program.ended |= ends == Some(call);
+                }
+            }
+            Direction::Exit(call, result) => {
+                let since = entered.remove(&seen.pid).filter(|(entered, _)| *entered == call);
+                match (program, since) {
+                    (Some(program), Some((_, since))) => {
+                        let time = seen.at.saturating_sub(since);
+                        programs[program].calls.entry(call).or_default().1 += time;
+                    }
+                    (None, _) if result == 0 && executes.contains(&Some(call)) => {
+                        of.insert(seen.pid, programs.len());
+                        programs.push(Program::default());
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    let whole: Vec<&Program> = programs.iter().filter(|program| program.ended).collect();
+    let mut costs: BTreeMap<i64, SyscallCost> = BTreeMap::new();
+    for (number, (count, time)) in whole.iter().flat_map(|program| &program.calls) {
+        let name = sys::syscall_name(*number);
+        let cost = costs.entry(*number).or_insert(SyscallCost {
+            number: *number,
+            name,
+            count: 0,
+            time: Nanos::ZERO,
+        });
+        cost.count += count;
+        cost.time = Nanos(cost.time.0 + time);
+    }
+    let mut costs: Vec<SyscallCost> = costs.into_values().collect();
+    costs.sort_by_key(|cost| std::cmp::Reverse((cost.time, cost.count)));
+    let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
+    RecordedSyscalls { programs: count(whole.len()), cut: count(programs.len() - whole.len()), costs }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enter(at: u64, pid: i32, name: &str) -> SyscallEvent {
+        SyscallEvent {
+            at,
+            pid,
+            side: Direction::Enter(sys::syscall_number(name).expect("every Linux has it")),
+        }
+    }
+
+    fn exit(at: u64, pid: i32, name: &str, result: i64) -> SyscallEvent {
+        SyscallEvent {
+            at,
+            pid,
+            side: Direction::Exit(sys::syscall_number(name).expect("every Linux has it"), result),
+        }
+    }
+
+    #[test]
+    fn a_program_begins_with_its_execution_and_has_its_children() {
+        let seen = [
+            // Who starts it: none of its calls count.
+            enter(0, 1, "clone3"),
+            enter(5, 2, "execve"),
+            exit(9, 2, "execve", 0),
+            exit(10, 1, "clone3", 2),
+            enter(11, 1, "wait4"),
+            enter(12, 2, "clone3"),
+            // The child is seen before its parent has returned.
+            enter(13, 3, "read"),
+            exit(14, 2, "clone3", 3),
+            exit(43, 3, "read", 1),
+            enter(44, 3, "exit_group"),
+            enter(50, 2, "exit_group"),
+            // One that has no end.
+            exit(60, 4, "execve", 0),
+            enter(61, 4, "read"),
+        ];
+        let recorded = summarize(&seen);
+        assert_eq!((recorded.programs, recorded.cut), (1, 1));
+        let calls: Vec<_> =
+            recorded.costs.iter().map(|cost| (cost.name.expect("known"), cost.count, cost.time.0)).collect();
+        assert_eq!(calls, [("read", 1, 30), ("clone3", 1, 2), ("exit_group", 2, 0)]);
+    }
+
+    #[test]
+    fn fields_are_found_in_a_format() {
+        let format = "name: sys_exit\nID: 442\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\
+                      \tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n";
+        assert_eq!((offset(format, "id"), offset(format, "ret")), (Some(8), Some(16)));
+        assert_eq!((offset(format, "common_pid"), offset(format, "nothing")), (None, None));
+    }
+}

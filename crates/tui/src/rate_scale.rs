@@ -1,0 +1,140 @@
+//! The rates tried, on a line: what holds to the left, what fails to the right, and between them
+//! what is not yet known.
+
+use crate::Palette;
+use ratatui::text::{Line, Span};
+use view::{RunView, Tone, TrialState, format_rate};
+
+/// With both bounds the line shows their interval and twice as much on either side, so that
+/// it zooms in as they close in.
+const AROUND: f64 = 2.0;
+
+/// The part of the rates that is drawn, logarithmic.
+struct RateRange {
+    low: f64,
+    high: f64,
+    width: usize,
+}
+
+impl RateRange {
+    fn of(view: &RunView, width: usize) -> Option<Self> {
+        let limit = view.limits.first();
+        let current = view.current.as_ref().and_then(|c| c.rate);
+        let (low, high) = match limit.and_then(|l| l.lower.zip(l.upper)) {
+            Some((lower, upper)) if lower > 0.0 && upper > lower => {
+                let around = (upper / lower).powf(AROUND);
+                (lower / around, upper * around)
+            }
+            _ => {
+                let rates = view
+                    .trials
+                    .iter()
+                    .filter_map(|t| t.rate)
+                    .chain(current)
+                    .map(|r| r.0)
+                    .filter(|r| *r > 0.0);
+                let (low, high) = rates.fold((f64::INFINITY, 0.0f64), |(l, h), r| (l.min(r), h.max(r)));
+                if low > high {
+                    return None;
+                }
+                (low / 1.5, high * 1.5)
+            }
+        };
+        (width >= 10).then_some(Self { low, high, width })
+    }
+
+    /// The column of a rate; those outside are at the edges.
+    fn column(&self, rate: f64) -> usize {
+        let share = (rate / self.low).ln() / (self.high / self.low).ln();
+        (share.clamp(0.0, 1.0) * (self.width - 1) as f64).round() as usize
+    }
+
+    fn shows(&self, rate: f64) -> bool {
+        (self.low..=self.high).contains(&rate)
+    }
+}
+
+/// Three lines: where the load is now, the rates with a mark for each trial, their labels.
+/// None before the first rate.
+pub(crate) fn lines(view: &RunView, width: usize, palette: Palette) -> Option<[Line<'static>; 3]> {
+    let window = RateRange::of(view, width)?;
+    let limit = view.limits.first();
+    let (lower, upper) = (limit.and_then(|l| l.lower), limit.and_then(|l| l.upper));
+
+    let mut axis: Vec<(char, Tone)> = (0..width)
+        .map(|column| {
+            if lower.is_some_and(|l| column <= window.column(l)) {
+                ('━', Tone::Good)
+            } else if upper.is_some_and(|u| column >= window.column(u)) {
+                ('━', Tone::Bad)
+            } else {
+                ('╌', Tone::Faint)
+            }
+        })
+        .collect();
+    for trial in &view.trials {
+        let Some(rate) = trial.rate.filter(|r| window.shows(r.0)) else { continue };
+        let mark = match TrialState::from_trial(trial) {
+            TrialState::Good => ('●', Tone::Good),
+            TrialState::Bad => ('✖', Tone::Bad),
+            TrialState::Void => ('?', Tone::Warn),
+            TrialState::Unjudged => continue,
+        };
+        axis[window.column(rate.0)] = mark;
+    }
+
+    let mut now = vec![(' ', Tone::Plain); width];
+    if let Some(rate) = view.current.as_ref().and_then(|c| c.rate) {
+        let column = window.column(rate.0);
+        let text = match (rate.0 < window.low, rate.0 > window.high) {
+            (true, _) => format!("◀ {rate}"),
+            (_, true) => format!("{rate} ▶"),
+            _ => format!("▼ {rate}"),
+        };
+        let fits = column + text.chars().count() <= width;
+        let begin = if fits { column } else { width.saturating_sub(text.chars().count()) };
+        // To the right of the mark, or to its left where there is no room.
+        let text = if fits || rate.0 > window.high { text } else { format!("{rate} ▼") };
+        let begin = if fits || rate.0 > window.high {
+            begin
+        } else {
+            (column + 1).saturating_sub(text.chars().count())
+        };
+        write(&mut now, begin, &text, Tone::Strong);
+    }
+
+    let mut labels = vec![(' ', Tone::Plain); width];
+    let high = format_rate(window.high);
+    write(&mut labels, 0, &format_rate(window.low), Tone::Faint);
+    write(&mut labels, width.saturating_sub(high.chars().count()), &high, Tone::Faint);
+    if let Some(lower) = lower {
+        // It ends at its mark, the upper one begins at its own: they cannot overlap.
+        let text = format_rate(lower);
+        write(
+            &mut labels,
+            (window.column(lower) + 1).saturating_sub(text.chars().count()),
+            &text,
+            Tone::Good,
+        );
+    }
+    if let Some(upper) = upper {
+        let text = format_rate(upper);
+        let begin = window.column(upper).min(width.saturating_sub(text.chars().count()));
+        write(&mut labels, begin, &text, Tone::Bad);
+    }
+    Some([now, axis, labels].map(|row| styled(&row, palette)))
+}
+
+fn write(row: &mut [(char, Tone)], begin: usize, text: &str, tone: Tone) {
+    for (cell, letter) in row.iter_mut().skip(begin).zip(text.chars()) {
+        *cell = (letter, tone);
+    }
+}
+
+/// Neighbours of one tone become one span.
+fn styled(row: &[(char, Tone)], palette: Palette) -> Line<'static> {
+    row.chunk_by(|a, b| a.1 == b.1)
+        .map(|run| Span::styled(run.iter().map(|(c, _)| *c).collect::<String>(), palette.style(run[0].1)))
+        .collect::<Vec<_>>()
+        .into()
+}

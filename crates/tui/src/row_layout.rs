@@ -1,0 +1,49 @@
+//! Who gets how many rows of a screen.
+
+/// What a part of the screen asks for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowRequest {
+    /// Which part.
+    pub part: usize,
+    /// With fewer rows it shows nothing.
+    pub least: u16,
+    /// More are of no use to it.
+    pub most: u16,
+}
+
+/// Rows for each part: the asks are heard in their order, and one is given what it asks for as far as there is any. A
+/// part may ask again, later, for more.
+pub(crate) fn allot_rows<const PARTS: usize>(room: u16, asks: &[RowRequest]) -> [u16; PARTS] {
+    let mut given = [0; PARTS];
+    let mut left = room;
+    for ask in asks {
+        let more = ask.most.saturating_sub(given[ask.part]).min(left);
+        if given[ask.part] + more >= ask.least {
+            given[ask.part] += more;
+            left -= more;
+        }
+    }
+    given
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_are_served_first() {
+        let ask = |part, least, most| RowRequest { part, least, most };
+        let asks = [ask(1, 1, 2), ask(0, 3, 4), ask(2, 1, 1), ask(1, 1, 9)];
+        for (room, expected) in [
+            (0, [0, 0, 0]),
+            (1, [0, 1, 0]),
+            (4, [0, 3, 1]),
+            (5, [3, 2, 0]),
+            (7, [4, 2, 1]),
+            (12, [4, 7, 1]),
+            (40, [4, 9, 1]),
+        ] {
+            assert_eq!(allot_rows::<3>(room, &asks), expected, "{room}");
+        }
+    }
+}

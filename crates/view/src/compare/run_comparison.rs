@@ -1,0 +1,277 @@
+//! Several runs against the first of them: every figure with its interval, and what that means.
+
+use super::changes::CodeChanges;
+use super::comparability::comparability_caveats;
+use super::compared_run::ComparedRun;
+use super::difference::Significance;
+use super::load_samples::LoadSamples;
+use super::measure::ComparedMeasure;
+use super::measures::{RunInput, compare_measures, load_difference};
+use crate::{ReportKind, RunView, Text};
+use record::{Caveat, CaveatKind};
+
+/// More runs than this nobody compares at a glance.
+pub const MOST_COMPARED: usize = 8;
+
+/// Several runs, compared with the first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunComparison {
+    /// The runs, the one that the others are compared with first.
+    pub runs: Vec<ComparedRun>,
+    /// What differs by intention, and why the comparison may be none, the gravest reason first.
+    pub doubts: Vec<Caveat>,
+    /// Everything that at least one of them has a figure of.
+    pub measures: Vec<ComparedMeasure>,
+    /// Of each run how its functions differ from those of the first one; none of the first, and of those without profiles.
+    pub code: Vec<Option<CodeChanges>>,
+    /// What came of each run but the first.
+    pub verdicts: Vec<RunVerdict>,
+    /// What is noise: a figure that differs by a smaller share is the same.
+    pub noise: f64,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunVerdict {
+    /// Of all that decides: worse if anything is, else undecided if anything is, else better if anything is.
+    pub standing: Significance,
+    /// In one sentence, with the run's title.
+    pub words: String,
+}
+
+/// Compares runs with the first of them, each with its seconds ([`Spread`]); what differs by a smaller share than `noise` is the same.
+/// With a single run there are its figures and no difference.
+///
+/// # Errors
+/// In words, if they are not of one kind, or of one that has nothing to compare.
+pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<RunComparison, String> {
+    if runs.is_empty() || runs.len() > MOST_COMPARED {
+        return Err(format!("{} runs; expected at most {MOST_COMPARED}, and one at least", runs.len()));
+    }
+    let titles = titles(runs);
+    let mut compared = Vec::new();
+    for ((view, _), title) in runs.iter().zip(titles) {
+        let Some(started) = &view.started else {
+            return Err("the first event of a run is missing: nothing can be said about it".to_owned());
+        };
+        if !matches!(view.kind(), ReportKind::Load | ReportKind::Search) {
+            return Err(format!(
+                "run {} is of `torment {}`; what can be compared are runs of `torment run` and `torment find`, and two of `torment probe`",
+                started.id, started.command
+            ));
+        }
+        compared.push(ComparedRun {
+            id: started.id.clone(),
+            title,
+            command: started.command.clone(),
+            target: started.target.clone(),
+            started_unix_ms: started.at_unix_ms,
+            machine: started.machine.clone(),
+            label: started.label.clone(),
+            gave: view
+                .diagnosis
+                .as_ref()
+                .and_then(|diagnosis| diagnosis.cause().and(diagnosis.sentences.first().cloned())),
+        });
+    }
+    let different = runs.iter().find(|(view, _)| view.kind() != runs[0].0.kind());
+    if let Some(other) = different.and_then(|(view, _)| view.started.as_ref()) {
+        return Err(format!(
+            "run {} is of `torment {}`, run {} of `torment {}`: a search and a load have no figure in common",
+            compared[0].id, compared[0].command, other.id, other.command
+        ));
+    }
+    let measures = compare_measures(runs, noise);
+    let void = |run: usize| (!is_trustworthy(runs[run].0)).then(|| compared[run].display_name());
+    let verdicts = (1..runs.len())
+        .map(|run| {
+            let called = compared[run].display_name();
+            let undecided = |why: String| RunVerdict {
+                standing: Significance::Undecided,
+                words: format!("{called}{why}"),
+            };
+            match (void(run).or_else(|| void(0)), load_difference(runs[0], runs[run])) {
+                (Some(void), _) => undecided(format!(
+                    ": undecided: {void} is not trustworthy; see its caveats, and repeat it"
+                )),
+                (None, Some(load)) => undecided(format!(
+                    " ran at another load ({load}), so neither can be called better{}",
+                    beside(run, &measures)
+                )),
+                (None, None) => verdict(&called, run, &measures, noise),
+            }
+        })
+        .collect();
+    let code =
+        (0..runs.len()).map(|run| (run > 0).then(|| CodeChanges::between(runs[0].0, runs[run].0)).flatten());
+    let code = code.collect();
+    Ok(RunComparison {
+        doubts: comparability_caveats(runs, &compared),
+        runs: compared,
+        measures,
+        code,
+        verdicts,
+        noise,
+    })
+}
+
+/// Whether a load may be judged: the generator itself was not the limit.
+fn is_trustworthy(view: &RunView) -> bool {
+    let judgement = view.load().and_then(|load| load.judgement);
+    view.kind() != ReportKind::Load || judgement.is_none_or(|judgement| judgement.invalid.is_empty())
+}
+
+/// The name of each that no other has, or its id.
+fn titles(runs: &[RunInput<'_>]) -> Vec<String> {
+    let label = |view: &RunView| view.started.as_ref().and_then(|started| started.label.name.clone());
+    let names: Vec<Option<String>> = runs.iter().map(|(view, _)| label(view)).collect();
+    let id = |view: &RunView| view.started.as_ref().map_or_else(String::new, |started| started.id.0.clone());
+    let title = |(view, name): (&RunView, &Option<String>)| match name {
+        Some(name) if names.iter().filter(|other| other.as_ref() == Some(name)).count() == 1 => name.clone(),
+        _ => id(view),
+    };
+    runs.iter().zip(&names).map(|((view, _), name)| title((*view, name))).collect()
+}
+
+/// Of how a run differs so many figures are said, and how sure the first of them is; the rest stands below.
+const SAID: usize = 3;
+/// And so many of what does not decide.
+const ASIDE: usize = 1;
+
+/// What a reader looks for first in runs that nothing follows from.
+fn beside(run: usize, measures: &[ComparedMeasure]) -> String {
+    let changed = |measure: &&ComparedMeasure| {
+        measure.id == "response_p99"
+            || (measure.id == "goal"
+                && measure.differences[run].is_some_and(|difference| difference.by != 0.0))
+    };
+    let said =
+        measures.iter().filter(changed).map(|measure| measure.change_words(run, false, measure.is_near(run)));
+    let said = said.collect::<Vec<_>>().join(", ");
+    if said.is_empty() { said } else { format!(": {said}") }
+}
+
+fn verdict(title: &str, run: usize, measures: &[ComparedMeasure], noise: f64) -> RunVerdict {
+    let found = |standing: Significance| -> Vec<&ComparedMeasure> {
+        let differs =
+            |measure: &&ComparedMeasure| measure.differences[run].is_some_and(|d| d.standing == standing);
+        measures.iter().filter(|measure| measure.decides).filter(differs).collect()
+    };
+    let (worse, better) = (found(Significance::Worse), found(Significance::Better));
+    let undecided = [found(Significance::Undecided), found(Significance::Unknown)].concat();
+    let percents = measures.iter().filter(|measure| measure.decides).all(|measure| measure.is_near(run));
+    let is_known =
+        |measure: &&ComparedMeasure| measure.differences[run].is_some_and(|d| d.interval.is_some());
+    let list = |of: &[&ComparedMeasure], most: usize, sure: bool| {
+        let first = of.iter().position(is_known).filter(|_| sure);
+        let words = |(nth, measure): (usize, &&ComparedMeasure)| {
+            measure.change_words(run, Some(nth) == first, percents)
+        };
+        let shown = of.iter().take(most).enumerate().map(words).collect::<Vec<_>>().join(", ");
+        let more = of.len().saturating_sub(most);
+        if more > 0 { format!("{shown} and {more} more") } else { shown }
+    };
+    let also = |word: &str, of: &[&ComparedMeasure]| {
+        if of.is_empty() { String::new() } else { format!("; {word}: {}", list(of, ASIDE, false)) }
+    };
+    let beyond = units::Share(noise);
+    let same = found(Significance::Same);
+    // That limits are the same is told with them: who compares searches asks for nothing else.
+    let limit = same
+        .iter()
+        .find(|measure| measure.id == "capacity")
+        .map(|measure| measure.change_words(run, true, percents));
+    let (standing, words) = if let Some(leading) = worse.first() {
+        let word = adjective(leading.id, true);
+        let words = format!("{word}: {}{}", list(&worse, SAID, true), also("but better", &better));
+        (Significance::Worse, words + &also("undecided", &undecided))
+    } else if !undecided.is_empty() {
+        let words = match limit {
+            Some(limit) => format!("{limit}, no difference{}", also("undecided", &undecided)),
+            None => format!("undecided: {}", list(&undecided, SAID, true)),
+        };
+        (Significance::Undecided, words + &also("better", &better))
+    } else if let Some(leading) = better.first() {
+        (Significance::Better, format!("{}: {}", adjective(leading.id, false), list(&better, SAID, true)))
+    } else if let Some(limit) = limit {
+        (Significance::Same, format!("{limit}, no difference beyond the noise of {beyond}"))
+    } else if !same.is_empty() {
+        (Significance::Same, format!("no difference beyond the noise of {beyond}"))
+    } else {
+        (Significance::Unknown, "nothing to compare it by".to_owned())
+    };
+    let verb = if matches!(standing, Significance::Worse | Significance::Better) { " is" } else { ":" };
+    RunVerdict { standing, words: format!("{title}{verb} {words}") }
+}
+
+/// What a run is that differs most plainly in this.
+fn adjective(measure: &str, worse: bool) -> &'static str {
+    match (measure.starts_with("response"), worse) {
+        (true, true) => "slower",
+        (true, false) => "faster",
+        (false, true) => "worse",
+        (false, false) => "better",
+    }
+}
+
+/// What to do before a difference of two runs is believed.
+const REPEAT: &str = "before you rely on it, repeat both with torment try, which alternates them";
+/// What is said of each run at the top: with what its load was, a verdict begins.
+const TOLD: CaveatKind = CaveatKind::OtherLoad;
+/// What is said of runs that differ because somebody wanted to see what that does.
+const WANTED: [CaveatKind; 2] = [CaveatKind::OtherTarget, CaveatKind::OtherPlan];
+
+impl RunComparison {
+    /// What was changed from run to run, which is what most are compared for.
+    pub fn changes(&self) -> impl Iterator<Item = &Caveat> {
+        self.doubts.iter().filter(|doubt| WANTED.contains(&doubt.doubt))
+    }
+
+    /// Why the comparison may be none, the gravest reason first.
+    pub fn caveats(&self) -> impl Iterator<Item = &Caveat> {
+        self.doubts.iter().filter(|doubt| doubt.doubt != TOLD && !WANTED.contains(&doubt.doubt))
+    }
+
+    /// What to do next, by what came of it, and what that should bring; nothing where nothing is compared.
+    pub fn next_steps(&self) -> Vec<Text> {
+        let next =
+            |next: &str, expect: &str| vec![Text::labelled("next", next), Text::labelled("expect", expect)];
+        if self.verdicts.is_empty() {
+            return Vec::new();
+        }
+        if self.doubts.iter().any(|doubt| doubt.doubt == TOLD) {
+            return next(
+                "repeat one of them at the load of the other, and compare again",
+                "at the same load, what differs by more than chance is the target's own doing",
+            );
+        }
+        match self.overall() {
+            Significance::Undecided | Significance::Unknown => next(
+                "repeat both for longer (-d, or --budget for a search), or repeat them with torment try",
+                "four times as long halves an interval",
+            ),
+            Significance::Same => next(
+                REPEAT,
+                "no difference again, with an interval that covers how much runs differ by themselves",
+            ),
+            Significance::Better | Significance::Worse => next(
+                REPEAT,
+                "the same difference again, unless it is chance, with an interval that covers how much runs differ by themselves",
+            ),
+        }
+    }
+
+    /// Of all runs but the first: worse if one is, else undecided if one is, else the same, or better.
+    pub fn overall(&self) -> Significance {
+        let any = |standing| self.verdicts.iter().any(|verdict| verdict.standing == standing);
+        if any(Significance::Worse) {
+            Significance::Worse
+        } else if any(Significance::Undecided) || any(Significance::Unknown) {
+            Significance::Undecided
+        } else if any(Significance::Same) || self.verdicts.is_empty() {
+            Significance::Same
+        } else {
+            Significance::Better
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Trials on the other side of a limit than where they are looked for: bad ones where it holds, good ones beyond it; and which of the good
+//! ones stand for it.
+
+use crate::experiment::number_of;
+use crate::wording::format_rate;
+use crate::{ArrivalKind, RunView, Trial, TrialState};
+use record::{Limit, Purpose, SearchEnd};
+use units::Nanos;
+
+/// A trial that is shorter than this may end before a queue shows.
+pub(crate) const BRIEF: Nanos = Nanos::from_secs(5);
+/// Rates are the same to a reader if they differ by less than this share.
+const ALIKE: f64 = 0.0005;
+
+/// Every trial that tells something of the limit, with where it stands on the axis: at its rate, or, of a search whose trials all
+/// have one rate, at how many connections were open.
+pub(crate) fn plotted_trials(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
+    let at = |trial: &Trial| match trial.words {
+        ArrivalKind::Connections => Some(trial.figures.connections as f64),
+        ArrivalKind::Requests | ArrivalKind::Processes => trial.rate.map(|rate| rate.0),
+    };
+    view.trials
+        .iter()
+        .filter(|trial| trial.purpose.is_judged())
+        .filter_map(move |trial| Some((at(trial)?, trial)))
+}
+
+/// The good trials that were made to find the limit.
+pub(crate) fn good_trials(view: &RunView) -> impl Iterator<Item = &Trial> {
+    view.trials.iter().filter(|trial| {
+        matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
+            && TrialState::from_trial(trial) == TrialState::Good
+    })
+}
+
+/// How many marks lie on the other side of what a picture draws as the limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct ContraryTrials {
+    /// Bad, at what holds or below.
+    pub bad: usize,
+    /// The same from before the warm-up: of a target that was still cold.
+    pub cold: usize,
+    /// The highest rate of those.
+    pub cold_at: Option<f64>,
+    /// Good, above it.
+    pub good: usize,
+    /// How long the longest of those was.
+    pub good_for: Nanos,
+    /// Void, at what holds or below.
+    pub void: usize,
+    /// Void, above it.
+    pub void_above: usize,
+    /// Between which rates the void ones were asked for.
+    pub asked: Option<(f64, f64)>,
+    /// The same of warm-ups in which the generator fell behind.
+    pub warm: Option<(f64, f64)>,
+    /// Warm-ups and looks at whether the target is back that were void: they are not drawn.
+    pub undrawn: usize,
+}
+
+/// With one rate more.
+fn reach(known: Option<(f64, f64)>, rate: f64) -> Option<(f64, f64)> {
+    let (least, most) = known.unwrap_or((rate, rate));
+    Some((least.min(rate), most.max(rate)))
+}
+
+impl ContraryTrials {
+    pub fn from_view(view: &RunView) -> Self {
+        let mut found = Self::default();
+        let Some(held) = view.limits.first().and_then(|limit| limit.held.or(limit.lower)) else {
+            return found;
+        };
+        let warmed = view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp);
+        let is_cold = |trial: &Trial| warmed.is_some_and(|warmed| trial.number < warmed.number);
+        for (at, trial) in plotted_trials(view) {
+            let holds = at <= held * (1.0 + ALIKE);
+            match TrialState::from_trial(trial) {
+                TrialState::Bad if holds && is_cold(trial) => {
+                    found.cold += 1;
+                    found.cold_at = Some(found.cold_at.map_or(at, |known| known.max(at)));
+                }
+                TrialState::Bad if holds => found.bad += 1,
+                TrialState::Good if !holds => {
+                    found.good += 1;
+                    found.good_for = found.good_for.max(trial.loaded);
+                }
+                TrialState::Void => {
+                    *(if holds { &mut found.void } else { &mut found.void_above }) += 1;
+                    found.asked = reach(found.asked, at);
+                }
+                _ => {}
+            }
+        }
+        let is_void = |trial: &&Trial| TrialState::is_void(trial);
+        let beside = |trial: &&Trial| !trial.purpose.is_judged();
+        found.undrawn = view.trials.iter().filter(beside).filter(is_void).count();
+        let warm = view.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).filter(is_void);
+        found.warm = warm.filter_map(|trial| trial.rate).fold(None, |known, rate| reach(known, rate.0));
+        found
+    }
+
+    /// What there is to say of them under a picture; nothing if all lie where they are looked for.
+    pub fn words(self, view: &RunView) -> String {
+        let Self { bad, cold, good, good_for, void, void_above, undrawn, .. } = self;
+        let of = |count: usize, what: &str| number_of(count, &format!("{what} trial"));
+        let mut said = String::new();
+        if bad > 0 {
+            // Where no limit was found the verdict tells what that means.
+            let found = view.search_ended().is_none_or(|ended| !ended.is_at_least());
+            let why = if found { ": the limit is what nine trials in ten hold" } else { "" };
+            said += &format!("; {} at or below the line{why}", of(bad, "bad"));
+        }
+        if cold > 0 {
+            said += &format!("; {} before the warm-up, up to the dashed line", of(cold, "bad"));
+        }
+        // Beyond a limit that was found, what lies there is said by its shade.
+        let is_brief = good_for < BRIEF;
+        if good > 0 && view.end.is_some() && (is_brief || view.fails_at().is_none()) {
+            let why = match view.is_generator_limited() {
+                true => "torment fell behind in others at these rates, so nothing is known to hold there",
+                false if is_brief => "too short to count as held",
+                false => "too little to count as held",
+            };
+            said += &format!("; {} beyond the line: {why}", of(good, "good"));
+        }
+        // How many they are stands above, or with the doubts.
+        if void + void_above > 0 {
+            said += "; hollow: void, not counted";
+        }
+        if undrawn > 0 {
+            let them =
+                if undrawn == 1 { "a warm-up or recovery check" } else { "warm-ups and recovery checks" };
+            said += &format!("; {} not drawn: {them}", of(undrawn, "void"));
+        }
+        said
+    }
+}
+
+/// The bad trials at what is said to hold or below, where no limit was found, but for those before the warm-up: what is said to hold counts the good
+/// ones alone.
+pub(crate) fn bad_below_limit(view: &RunView) -> Vec<&Trial> {
+    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    let Some(held) = held.filter(|_| view.search_ended().is_some_and(SearchEnd::is_at_least)) else {
+        return Vec::new();
+    };
+    let warm =
+        view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp).map_or(0, |trial| trial.number);
+    let failed = plotted_trials(view).filter(|(at, trial)| {
+        *at <= held * (1.0 + ALIKE) && trial.number > warm && TrialState::from_trial(trial) == TrialState::Bad
+    });
+    failed.map(|(_, trial)| trial).collect()
+}
+
+/// Whether torment fell behind in another trial at the rate of this one.
+pub(crate) fn fell_behind_at(view: &RunView, trial: &Trial) -> bool {
+    view.trials.iter().filter(|other| is_late(other)).any(|other| {
+        other.rate.zip(trial.rate).is_some_and(|(other, rate)| (other.0 / rate.0 - 1.0).abs() <= PLACE)
+    })
+}
+
+/// Whether the generator is why it is void.
+fn is_late(trial: &Trial) -> bool {
+    trial.judgement.iter().flat_map(|judged| &judged.invalid).any(|caveat| caveat.doubt.is_generator())
+}
+
+/// Trials at one rate stand in one place of a picture if they differ by less than this share.
+pub(crate) const PLACE: f64 = 0.005;
+
+/// How many good trials stand at a rate in the picture, with how many requests were due in them and how many of those were bad.
+pub(crate) fn good_at(view: &RunView, rate: f64) -> (u64, (u64, u64)) {
+    let there = plotted_trials(view).filter(|(at, trial)| {
+        (at / rate - 1.0).abs() <= PLACE && TrialState::from_trial(trial) == TrialState::Good
+    });
+    there.fold((0, (0, 0)), |(count, (due, lost)), (_, trial)| {
+        (count + 1, (due + trial.figures.due, lost + trial.figures.outcomes.bad()))
+    })
+}
+
+/// The good trials that stand for a limit which was estimated: the highest of all, as far as they are not beyond its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SupportingTrials {
+    pub good: usize,
+    /// Bad ones among them, from the lowest of them up to what holds.
+    pub bad: usize,
+    /// The lowest of their rates, and the highest.
+    pub lowest: f64,
+    pub highest: f64,
+    /// Requests of the good ones that were due, and those of them that were bad.
+    pub due: u64,
+    pub lost: u64,
+}
+
+impl SupportingTrials {
+    /// None of a limit that was not estimated, and where the trials are not those that it was estimated from.
+    pub fn from_limit(view: &RunView, limit: &Limit) -> Option<Self> {
+        let held = limit.held?;
+        let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
+        let mut good: Vec<&Trial> = good_trials(view).collect();
+        good.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        good.truncate(limit.good_trials as usize);
+        let due = |trials: &[&Trial]| trials.iter().map(|trial| trial.figures.due).sum::<u64>();
+        if good.is_empty() || due(&good) != limit.lower_due {
+            return None;
+        }
+        let most = limit.upper.unwrap_or(f64::INFINITY) * (1.0 + ALIKE);
+        if good.iter().any(|trial| rate(trial) <= most) {
+            good.retain(|trial| rate(trial) <= most);
+        }
+        let (highest, lowest) = (rate(good[0]), rate(good[good.len() - 1]));
+        let since = view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp).map_or(0, |t| t.number);
+        let bad = view.trials.iter().filter(|trial| {
+            matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
+                && trial.number > since
+                && TrialState::from_trial(trial) == TrialState::Bad
+                && (lowest..=held * (1.0 + ALIKE)).contains(&rate(trial))
+        });
+        Some(Self {
+            good: good.len(),
+            bad: bad.count(),
+            lowest,
+            highest,
+            due: due(&good),
+            lost: good.iter().map(|trial| trial.figures.outcomes.bad()).sum(),
+        })
+    }
+
+    /// `at 1,983 to 1,991`; `even at 31,490` of a limit below all of them. Who multiplies the rates by the length of the trials gets the
+    /// requests that are counted.
+    pub fn at(&self, held: f64) -> String {
+        let (lowest, highest) = (format_rate(self.lowest), format_rate(self.highest));
+        let above = if self.lowest > held * (1.0 + ALIKE) { "even " } else { "" };
+        if lowest == highest {
+            format!("{above}at {highest}")
+        } else {
+            format!("{above}at {lowest} to {highest}")
+        }
+    }
+}
+
+/// In how many trials torment fell behind below the highest rate allowed, where these are too many to go on with.
+pub(crate) fn fell_behind(view: &RunView) -> Option<usize> {
+    let late = view.trials.iter().filter(|trial| is_late(trial)).count();
+    let many = late * MANY >= plotted_trials(view).count();
+    (late > 0 && many && view.search_ended() == Some(&SearchEnd::MaxReached)).then_some(late)
+}
+
+/// One void trial of so many is too many.
+const MANY: usize = 4;

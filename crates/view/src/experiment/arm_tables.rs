@@ -1,0 +1,159 @@
+//! What each arm does, as tables: of each workload its limit and its rates, then its closed loops.
+
+use super::causes::{NAME, first_cause, probed_arms};
+use super::design_lookup::figure;
+use super::words::{head, measure_words, median, number_of, range, value};
+use super::{DesignLookup, WIDTH, connections};
+use crate::document::TextTable;
+use crate::wording::shortened;
+use crate::{Text, Tone};
+use plan::{ArmMeasure, LoadLevel};
+
+/// Each table with an empty line after it.
+pub(crate) fn lines(names: &DesignLookup<'_>) -> Vec<Text> {
+    let mut lines = Vec::new();
+    for workload in workloads(names) {
+        let (closed, open) = of_workload(names, workload);
+        for group in groups(names, &open) {
+            lines.extend(table(names, &group));
+        }
+        lines.extend(connections::lines(names, &closed));
+    }
+    lines
+}
+
+/// Every table with all its columns, however wide.
+pub(crate) fn all(names: &DesignLookup<'_>) -> Vec<TextTable> {
+    let mut tables = Vec::new();
+    for workload in workloads(names) {
+        let (closed, open) = of_workload(names, workload);
+        for group in groups(names, &open) {
+            tables.push(drawn(names, &group, &columns(names, &group)));
+        }
+        tables.extend(connections::tables(names, &closed).into_iter().map(|(with_spread, _)| with_spread));
+    }
+    tables
+}
+
+/// The probes of a workload: those that are closed loops, and the others.
+fn of_workload(names: &DesignLookup<'_>, workload: &str) -> (Vec<usize>, Vec<usize>) {
+    let probes = names.design.probes.iter().enumerate();
+    let of_it = probes.filter(|(_, probe)| probe.workload == workload).map(|(index, _)| index);
+    of_it.partition(|probe| matches!(names.design.probes[*probe].at, LoadLevel::Connections(_)))
+}
+
+/// In the order they are measured.
+fn workloads<'a>(names: &DesignLookup<'a>) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for probe in &names.design.probes {
+        if !found.contains(&probe.workload.as_str()) {
+            found.push(&probe.workload);
+        }
+    }
+    found
+}
+
+/// The limit and the first rate share a table; each other rate has its own.
+fn groups(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Vec<usize>> {
+    let is_limit = |probe: &usize| names.design.probes[*probe].at == LoadLevel::Limit;
+    let (mut first, rates): (Vec<usize>, Vec<usize>) = probes.iter().partition(|probe| is_limit(probe));
+    let mut rates = rates.into_iter();
+    first.extend(rates.next());
+    let first = (!first.is_empty()).then_some(first);
+    first.into_iter().chain(rates.map(|probe| vec![probe])).collect()
+}
+
+/// A column: a figure of a probe.
+type ProbeMeasure = (usize, ArmMeasure);
+
+fn table(names: &DesignLookup<'_>, group: &[usize]) -> Vec<Text> {
+    let mut columns = columns(names, group);
+    let mut left_out: Vec<&str> = Vec::new();
+    loop {
+        let mut lines = drawn(names, group, &columns).lines();
+        let width = lines.iter().map(Text::width).max().unwrap_or(0);
+        // What nobody asked for goes first where there is no room for all.
+        let spare =
+            [ArmMeasure::P50, ArmMeasure::Threads, ArmMeasure::Memory, ArmMeasure::Cpu, ArmMeasure::Max];
+        let least = spare.into_iter().find_map(|measure| {
+            columns.iter().position(|(probe, m)| *m == measure && !names.is_asked(*probe, measure))
+        });
+        match least {
+            Some(least) if width > WIDTH => left_out.push(measure_words(columns.remove(least).1)),
+            _ => {
+                if !left_out.is_empty() {
+                    let text = format!("  no room for {}; see --format json", left_out.join(", "));
+                    lines.push(Text::new(Tone::Faint, text));
+                }
+                lines.push(Text::empty());
+                return lines;
+            }
+        }
+    }
+}
+
+fn columns(names: &DesignLookup<'_>, group: &[usize]) -> Vec<ProbeMeasure> {
+    let any = |probe: usize, measure| {
+        (0..names.design.arms.len())
+            .any(|arm| names.taken(arm, probe).any(|taken| figure(taken, measure).is_some()))
+    };
+    let shown = |probe: usize, measure: ArmMeasure| match names.design.probes[probe].at {
+        LoadLevel::Limit => {
+            measure == ArmMeasure::Capacity || names.is_asked(probe, measure) || group.len() == 1
+        }
+        _ => measure != ArmMeasure::Throughput || names.is_asked(probe, measure),
+    };
+    let all =
+        group.iter().flat_map(|probe| ArmMeasure::ALL.into_iter().map(move |measure| (*probe, measure)));
+    all.filter(|(probe, measure)| shown(*probe, *measure) && any(*probe, *measure)).collect()
+}
+
+fn drawn(names: &DesignLookup<'_>, group: &[usize], columns: &[ProbeMeasure]) -> TextTable {
+    let mut heads = vec![title(names, group)];
+    let limit = |probe: usize| names.design.probes[probe].at == LoadLevel::Limit;
+    heads.extend(columns.iter().map(|(probe, measure)| match measure {
+        ArmMeasure::Capacity => head(*measure).to_owned(),
+        _ if limit(*probe) && group.len() > 1 => format!("{}, limit", head(*measure)),
+        _ => head(*measure).to_owned(),
+    }));
+    heads.push("gave first".to_owned());
+    let mut table = TextTable::with_text_last(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    for arm in probed_arms(names, group) {
+        let starts = group.iter().map(|probe| names.taken(arm, *probe).count()).max().unwrap_or(0);
+        let figures = |column: &ProbeMeasure| -> Vec<f64> {
+            names.taken(arm, column.0).filter_map(|taken| figure(taken, column.1)).collect()
+        };
+        let middle = |column: &ProbeMeasure| {
+            let least = names.taken(arm, column.0).any(|taken| taken.at_least);
+            let sign = if least && column.1 == ArmMeasure::Capacity { "≥ " } else { "" };
+            let text = median(&mut figures(column)).map_or("–".to_owned(), |m| value(column.1, m));
+            (format!("{sign}{text}"), Tone::Plain)
+        };
+        let gave = (first_cause(names, arm, group), Tone::Plain);
+        let name = (shortened(names.arm(arm), NAME), Tone::Strong);
+        table.push_row(std::iter::once(name).chain(columns.iter().map(middle)).chain([gave]));
+        if starts > 1 {
+            let spread = |column: &ProbeMeasure| {
+                let figures = figures(column);
+                let low = figures.iter().copied().fold(f64::INFINITY, f64::min);
+                let high = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                (if low < high { range(column.1, low, high) } else { String::new() }, Tone::Faint)
+            };
+            let count = (format!("  {}", number_of(starts, "start")), Tone::Faint);
+            let none = (String::new(), Tone::Plain);
+            table.push_row(std::iter::once(count).chain(columns.iter().map(spread)).chain([none]));
+        }
+    }
+    table
+}
+
+/// `writes, at 106/s`: what all columns but the capacity are of.
+fn title(names: &DesignLookup<'_>, group: &[usize]) -> String {
+    let load = group.iter().map(|probe| names.load(*probe)).find(|load| !load.is_empty());
+    let workload = names.workload(group[0]);
+    match (workload, load) {
+        ("", Some(load)) => load,
+        (workload, Some(load)) => format!("{workload}, {load}"),
+        (workload, None) => workload.to_owned(),
+    }
+}

@@ -1,0 +1,43 @@
+//! What gave first at an arm's starts, and which arms a probe is for.
+
+use super::DesignLookup;
+use record::{Cause, MeasurementResult};
+use std::collections::BTreeMap;
+
+/// Room for an arm's name.
+pub(super) const NAME: usize = 26;
+
+/// The arms that these probes are for.
+pub(super) fn probed_arms(names: &DesignLookup<'_>, group: &[usize]) -> Vec<usize> {
+    let for_it = |arm: &usize| group.iter().any(|probe| names.design.probes[*probe].arms.contains(arm));
+    (0..names.design.arms.len()).filter(for_it).collect()
+}
+
+/// What gave first at most of an arm's starts: at the limit, else at whatever load something gave. Why nothing
+/// is known if no valid start.
+pub(super) fn first_cause(names: &DesignLookup<'_>, arm: usize, group: &[usize]) -> String {
+    if names.valid_starts(arm).next().is_none() {
+        let void = names.visits.iter().rev().find(|visit| visit.arm == arm && visit.void.is_some());
+        return if void.is_some() { "no valid start".to_owned() } else { "not started yet".to_owned() };
+    }
+    group.iter().find_map(|probe| cause_under_load(names, arm, *probe)).unwrap_or_default()
+}
+
+/// What gave first at most of an arm's starts, under the load of one probe.
+pub(crate) fn cause_under_load(names: &DesignLookup<'_>, arm: usize, probe: usize) -> Option<String> {
+    most(names.taken(arm, probe))
+}
+
+/// The cause named most often; how often, if that is not always.
+fn most<'a>(taken: impl Iterator<Item = &'a MeasurementResult>) -> Option<String> {
+    let (mut counts, mut all) = (BTreeMap::<Cause, usize>::new(), 0);
+    for cause in taken.map(|taken| taken.cause) {
+        all += 1;
+        if let Some(cause) = cause {
+            *counts.entry(cause).or_default() += 1;
+        }
+    }
+    let (cause, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    let often = if count < all { format!(" ({count} of {all})") } else { String::new() };
+    Some(format!("{}{often}", cause.words()))
+}

@@ -1,0 +1,147 @@
+use super::changes;
+use super::words::{measure_words, percent};
+use crate::RunView;
+use plan::{ArmMeasure, Hypothesis, LoadLevel};
+use record::{ArmStart, Design, MeasurementResult};
+use std::collections::BTreeMap;
+use units::{Rate, grouped};
+
+/// What the numbers in an experiment's events stand for.
+pub(crate) struct DesignLookup<'a> {
+    pub design: &'a Design,
+    pub visits: &'a [ArmStart],
+    /// What a share of the capacity comes to in all blocks, by the probe's place. In the pilot the capacity is only
+    /// what was known by then.
+    rates: BTreeMap<usize, Rate>,
+    plan: &'a str,
+}
+
+impl<'a> DesignLookup<'a> {
+    /// None before the design is known.
+    pub fn of(view: &'a RunView) -> Option<Self> {
+        let held = view.visits.iter().filter(|visit| visit.block > 0).flat_map(|visit| &visit.taken);
+        let rates = held.filter_map(|taken| Some((taken.probe, taken.rate?))).collect();
+        let plan = view.started.as_ref().map_or("", |started| started.plan.as_str());
+        Some(Self { design: view.design.as_ref()?, visits: &view.visits, rates, plan })
+    }
+
+    /// An arm's name.
+    pub fn arm(&self, arm: usize) -> &'a str {
+        self.design.arms.get(arm).map_or("an arm that is not in the design", |arm| arm.name.as_str())
+    }
+
+    /// What an arm changes, from what to what; nothing of the plan as it stands.
+    pub fn changes(&self, arm: usize) -> Vec<String> {
+        let of = self.design.arms.get(arm);
+        of.into_iter().flat_map(|of| &of.changes).map(|change| changes::describe(change, self.plan)).collect()
+    }
+
+    /// A probe's workload; nothing if the plan has only one.
+    pub fn workload(&self, probe: usize) -> &'a str {
+        match self.design.probes.get(probe).map(|probe| probe.workload.as_str()) {
+            Some("all") | None => "",
+            Some(name) => name,
+        }
+    }
+
+    /// A probe's load, to be said after a measure; nothing of the search for the limit.
+    pub fn load(&self, probe: usize) -> String {
+        self.load_at(probe, self.rates.get(&probe).copied())
+    }
+
+    /// The load under which this was taken.
+    pub fn load_of(&self, taken: &MeasurementResult) -> String {
+        self.load_at(taken.probe, taken.rate)
+    }
+
+    /// Whether it was taken under the load that the blocks have.
+    pub fn is_at_load(&self, taken: &MeasurementResult) -> bool {
+        self.rates.get(&taken.probe).is_none_or(|rate| taken.rate == Some(*rate))
+    }
+
+    fn load_at(&self, probe: usize, held: Option<Rate>) -> String {
+        match self.design.probes.get(probe).map(|probe| probe.at) {
+            Some(LoadLevel::Limit) | None => String::new(),
+            Some(LoadLevel::Rate(rate)) => format!("at {rate}"),
+            Some(LoadLevel::Share(share)) => match held {
+                Some(rate) => format!("at {rate}"),
+                None => format!("at {} of the capacity", percent(share.0)),
+            },
+            Some(LoadLevel::Connections(count)) => format!("at {} connections", grouped(u64::from(count))),
+        }
+    }
+
+    /// What is compared: `writes: p99 at 106/s`.
+    pub fn comparison_label(&self, probe: usize, measure: ArmMeasure) -> String {
+        let load = self.load(probe);
+        let words = match measure {
+            ArmMeasure::Cpu | ArmMeasure::Memory | ArmMeasure::Threads if load.is_empty() => {
+                format!("{} at the limit", measure_words(measure))
+            }
+            measure => format!("{} {load}", measure_words(measure)).trim_end().to_owned(),
+        };
+        match self.workload(probe) {
+            "" => words,
+            workload => format!("{workload}: {words}"),
+        }
+    }
+
+    /// Which arms a hypothesis compares, if that is more than two: `A, B against C, D`.
+    pub fn contrast(&self, hypothesis: &Hypothesis) -> Option<String> {
+        let side = |sign: f64| -> Vec<&str> {
+            let on = hypothesis.contrast.iter().filter(|(_, weight)| weight * sign > 0.0);
+            on.map(|(arm, _)| self.arm(*arm)).collect()
+        };
+        (hypothesis.contrast.len() > 2)
+            .then(|| format!("{} against {}", side(1.0).join(", "), side(-1.0).join(", ")))
+    }
+
+    /// The figures that hypotheses ask for, each once.
+    pub fn hypothesis_measures(&self) -> Vec<(usize, ArmMeasure)> {
+        crate::figure_tables::distinct(
+            self.design.hypotheses.iter().map(|asked| (asked.probe, asked.measure)),
+        )
+    }
+
+    /// Whether a hypothesis asks for this figure.
+    pub fn is_asked(&self, probe: usize, measure: ArmMeasure) -> bool {
+        self.design.hypotheses.iter().any(|h| h.probe == probe && h.measure == measure)
+    }
+
+    /// The starts of an arm that count: those of blocks, or of the pilot while there are no others.
+    pub fn valid_starts(&self, arm: usize) -> impl Iterator<Item = &'a ArmStart> + Clone {
+        let visits = self.visits;
+        let counts = move |visit: &&ArmStart| visit.arm == arm && visit.void.is_none();
+        let in_blocks = visits.iter().filter(counts).any(|visit| visit.block > 0);
+        visits.iter().filter(counts).filter(move |visit| visit.block > 0 || !in_blocks)
+    }
+
+    /// The starts of an arm that count and measured this probe: in blocks, or in the pilot if it alone did.
+    pub fn starts(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a ArmStart> + Clone {
+        let of = move |visit: &&ArmStart| {
+            visit.arm == arm && visit.void.is_none() && visit.taken.iter().any(|taken| taken.probe == probe)
+        };
+        let visits = self.visits;
+        let in_blocks = visits.iter().filter(of).any(|visit| visit.block > 0);
+        visits.iter().filter(of).filter(move |visit| visit.block > 0 || !in_blocks)
+    }
+
+    /// What a probe gave at each of them.
+    pub fn taken(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a MeasurementResult> + Clone {
+        self.starts(arm, probe).flat_map(move |visit| visit.taken.iter().filter(move |t| t.probe == probe))
+    }
+}
+
+/// A figure of a probe.
+pub(crate) fn figure(taken: &MeasurementResult, measure: ArmMeasure) -> Option<f64> {
+    taken.figures.iter().find(|(found, _)| *found == measure).map(|(_, figure)| *figure)
+}
+
+/// The figure that says most of a load.
+pub(super) fn main_measure(at: LoadLevel) -> ArmMeasure {
+    match at {
+        LoadLevel::Limit => ArmMeasure::Capacity,
+        LoadLevel::Rate(_) | LoadLevel::Share(_) => ArmMeasure::P99,
+        LoadLevel::Connections(_) => ArmMeasure::Throughput,
+    }
+}

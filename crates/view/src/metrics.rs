@@ -1,0 +1,163 @@
+//! What a run says while it lasts, for other people's tools: a pure fold of its events into *measures*.
+//!
+//! A measure is a sample of a *family*: a name, a type and a unit that stay the same from version to version, and labels
+//! that tell its samples apart. [`text`] writes them for Prometheus, [`otlp`] for the OpenTelemetry protocol; both give the
+//! same names. Counters only grow, over all trials of a run; gauges are of the last second that was seen.
+
+mod buckets;
+mod families;
+mod format;
+mod load;
+mod otlp;
+mod search;
+#[cfg(test)]
+mod tests;
+mod text;
+mod watched;
+
+pub use buckets::Buckets;
+pub use families::{FAMILIES, MetricFamily, MetricType};
+pub use format::ExpositionFormat;
+pub use otlp::otlp;
+pub use text::text;
+
+use crate::RunView;
+use families as family;
+use load::LastSecond;
+use record::{Event, Label, Slice};
+use watched::TargetMetrics;
+
+/// Labels that every sample has: which run it is of.
+pub const LABELS: [&str; 4] = ["run", "command", "name", "target"];
+
+/// A run as measures: fold its events in their order, then take a [`Snapshot`] whenever one is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct RunMetrics {
+    view: RunView,
+    /// All trials that are over, as one.
+    done: Slice,
+    /// The trial that goes on: what it measured comes once more when it is over, with what came to light since.
+    now: Slice,
+    last: Option<LastSecond>,
+    seen: TargetMetrics,
+}
+
+/// All measures of a run at one moment.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Snapshot {
+    /// The values of [`LABELS`].
+    pub labels: [String; 4],
+    /// torment's version.
+    pub version: String,
+    /// The machine that the run is made on.
+    pub host: String,
+    /// Since when its counters count: milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// What was measured.
+    pub samples: Vec<Sample>,
+}
+
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// What it is.
+    pub family: &'static MetricFamily,
+    /// The values of the family's own labels, in their order.
+    pub labels: Vec<String>,
+    /// How much.
+    pub value: SampleValue,
+}
+
+/// How much.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SampleValue {
+    /// A number of things.
+    Count(u64),
+    /// Anything else; always a number, never infinite.
+    Number(f64),
+    /// Lengths of time.
+    Times(Box<Buckets>),
+}
+
+impl RunMetrics {
+    /// Takes the next event in.
+    pub fn fold(&mut self, event: &Event) {
+        self.view.fold(event);
+        // They are for charts.
+        self.view.seconds.clear();
+        match event {
+            Event::TrialStarted { .. } => {
+                let cut_short = std::mem::take(&mut self.now);
+                add(&mut self.done, &cut_short);
+            }
+            Event::SliceDone { slice, .. } => {
+                add(&mut self.now, slice);
+                self.last = Some(LastSecond::of(slice, self.last.as_ref()));
+            }
+            Event::TrialDone { result, .. } => {
+                add(&mut self.done, &result.total);
+                self.now = Slice::default();
+            }
+            Event::WatchStarted { place, watched } => self.seen.set_watched(place, watched),
+            Event::Observed { place, window, .. } => self.seen.add_window(place, window),
+            _ => {}
+        }
+    }
+
+    /// All measures as they stand; none before the run has begun.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        let started = self.view.started.as_ref()?;
+        let Label { name, .. } = &started.label;
+        let mut samples = Samples::default();
+        let goes_on = u64::from(self.view.end.is_none());
+        let part_of = started.part_of.as_ref().map_or("", |run| run.0.as_str());
+        samples.count(&family::INFO, &[&started.version, &started.goal, &started.machine.host, part_of], 1);
+        samples.count(&family::RUNNING, &[], goes_on);
+        samples.number(&family::STARTED, &[], started.at_unix_ms as f64 / 1000.0);
+        let mut total = self.done.clone();
+        add(&mut total, &self.now);
+        load::add_samples(&total, self.last.as_ref(), &mut samples);
+        search::add_samples(&self.view, &mut samples);
+        self.seen.add_samples(&mut samples);
+        Some(Snapshot {
+            labels: [
+                started.id.0.clone(),
+                started.command.to_string(),
+                name.clone().unwrap_or_default(),
+                started.target.clone(),
+            ],
+            version: started.version.clone(),
+            host: started.machine.host.clone(),
+            started_unix_ms: started.at_unix_ms,
+            samples: samples.0,
+        })
+    }
+}
+
+/// Adds what followed. Only its tenths of seconds would grow with the length of a run.
+fn add(total: &mut Slice, next: &Slice) {
+    total.merge_after(next);
+    total.outstanding.clear();
+}
+
+/// Samples as they are told.
+#[derive(Debug, Default)]
+struct Samples(Vec<Sample>);
+
+impl Samples {
+    fn count(&mut self, family: &'static MetricFamily, labels: &[&str], value: u64) {
+        self.push(family, labels, SampleValue::Count(value));
+    }
+
+    /// What is no number is not said.
+    fn number(&mut self, family: &'static MetricFamily, labels: &[&str], value: f64) {
+        if value.is_finite() {
+            self.push(family, labels, SampleValue::Number(value));
+        }
+    }
+
+    fn push(&mut self, family: &'static MetricFamily, labels: &[&str], value: SampleValue) {
+        let labels = labels.iter().map(|label| (*label).to_owned()).collect();
+        self.0.push(Sample { family, labels, value });
+    }
+}

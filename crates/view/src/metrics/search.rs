@@ -1,0 +1,56 @@
+//! Where a search, an experiment or a ramp stands.
+
+use super::{Samples, families as family};
+use crate::{ArrivalKind, RunView, TrialState, caveats};
+use std::collections::BTreeMap;
+
+pub(super) fn add_samples(view: &RunView, samples: &mut Samples) {
+    let last = view.trials.last().map(|trial| (trial.number, trial.purpose, trial.rate));
+    let now = view.current.as_ref().map(|current| (current.number, current.purpose, current.rate));
+    if let Some((number, purpose, rate)) = now.or(last) {
+        samples.count(&family::TRIAL, &[purpose.name()], u64::from(number));
+        // Of others it is no rate that is raised.
+        if let Some(rate) = rate.filter(|_| view.words() != ArrivalKind::Connections) {
+            samples.number(&family::TRIAL_RATE, &[], rate.0);
+        }
+    }
+    let classes =
+        view.trials.iter().map(|trial| [trial.purpose.name(), class(TrialState::from_trial(trial))]);
+    count_each(classes, |labels, count| samples.count(&family::TRIALS, labels, count));
+    for limit in &view.limits {
+        for (bound, at) in [("held", limit.held), ("lower", limit.lower), ("upper", limit.upper)] {
+            if let Some(at) = at {
+                samples.number(&family::LIMIT, &[&limit.goal, bound, limit.unit.name()], at);
+            }
+        }
+    }
+    for (caveat, trials) in caveats::collect(view) {
+        samples.count(&family::CAVEATS, &[caveat.doubt.name()], trials.max(1) as u64);
+    }
+    let arm = |arm: usize| view.design.as_ref().and_then(|design| Some(design.arms.get(arm)?.name.as_str()));
+    let starts = view.visits.iter().map(|visit| [arm(visit.arm).unwrap_or_default()]);
+    count_each(starts, |labels, count| samples.count(&family::STARTS, labels, count));
+    let tables = view.measured.iter().map(|figure| [figure.table.as_str()]);
+    count_each(tables, |labels, count| samples.count(&family::FIGURES, labels, count));
+    if let Some(ramped) = view.ramp.last() {
+        samples.count(&family::TASKS, &[], ramped.tasks);
+    }
+}
+
+/// Says how often each occurs.
+fn count_each<'a, const N: usize>(
+    labels: impl Iterator<Item = [&'a str; N]>,
+    mut say: impl FnMut(&[&str], u64),
+) {
+    let mut counts: BTreeMap<[&str; N], u64> = BTreeMap::new();
+    labels.for_each(|labels| *counts.entry(labels).or_default() += 1);
+    counts.iter().for_each(|(labels, count)| say(labels, *count));
+}
+
+fn class(state: TrialState) -> &'static str {
+    match state {
+        // It is drawn as a dash.
+        TrialState::Unjudged => "unjudged",
+        state => state.name(),
+    }
+}

@@ -1,0 +1,183 @@
+//! What was seen of the target and around it: every measure of the catalogue that has a metric.
+
+use super::families::{self as family, of_metric};
+use super::{SampleValue, Samples};
+use crate::watched::{TreeIdentity, TreeRegistry};
+use record::catalogue::{Measure, Quantity};
+use record::watch::{TreeRole, WatchCoverage, Window};
+use std::collections::BTreeMap;
+
+/// Values of one family that only their last label tells apart; what is more is summed.
+const MOST: usize = 32;
+/// What the sum of all others is called.
+const OTHERS: &str = "others";
+
+/// Values by measure, which is one of a family, and by labels. As they were counted: nothing is rounded on the way.
+type LabelledValues = BTreeMap<(&'static str, Vec<String>), (&'static Measure, f64)>;
+
+/// Counters since the run began, and the rest as it was last seen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TargetMetrics {
+    trees: TreeRegistry,
+    /// Processors that each may use, by its machine.
+    allowed: BTreeMap<String, Vec<f64>>,
+    sums: LabelledValues,
+    /// Of the programs under load, which may be gone a window later, by their machine.
+    programs: BTreeMap<String, LabelledValues>,
+    /// The first machine that told anything: of what is around programs, only what is there is told.
+    machine: Option<String>,
+    /// Of what is around them, by source: what is not seen now is as it was.
+    around: BTreeMap<&'static str, LabelledValues>,
+}
+
+/// A value on its way.
+struct LabelledValue {
+    source: &'static str,
+    of_program: bool,
+    /// Whether its last label is the name of one of several.
+    is_named: bool,
+    labels: Vec<String>,
+    measure: &'static Measure,
+    counted: f64,
+}
+
+impl TargetMetrics {
+    /// Who is watched on a machine from now on.
+    pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
+        self.trees.set_watched(machine, watched);
+        let allowed = watched.subjects.iter().map(|subject| subject.cpus).collect();
+        self.allowed.insert(machine.to_owned(), allowed);
+        self.programs.remove(machine);
+    }
+
+    /// What was seen there within a second.
+    pub fn add_window(&mut self, machine: &str, window: &Window) {
+        let is_first = self.machine.get_or_insert_with(|| machine.to_owned()) == machine;
+        let mut programs = LabelledValues::new();
+        let mut around: BTreeMap<&'static str, LabelledValues> = BTreeMap::new();
+        for LabelledValue { source, of_program, is_named, mut labels, measure, counted } in
+            self.labelled_values(machine, window)
+        {
+            let Some(family) = measure.metric.map(|metric| metric.family) else { continue };
+            // One database is asked, from wherever that is.
+            let is_asked = matches!(source, "postgres" | "sessions" | "metrics" | "series");
+            if !of_program && !is_first && !is_asked {
+                continue;
+            }
+            let values = match (measure.grows, of_program) {
+                (true, _) => &mut self.sums,
+                (false, true) => &mut programs,
+                (false, false) => around.entry(source).or_default(),
+            };
+            if measure.grows && is_named && !values.contains_key(&(family, labels.clone())) {
+                let (name, of) = labels.split_last_mut().expect("it has a name");
+                let alike =
+                    values.keys().filter(|(other, labels)| *other == family && labels.starts_with(of));
+                if alike.count() >= MOST {
+                    OTHERS.clone_into(name);
+                }
+            }
+            values.entry((family, labels)).or_insert((measure, 0.0)).1 += counted;
+        }
+        self.programs.insert(machine.to_owned(), programs);
+        // Of a database that was seen, sessions that are gone do not stay as they were.
+        if window.postgres.is_some() {
+            self.around.remove("sessions");
+        }
+        self.around.extend(around);
+    }
+
+    fn labelled_values(&self, machine: &str, window: &Window) -> Vec<LabelledValue> {
+        let mut told = Vec::new();
+        window.visit(&mut |of, measure, counted| {
+            let Some(metric) = measure.metric else { return };
+            let program = match of.subject {
+                Some(index) => match self.trees.at(machine, index) {
+                    Some(tree) => words(&self.trees.known()[tree]).to_vec(),
+                    None => return,
+                },
+                None => Vec::new(),
+            };
+            let names = of.names.iter().map(|(_, name)| name.to_string());
+            let label = metric.label.map(|(_, label)| label.to_owned());
+            told.push(LabelledValue {
+                source: of.source,
+                of_program: of.subject.is_some(),
+                is_named: !of.names.is_empty(),
+                labels: program.into_iter().chain(names).chain(label).collect(),
+                measure,
+                counted,
+            });
+        });
+        told
+    }
+
+    pub fn add_samples(&self, samples: &mut Samples) {
+        let each = |(machine, all): (&'_ String, &'_ Vec<f64>)| {
+            let of = |(index, cpus): (usize, &f64)| (machine.clone(), index, *cpus);
+            all.iter().enumerate().map(of).collect::<Vec<_>>()
+        };
+        for (machine, index, cpus) in self.allowed.iter().flat_map(each).filter(|(.., cpus)| *cpus > 0.0) {
+            // Only of programs that are there.
+            let tree = self.trees.at(&machine, index).map(|tree| words(&self.trees.known()[tree]));
+            if let Some(labels) = tree.filter(|labels| self.is_seen(labels)) {
+                samples.number(&family::CPU_ALLOWED, &labels.each_ref().map(String::as_str), cpus);
+            }
+        }
+        let say = |values: &LabelledValues, samples: &mut Samples| {
+            for ((family, labels), (measure, counted)) in values {
+                let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+                samples.push(of_metric(family), &labels, value(measure, *counted));
+            }
+        };
+        say(&self.sums, samples);
+        for values in self.programs.values().chain(self.around.values()) {
+            say(&largest(values), samples);
+        }
+    }
+
+    fn is_seen(&self, program: &[String; 2]) -> bool {
+        self.programs.values().flat_map(LabelledValues::keys).any(|(_, labels)| labels.starts_with(program))
+    }
+}
+
+/// Program and role.
+fn words(tree: &TreeIdentity) -> [String; 2] {
+    let role = match tree.role {
+        TreeRole::Service => "service",
+        TreeRole::Downstream => "downstream",
+    };
+    [tree.title(), role.to_owned()]
+}
+
+/// As it is said: a number of things is a whole one.
+pub(super) fn value(measure: &Measure, counted: f64) -> SampleValue {
+    match measure.quantity {
+        Quantity::Count(_) | Quantity::Bytes if measure.whole => SampleValue::Count(counted as u64),
+        quantity => SampleValue::Number(quantity.of(counted)),
+    }
+}
+
+/// Of values that only their last label tells apart the largest, the rest as one sum.
+fn largest(values: &LabelledValues) -> LabelledValues {
+    /// Name, what it is of, and how much.
+    type NamedValue<'a> = (&'a String, &'static Measure, f64);
+    let mut alike: BTreeMap<(&str, &[String]), Vec<NamedValue<'_>>> = BTreeMap::new();
+    let mut kept = LabelledValues::new();
+    for ((family, labels), (measure, counted)) in values {
+        match labels.split_last() {
+            Some((name, of)) => alike.entry((family, of)).or_default().push((name, measure, *counted)),
+            None => drop(kept.insert((family, Vec::new()), (measure, *counted))),
+        }
+    }
+    for ((_, of), mut all) in alike {
+        all.sort_by(|a, b| b.2.total_cmp(&a.2));
+        for (place, (name, measure, counted)) in all.into_iter().enumerate() {
+            let Some(metric) = measure.metric else { continue };
+            let name = if place < MOST { name } else { OTHERS };
+            let labels = [of, &[name.to_owned()]].concat();
+            kept.entry((metric.family, labels)).or_insert((measure, 0.0)).1 += counted;
+        }
+    }
+    kept
+}

@@ -1,0 +1,153 @@
+//! Folds the events of a run into its page: beside the run itself what is drawn over time, which needs every slice and every
+//! window once, in bounded memory.
+
+use super::distribution::Distribution;
+use super::heatmap::ResponseHeatmap;
+use super::load_columns;
+use super::rows::{PageColumn, TimelineRows};
+use super::target_columns::TargetColumns;
+use crate::document::Timeline;
+use crate::trial_state::TrialState;
+use crate::{RunView, Trial};
+use record::{Event, Purpose};
+
+/// The strict goal's bounds after so many trials: shown to hold, and shown to fail.
+pub(super) type GoalBounds = (usize, Option<f64>, Option<f64>);
+
+/// A run as a page: fold its events in their order, then ask for its parts. Memory has a bound however long the run is:
+/// of a long one neighbouring rows are joined.
+#[derive(Debug, Clone, Default)]
+pub struct PageBuilder {
+    /// What is known of the run; its `seconds` stay empty, for the rows have them.
+    pub run: RunView,
+    pub(super) rows: TimelineRows,
+    pub(super) seen: TargetColumns,
+    pub(super) answers: ResponseHeatmap,
+    /// How the bounds closed.
+    pub(super) bounds: Vec<GoalBounds>,
+    /// Of the load that says most, with how much it says.
+    pub(super) main: Option<((u8, f64), Distribution)>,
+    pub(super) wanted: Vec<PageColumn>,
+    /// Columns there were when they were last chosen.
+    chosen_of: usize,
+}
+
+impl PageBuilder {
+    /// All of some events.
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut pages = Self::default();
+        events.into_iter().for_each(|event| pages.fold(event));
+        pages
+    }
+
+    /// Takes the next event in.
+    pub fn fold(&mut self, event: &Event) {
+        self.run.fold(event);
+        self.run.seconds.clear();
+        let mut chosen_anew = false;
+        match event {
+            Event::SliceDone { trial, slice } => {
+                let stretch = self.run.stretches.get(trial).copied().unwrap_or_default();
+                let [from, to] =
+                    [stretch.passed - slice.elapsed, stretch.passed].map(|time| stretch.after(time));
+                let cells = load_columns::cells(&mut self.rows, slice);
+                self.rows.push(from, to, cells);
+                self.answers.add(from, &slice.response);
+            }
+            Event::TrialDone { result, .. } => self.judge(result),
+            Event::Bounds { limits, .. } => {
+                let strict = limits.first();
+                let of = |bound: fn(&record::Limit) -> Option<f64>| strict.and_then(bound);
+                self.bounds.push((self.run.trials.len(), of(|l| l.lower), of(|l| l.upper)));
+            }
+            Event::WatchStarted { place, watched } => self.seen.set_watched(place, watched),
+            Event::Observed { trial, place, window } => {
+                let since = self.run.stretches.get(trial).map_or(0.0, |stretch| stretch.from);
+                let expected = self.run.current.as_ref().is_some_and(|current| current.number == *trial);
+                let cells = self.seen.cells(&mut self.rows, place, window);
+                let [from, to] = [window.from, window.to].map(|time| since + time.as_secs_f64());
+                if to > from && !cells.is_empty() {
+                    self.rows.push_observed(from, to, cells, expected);
+                }
+                chosen_anew = self.seen.choose_shown();
+            }
+            Event::RunEnded { .. } => self.rows.flush(),
+            _ => {}
+        }
+        if chosen_anew || self.rows.column_count() != self.chosen_of {
+            self.chosen_of = self.rows.column_count();
+            let wanted = self.wanted();
+            if wanted != self.wanted {
+                self.wanted = wanted;
+                self.rows.renew();
+            }
+        }
+    }
+
+    /// Keeps the distribution of a load that says more than the one kept: one that was judged good, at the highest rate;
+    /// then any other that counts.
+    fn judge(&mut self, result: &record::TrialResult) {
+        let Some(trial) = self.run.trials.last() else { return };
+        let rank = match (TrialState::from_trial(trial), trial.purpose) {
+            (_, Purpose::Load) => 4,
+            (_, purpose) if !purpose.is_judged() => 0,
+            (TrialState::Good, _) => 3,
+            (TrialState::Bad, _) => 2,
+            (TrialState::Void | TrialState::Unjudged, _) => 1,
+        };
+        // Of bad loads the lowest rate says most.
+        let rate = result.rate.0 * if rank == 2 { -1.0 } else { 1.0 };
+        if self.main.as_ref().is_none_or(|(known, _)| (rank, rate) >= *known) {
+            self.main = Some(((rank, rate), Distribution::of(at(trial), &result.total)));
+        }
+    }
+
+    /// The distribution to show: of the load that says most, or of the one that goes on while there is none.
+    pub(super) fn distribution(&self) -> Option<Distribution> {
+        let kept = self.main.as_ref().map(|(_, kept)| kept.clone());
+        kept.or_else(|| {
+            let current = self.run.current.as_ref()?;
+            Some(Distribution::of(at(&current.cut_short()), &current.total))
+        })
+    }
+
+    /// Every column that is shown and was measured.
+    fn wanted(&self) -> Vec<PageColumn> {
+        let load = load_columns::columns().map(|(id, _)| PageColumn { of: vec![id.clone()], id });
+        let has = |wanted: &PageColumn| wanted.of.iter().any(|id| self.rows.has_column(id));
+        load.chain(self.seen.wanted()).filter(has).collect()
+    }
+
+    /// The columns that are kept of one that is shown.
+    pub(super) fn parts(&self, column: &str) -> impl Iterator<Item = &str> {
+        let found = self.wanted.iter().find(|wanted| wanted.id == column);
+        found.into_iter().flat_map(|wanted| &wanted.of).map(String::as_str)
+    }
+
+    /// Rows that are settled: a page that holds so many needs only those from here on, as long as the
+    /// [`Pages::generation`] is the same.
+    pub fn rows(&self) -> usize {
+        self.rows.settled()
+    }
+
+    /// Changes when rows that were settled have changed, or got columns: then a page needs all of them anew.
+    pub fn generation(&self) -> u32 {
+        self.rows.generation()
+    }
+
+    /// The settled rows from one on.
+    pub fn rows_from(&self, first: usize) -> Timeline {
+        self.rows.timeline(first, &self.wanted)
+    }
+}
+
+/// `trial 4, 1,200/s`; of a load the rate alone.
+fn at(trial: &Trial) -> String {
+    let rate = trial.rate.map(|rate| rate.to_string());
+    match (trial.purpose, rate) {
+        (Purpose::Load, Some(rate)) => format!("at {rate}"),
+        (Purpose::Load, None) => "the load".to_owned(),
+        (_, Some(rate)) => format!("trial {}, {rate}", trial.number),
+        (_, None) => format!("trial {}", trial.number),
+    }
+}

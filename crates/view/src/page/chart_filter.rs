@@ -1,0 +1,33 @@
+//! Charts that hold something.
+
+use super::builder::PageBuilder;
+use crate::document::{Chart, Section};
+
+impl Section {
+    /// With a chart, if it holds anything.
+    pub(super) fn chart(mut self, pages: &PageBuilder, chart: Chart) -> Self {
+        self.charts.extend(pages.without_empty_series(chart));
+        self
+    }
+}
+
+impl PageBuilder {
+    /// A chart without series that have no value; none if it holds nothing.
+    pub(super) fn without_empty_series(&self, mut chart: Chart) -> Option<Chart> {
+        chart.series.retain(|series| match &series.column {
+            Some(column) => self.has_values(column),
+            None => !series.points.is_empty(),
+        });
+        (!chart.series.is_empty() || chart.heat.is_some()).then_some(chart)
+    }
+
+    /// Whether a column of the page has a value anywhere.
+    pub(super) fn has_values(&self, column: &str) -> bool {
+        self.parts(column).any(|id| self.rows.has_values(id))
+    }
+
+    /// Whether it is more than zero anywhere.
+    pub(super) fn has_nonzero(&self, column: &str) -> bool {
+        self.parts(column).any(|id| self.rows.has_nonzero(id))
+    }
+}

@@ -1,0 +1,138 @@
+//! What the target does at this moment, of what the page draws over time: for a face that has no room for that.
+
+use super::builder::PageBuilder;
+use super::front;
+use super::rows::LatestRow;
+use super::target_columns::TreeColumns;
+use crate::document::{PageCaveat, Phase, SeriesRole, Timeline};
+use record::watch::ThreadWait;
+
+/// Fewer of anything than this on average are not worth a word.
+const FEW: f64 = 0.05;
+
+/// A process tree that is watched.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TreeStatus {
+    /// What it is to the run.
+    pub role: record::watch::TreeRole,
+    /// Its name.
+    pub name: String,
+    /// Processors that it uses.
+    pub cpus: f64,
+    /// Processors that it may use: its quota, or those there are; none if not known.
+    pub allowed: Option<f64>,
+    /// Its threads that are ready and wait for a processor.
+    pub ready: Option<f64>,
+    /// Share of periods in which its quota was used up.
+    pub throttled: Option<f64>,
+    /// Its groups of threads, the one with the most of threads and work first.
+    pub groups: Vec<ThreadGroupStatus>,
+}
+
+/// Threads of one name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ThreadGroupStatus {
+    /// Their name.
+    pub name: String,
+    /// How many, on average.
+    pub threads: f64,
+    /// Processors that they use.
+    pub cpus: f64,
+    /// Where they are, the most first.
+    pub states: Vec<StackPart>,
+}
+
+/// A part of a stack.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StackPart {
+    /// What they do.
+    pub words: String,
+    /// As the page colours it.
+    pub role: SeriesRole,
+    /// How many, on average.
+    pub count: f64,
+}
+
+impl PageBuilder {
+    /// Whoever is watched, as of the last second in which it was seen; nobody who was not.
+    pub fn trees(&self) -> Vec<TreeStatus> {
+        let trees = self.seen.subjects.iter().enumerate();
+        trees.filter_map(|(place, tree)| self.tree(place, tree)).collect()
+    }
+
+    fn tree(&self, place: usize, tree: &TreeColumns) -> Option<TreeStatus> {
+        let sight = self.rows.latest_row(&format!("cpu.{place}"))?;
+        let of = |id: &str| sight.of(&format!("{id}.{place}"));
+        let allowed = (tree.allowed > 0.0).then_some(tree.allowed);
+        let quota = tree.limit("cgroup.cpu_quota").into_iter().chain(allowed).reduce(f64::min);
+        // Threads are seen less often than processors are counted.
+        let threads = self.rows.latest_row(&format!("threads.{place}"));
+        let group = |sight: &LatestRow<'_>| {
+            let groups = tree.groups.by_amount().into_iter();
+            groups.filter_map(|group| self.group(sight, place, tree, group)).collect()
+        };
+        Some(TreeStatus {
+            role: tree.who.role,
+            name: tree.title(),
+            cpus: of("cpu")?,
+            allowed: quota,
+            ready: of("ready"),
+            throttled: of("cgroup.cpu_throttled_share").filter(|share| *share > 0.0),
+            groups: threads.as_ref().map_or_else(Vec::new, group),
+        })
+    }
+
+    fn group(
+        &self,
+        sight: &LatestRow<'_>,
+        place: usize,
+        tree: &TreeColumns,
+        (group, name): (usize, &str),
+    ) -> Option<ThreadGroupStatus> {
+        let running = ThreadWait::Running.to_string();
+        let states = &tree.states[group];
+        let count = |state: usize| sight.of(&format!("threads.{place}.{group}.{state}"));
+        let part = |(state, words): (usize, &str)| {
+            let role =
+                if words == running { SeriesRole::Busy } else { SeriesRole::Nth(self.seen.word(words)) };
+            Some(StackPart { words: words.to_owned(), role, count: count(state)? })
+        };
+        let other: f64 = states.hidden().filter_map(count).sum();
+        let other = StackPart { words: "other".to_owned(), role: SeriesRole::Idle, count: other };
+        let states = largest(states.shown().filter_map(part).chain([other]));
+        let threads: f64 = states.iter().map(|state| state.count).sum();
+        let cpus = sight.of(&format!("cpu.{place}.{group}")).unwrap_or(0.0);
+        (threads >= FEW).then(|| ThreadGroupStatus { name: name.to_owned(), threads, cpus, states })
+    }
+
+    /// What sessions of the database do, but for those that idle, the most first.
+    pub fn sessions(&self) -> Vec<StackPart> {
+        let Some(sight) = self.rows.latest_row("postgres.connections") else { return Vec::new() };
+        let part = |(nth, words): (usize, &str)| {
+            let count = sight.of(&format!("sessions.{nth}"))?;
+            Some(StackPart { words: words.to_owned(), role: SeriesRole::Nth(nth as u8), count })
+        };
+        largest(self.seen.sessions.shown().filter_map(part))
+    }
+
+    /// The last so many seconds of some columns, up to this moment.
+    pub fn recent(&self, seconds: f64, ids: &[&str]) -> Timeline {
+        self.rows.recent(self.rows.end() - seconds, ids)
+    }
+
+    /// Every reason for doubt.
+    pub fn caveats(&self) -> Vec<PageCaveat> {
+        front::page_caveats(&self.run, |_| false)
+    }
+
+    /// What went on when, the last so many.
+    pub fn phases(&self, most: usize) -> Vec<Phase> {
+        front::phases(&self.run, most)
+    }
+}
+
+fn largest(parts: impl Iterator<Item = StackPart>) -> Vec<StackPart> {
+    let mut parts: Vec<StackPart> = parts.filter(|part| part.count >= FEW).collect();
+    parts.sort_by(|a, b| b.count.total_cmp(&a.count));
+    parts
+}

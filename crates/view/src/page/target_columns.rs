@@ -1,0 +1,342 @@
+//! What was seen of the target, by the second: the columns, and which of many names are shown.
+
+use super::rows::{Cells, PageColumn, TimelineRows};
+use super::top_names::TopNames;
+use crate::watched::{self, TreeRegistry, cpu_of, sessions_words};
+use record::watch::{ThreadGroup, ThreadWait, TreeWindow, WatchCoverage, Window};
+use std::collections::BTreeMap;
+use units::Nanos;
+
+/// Groups of threads kept of one, and shown.
+const GROUPS: (usize, usize) = (32, 6);
+/// States kept of a group, and shown.
+const STATES: (usize, usize) = (16, 8);
+/// What sessions of a database do: kept, and shown.
+const SESSIONS: (usize, usize) = (24, 7);
+/// Other ends of connections, listening sockets and disks: kept, and shown.
+const FEW: (usize, usize) = (16, 4);
+/// Words for states over the whole run, so that the same state has the same colour everywhere.
+const WORDS: usize = 64;
+/// A thread that works says more than one that sleeps: by so many of them when groups are ranked.
+const BUSY: f64 = 10.0;
+
+/// Measures of the catalogue that are drawn, of those that are there once.
+const CHARTED: [&str; 26] = units::texts![
+    "process.resident" "process.clients" "cgroup.cpu_throttled_share" "cgroup.memory_without_cache"
+    "jvm.heap" "jvm.pause" "jvm.safepoint" "jvm.compiles" "postgres.connections" "postgres.commits"
+    "postgres.rollbacks" "postgres.wal" "postgres.blocks_read" "network.listen_overflows"
+    "network.listen_drops" "network.segments_retransmitted" "host.user" "host.system" "host.iowait"
+    "host.steal" "host.pace" "host.neighbours_cpu" "host.memory_available" "torment.cpu" "torment.watch_cpu"
+    "torment.loops_ready"
+];
+/// Those that bound what is drawn of a process tree: the last known.
+const LIMITS: [&str; 3] = ["cgroup.cpu_quota", "cgroup.memory_limit", "jvm.heap_max"];
+/// Sources of which each machine has its own.
+const MACHINE: [&str; 3] = ["host", "network", "torment"];
+/// Those that are parts of one stack.
+const STACKED: [&str; 4] = ["host.user", "host.system", "host.iowait", "host.steal"];
+
+/// Everything that is known of who was watched, but for the values.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TargetColumns {
+    pub subjects: Vec<TreeColumns>,
+    pub sessions: TopNames,
+    pub disks: TopNames,
+    /// What any thread was seen to do, in the order in which that was first seen.
+    pub words: Vec<String>,
+    /// Those on which somebody watches, in the order in which they were first told of.
+    pub machines: Vec<WatchedMachine>,
+    trees: TreeRegistry,
+}
+
+/// A machine on which somebody watches.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WatchedMachine {
+    /// Its name; empty: where torment is.
+    pub name: String,
+    /// Its processors, once they were counted.
+    pub cpus: Option<f64>,
+    /// What stands behind the names of its columns: nothing of the first.
+    pub behind: String,
+}
+
+/// A process tree.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TreeColumns {
+    pub who: watched::TreeIdentity,
+    pub groups: TopNames,
+    pub states: Vec<TopNames>,
+    pub peers: TopNames,
+    pub listeners: TopNames,
+    /// Processors it may use.
+    pub allowed: f64,
+    /// As they were seen last, by name.
+    limits: BTreeMap<String, f64>,
+    pub backlog: Option<f64>,
+}
+
+impl WatchedMachine {
+    /// A column or chart of this machine.
+    pub fn id(&self, of: &str) -> String {
+        format!("{of}{}", self.behind)
+    }
+}
+
+impl TargetColumns {
+    /// Who is watched on a machine from now on.
+    pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
+        self.machine(machine);
+        self.trees.set_watched(machine, watched);
+        let new = &self.trees.known()[self.subjects.len()..];
+        self.subjects
+            .extend(new.iter().map(|who| TreeColumns { who: who.clone(), ..TreeColumns::default() }));
+        for (index, subject) in watched.subjects.iter().enumerate() {
+            if let Some(tree) = self.trees.at(machine, index) {
+                self.subjects[tree].allowed = subject.cpus;
+            }
+        }
+    }
+
+    /// The number of a machine.
+    fn machine(&mut self, name: &str) -> usize {
+        let known = self.machines.iter().position(|known| known.name == name);
+        known.unwrap_or_else(|| {
+            let behind = match self.machines.len() {
+                0 => String::new(),
+                nth => format!("@{nth}"),
+            };
+            self.machines.push(WatchedMachine { name: name.to_owned(), cpus: None, behind });
+            self.machines.len() - 1
+        })
+    }
+
+    /// The values of a window of a machine.
+    pub fn cells(&mut self, rows: &mut TimelineRows, machine: &str, window: &Window) -> Cells {
+        let length = window.length();
+        let mut put = CellWriter { rows, cells: Cells::new(), seconds: length.as_secs_f64() };
+        if put.seconds <= 0.0 {
+            return put.cells;
+        }
+        let number = self.machine(machine);
+        if let Some(host) = &window.host {
+            self.machines[number].cpus = Some(f64::from(host.cpus)).filter(|cpus| *cpus > 0.0);
+        }
+        self.singles(&mut put, number, window);
+        for (index, subject) in window.subjects.iter().enumerate() {
+            let Some(tree) = self.trees.at(machine, index).filter(|_| subject.is_there()) else { continue };
+            self.subject(&mut put, tree, subject, length);
+        }
+        for disk in window.host.iter().flat_map(|host| &host.disks) {
+            let name = if number == 0 { disk.name.clone() } else { format!("{} on {machine}", disk.name) };
+            if let Some(nth) = self.disks.add(&name, disk.busy_ms as f64 + 1e-3, FEW.0) {
+                let busy = disk.busy_ms as f64 / 1000.0 / put.seconds;
+                put.one(&format!("disk.{nth}"), busy.min(1.0));
+            }
+        }
+        if let Some(postgres) = window.postgres.as_ref().filter(|postgres| postgres.looks > 0) {
+            let all = put.rows.column("postgres.connections", false, None);
+            for sessions in postgres.sessions.iter().filter(|sessions| sessions.state != "idle") {
+                if let Some(nth) = self.sessions.add(&sessions_words(sessions), sessions.count, SESSIONS.0) {
+                    put.part(&format!("sessions.{nth}"), all, sessions.count);
+                }
+            }
+        }
+        put.cells
+    }
+
+    /// What there is once, of a process tree or at all: of what grows how much a second, and so of a time which share.
+    fn singles(&mut self, put: &mut CellWriter<'_>, machine: usize, window: &Window) {
+        let WatchedMachine { name, behind, .. } = &self.machines[machine];
+        let (name, behind) = (name.clone(), behind.clone());
+        window.visit(&mut |of, measure, counted| {
+            if !of.names.is_empty() {
+                return;
+            }
+            let mut id = format!("{}.{}", of.source, measure.name);
+            let value = measure.quantity.of(counted) / if measure.grows { put.seconds } else { 1.0 };
+            let tree = of.subject.and_then(|index| self.trees.at(&name, index));
+            let is_one_too_many = of.subject.is_some() && tree.is_none();
+            if let Some(tree) = tree.filter(|_| LIMITS.contains(&id.as_str())) {
+                self.subjects[tree].limits.insert(id, value);
+                return;
+            }
+            if !CHARTED.contains(&id.as_str()) || is_one_too_many {
+                return;
+            }
+            let is_stacked = STACKED.contains(&id.as_str());
+            if let Some(tree) = tree {
+                id += &format!(".{tree}");
+            } else if MACHINE.contains(&of.source) {
+                id += &behind;
+            }
+            let column = put.rows.column(&id, is_stacked, None);
+            put.cells.push((column, value as f32));
+        });
+    }
+
+    fn subject(&mut self, put: &mut CellWriter<'_>, place: usize, seen: &TreeWindow, length: Nanos) {
+        let tree = &mut self.subjects[place];
+        let cpu = put.one(&format!("cpu.{place}"), cpu_of(seen, length));
+        if !seen.groups.is_empty() {
+            let threads: f64 = seen.groups.iter().map(|group| group.threads).sum();
+            let whole = put.one(&format!("threads.{place}"), threads);
+            let delay: u64 = seen.groups.iter().map(|group| group.run_delay_ns).sum();
+            put.one(&format!("ready.{place}"), delay as f64 / 1e9 / put.seconds);
+            for group in &seen.groups {
+                tree.group(put, place, group, (cpu, whole), &mut self.words);
+            }
+        }
+        for peer in &seen.peers {
+            if let Some(nth) = tree.peers.add(&peer.address, peer.established, FEW.0) {
+                put.one(&format!("peers.{place}.{nth}"), peer.established);
+            }
+        }
+        for listener in &seen.listeners {
+            // One that never waits has an amount too, or it would not be shown.
+            if let Some(nth) = tree.listeners.add(&listener.address, f64::from(listener.queued) + 1e-3, FEW.0)
+            {
+                put.one(&format!("queue.{place}.{nth}"), f64::from(listener.queued));
+                tree.backlog = Some(tree.backlog.unwrap_or(0.0).max(f64::from(listener.backlog)));
+            }
+        }
+    }
+
+    /// Chooses anew what is shown; true if that changed.
+    pub fn choose_shown(&mut self) -> bool {
+        let mut changed = self.sessions.choose(SESSIONS.1) | self.disks.choose(FEW.1);
+        for tree in &mut self.subjects {
+            changed |= tree.groups.choose(GROUPS.1) | tree.peers.choose(FEW.1) | tree.listeners.choose(FEW.1);
+            for states in &mut tree.states {
+                changed |= states.choose(STATES.1);
+            }
+        }
+        changed
+    }
+
+    /// Every column that is shown.
+    pub fn wanted(&self) -> Vec<PageColumn> {
+        let mut wanted = PageColumns::default();
+        for (place, tree) in self.subjects.iter().enumerate() {
+            for id in ["cpu", "threads", "ready"].iter().chain(&CHARTED) {
+                wanted.one(format!("{id}.{place}"));
+            }
+            for (group, _) in tree.groups.shown() {
+                wanted.one(format!("cpu.{place}.{group}"));
+                let states = &tree.states[group];
+                let id = |state: usize| format!("threads.{place}.{group}.{state}");
+                states.shown().for_each(|(state, _)| wanted.one(id(state)));
+                wanted.sum(format!("threads.{place}.{group}.other"), states.hidden().map(id));
+            }
+            let cpu = |group: usize| format!("cpu.{place}.{group}");
+            wanted.sum(format!("cpu.{place}.other"), tree.groups.hidden().map(cpu));
+            tree.peers.shown().for_each(|(nth, _)| wanted.one(format!("peers.{place}.{nth}")));
+            tree.listeners.shown().for_each(|(nth, _)| wanted.one(format!("queue.{place}.{nth}")));
+        }
+        self.sessions.shown().for_each(|(nth, _)| wanted.one(format!("sessions.{nth}")));
+        wanted.sum("sessions.other".to_owned(), self.sessions.hidden().map(|nth| format!("sessions.{nth}")));
+        self.disks.shown().for_each(|(nth, _)| wanted.one(format!("disk.{nth}")));
+        for id in CHARTED {
+            let source = id.split('.').next().unwrap_or_default();
+            let machines = self.machines.iter().skip(1).filter(|_| MACHINE.contains(&source));
+            wanted.one(id.to_owned());
+            machines.for_each(|machine| wanted.one(format!("{id}{}", machine.behind)));
+        }
+        wanted.0
+    }
+
+    /// The place of a state among all words, for its colour.
+    pub fn word(&self, word: &str) -> u8 {
+        self.words.iter().position(|known| known == word).unwrap_or(WORDS) as u8
+    }
+}
+
+#[derive(Default)]
+struct PageColumns(Vec<PageColumn>);
+
+impl PageColumns {
+    fn one(&mut self, id: String) {
+        self.0.push(PageColumn { of: vec![id.clone()], id });
+    }
+
+    fn sum(&mut self, id: String, of: impl Iterator<Item = String>) {
+        let of: Vec<String> = of.collect();
+        if !of.is_empty() {
+            self.0.push(PageColumn { id, of });
+        }
+    }
+}
+
+/// Where values go.
+struct CellWriter<'a> {
+    rows: &'a mut TimelineRows,
+    cells: Cells,
+    /// How long the window is.
+    seconds: f64,
+}
+
+impl CellWriter<'_> {
+    fn one(&mut self, id: &str, value: f64) -> usize {
+        let column = self.rows.column(id, false, None);
+        self.cells.push((column, value as f32));
+        column
+    }
+
+    /// A part of a stack: zero where the whole was seen and it was not.
+    fn part(&mut self, id: &str, whole: usize, value: f64) {
+        let column = self.rows.column(id, true, Some(whole));
+        self.cells.push((column, value as f32));
+    }
+}
+
+impl TreeColumns {
+    /// A limit of its own, as it was seen last: `jvm.heap_max`.
+    pub fn limit(&self, name: &str) -> Option<f64> {
+        self.limits.get(name).copied()
+    }
+
+    /// Its name for people.
+    pub fn title(&self) -> String {
+        self.who.title()
+    }
+
+    fn group(
+        &mut self,
+        put: &mut CellWriter<'_>,
+        place: usize,
+        group: &ThreadGroup,
+        (cpu, whole): (usize, usize),
+        words: &mut Vec<String>,
+    ) {
+        let busy = group.on_cpu_ns as f64 / 1e9;
+        let amount = group.threads * put.seconds + BUSY * busy;
+        let Some(nth) = self.groups.add(&group.name, amount, GROUPS.0) else { return };
+        if nth >= self.states.len() {
+            self.states.resize_with(nth + 1, TopNames::default);
+        }
+        put.part(&format!("cpu.{place}.{nth}"), cpu, busy / put.seconds);
+        for state in &group.states {
+            let word = state.wait.to_string();
+            if !words.contains(&word) && words.len() < WORDS && state.wait != ThreadWait::Running {
+                words.push(word.clone());
+            }
+            if let Some(state_nth) = self.states[nth].add(&word, state.threads * put.seconds, STATES.0) {
+                put.part(&format!("threads.{place}.{nth}.{state_nth}"), whole, state.threads);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name that is of nothing would draw nothing.
+    #[test]
+    fn what_is_drawn_is_in_the_catalogue() {
+        let known = record::catalogue::catalogue_rows();
+        for id in CHARTED.iter().chain(&LIMITS).chain(&STACKED) {
+            let is_it = |source: &str, name: &str| format!("{source}.{name}") == *id;
+            assert!(known.iter().any(|row| is_it(row.source, row.measure.name)), "{id}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What the generator makes where it was the limit itself, what it spends on a request, and what helps.
+
+use crate::contrary_trials::ContraryTrials;
+use crate::experiment::number_of;
+use crate::remedy::{is_of_connections, processors, remedy};
+use crate::verdict::how_to_measure;
+use crate::wording::{format_rate, rounded};
+use crate::{RunView, Text, Tone};
+use record::GeneratorCapacity;
+use units::{Rate, Share};
+
+/// Where it fell behind, what a request costs it, what helps, and what that should bring.
+pub(super) fn lines(view: &RunView, making: &GeneratorCapacity, held: Option<f64>) -> Vec<Text> {
+    let GeneratorCapacity { most, user, kernel, worked, waited, .. } = *making;
+    let each = view.words().arrival();
+    let unit = view.words().unit();
+    let strays = ContraryTrials::from_view(view);
+    let behind = strays.void + strays.void_above;
+    let rates = |(least, highest): (f64, f64)| {
+        if least < highest {
+            format!("{} to {}", format_rate(least), format_rate(highest))
+        } else {
+            format_rate(highest)
+        }
+    };
+    let (count, asked) = match strays.asked {
+        Some(asked) => (number_of(behind, "trial"), Some(asked)),
+        None => ("the warm-up".to_owned(), strays.warm),
+    };
+    let fell = match asked {
+        // Where it once sent more than in the trials it fell behind in, that figure would contradict what holds.
+        Some(asked) if most < asked.1 && held.is_none_or(|held| held <= most) => {
+            format!(" in {count} at {} {unit}, and sent at most {} a second", rates(asked), format_rate(most))
+        }
+        Some(asked) => format!(" in {count} at {} {unit}", rates(asked)),
+        None => format!(": it sends at most {} {unit} to this target", format_rate(most)),
+    };
+    let limit = Text::new(Tone::Warn, "torment fell behind").with_plain(fell);
+    let spends = Text::plain(format!(
+        "each {each} costs torment {user} in its own code and {kernel} in the kernel; its loops were busy {} of the time, and waited for a processor {}",
+        Share(worked),
+        Share(waited)
+    ));
+    let way_on = [next_step(view, Some(making)), expected_gain(view, Some(making))];
+    [limit, spends].into_iter().chain(full_too(view)).chain(way_on).collect()
+}
+
+/// The same while the search goes on, after `lead`.
+pub(crate) fn so_far(lead: Text, view: &RunView, making: &GeneratorCapacity) -> Text {
+    let (most, unit) = (format_rate(making.most), view.words().unit());
+    lead.with_span(Tone::Warn, "so far torment is the limit").with_plain(format!(
+        ": it fell behind again and again, and sends at most {most} {unit} to this target"
+    ))
+}
+
+/// What the target had next to nothing left of, where torment was the limit: then it is near its own.
+pub(crate) fn full_too(view: &RunView) -> Option<Text> {
+    let full = view.diagnosis.as_ref().filter(|_| view.is_generator_limited())?.also_saturated()?;
+    let is = if full.confidence.word() == "high" { "is" } else { "may be" };
+    let said = Text::new(Tone::Strong, format!("the target {is} near its own limit, too"));
+    Some(said.with_plain(format!(": {}", full.sentence)))
+}
+
+/// What helps.
+pub(super) fn next_step(view: &RunView, making: Option<&GeneratorCapacity>) -> Text {
+    let relieve = if full_too(view).is_some() { "; and relieve the target, as said above" } else { "" };
+    Text::labelled("next", format!("{}{relieve}", remedy(view, making)))
+}
+
+/// What that should bring: by what a request costs, a processor makes so many.
+pub(super) fn expected_gain(view: &RunView, making: Option<&GeneratorCapacity>) -> Text {
+    let each = making.filter(|making| !is_of_connections(making)).map(|making| making.user + making.kernel);
+    let Some(each) = each.filter(|each| each.0 > 0) else { return how_to_measure(view) };
+    let rate = format_rate(rounded(Rate(1.0 / each.as_secs_f64())).0);
+    let (unit, one) = (view.words().unit(), view.words().arrival());
+    let more = processors(view);
+    let saturates = match full_too(view) {
+        Some(_) => "; what relieving the target brings is not known: run this again then",
+        None => ", unless the target saturates first",
+    };
+    let text = format!("{more}, if as fast as here, sends about {rate} {unit} ({each} per {one}){saturates}");
+    Text::labelled("expect", text)
+}

@@ -1,0 +1,165 @@
+use crate::wording::format_rate;
+use crate::{Tone, Trial};
+use record::{ExhaustedResource, Failure, Outcome, Outcomes};
+use units::{Share, grouped};
+
+units::named! {
+    /// What a trial is to the search, in one word.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum TrialState {
+        /// Meets the goal.
+        Good = "good",
+        /// Fails it.
+        Bad = "bad",
+        /// Must not be classified.
+        Void = "void",
+        /// Never judged: it warms the target up, waits for it to recover, or was cut short.
+        Unjudged = "–",
+    }
+}
+
+impl TrialState {
+    /// Of a trial.
+    pub fn from_trial(trial: &Trial) -> Self {
+        match &trial.judgement {
+            None => Self::Unjudged,
+            Some(_) if !trial.purpose.is_judged() => Self::Unjudged,
+            Some(j) if !j.invalid.is_empty() => Self::Void,
+            Some(j) if j.good => Self::Good,
+            Some(_) => Self::Bad,
+        }
+    }
+
+    /// Whether it does not count, whatever it was made for.
+    pub(crate) fn is_void(trial: &Trial) -> bool {
+        trial.judgement.as_ref().is_some_and(|judged| !judged.invalid.is_empty())
+    }
+
+    /// What the word means.
+    pub fn tone(self) -> Tone {
+        match self {
+            Self::Good => Tone::Good,
+            Self::Bad => Tone::Bad,
+            Self::Void => Tone::Warn,
+            Self::Unjudged => Tone::Faint,
+        }
+    }
+}
+
+/// What the target does wrong in a bad trial, from what its arrivals came to: a queue that grows,
+/// or whatever most of the bad ones share. None if nothing is bad.
+pub fn why_bad(trial: &Trial) -> Option<String> {
+    reason(trial, &trial.rate.map(|rate| format!(" at {rate}")).unwrap_or_default())
+}
+
+/// The same where the rate is already said.
+pub(crate) fn why_bad_without_rate(trial: &Trial) -> Option<String> {
+    reason(trial, "")
+}
+
+/// Why a trial is bad, or void; there the rate is already said.
+pub(crate) fn why(trial: &Trial) -> Option<String> {
+    match TrialState::from_trial(trial) {
+        TrialState::Bad => why_bad_without_rate(trial),
+        TrialState::Void => trial.judgement.as_ref()?.invalid.first().map(ToString::to_string),
+        TrialState::Good | TrialState::Unjudged => None,
+    }
+}
+
+fn reason(trial: &Trial, at: &str) -> Option<String> {
+    let outcomes = &trial.figures.outcomes;
+    let arrivals = trial.words.arrivals();
+    let growth = trial.judgement.as_ref().and_then(|j| j.growth_per_second);
+    let bad = outcomes.bad();
+    if let Some(growth) = growth
+        && outcomes.failed * 2 <= bad
+    {
+        let (by, also) = (format_rate(growth), and_also(outcomes));
+        return Some(format!("the queue grows by {by} {arrivals} a second{at}{also}"));
+    }
+    let worst = Outcome::ALL.into_iter().filter(|o| o.is_bad()).max_by_key(|o| outcomes.get(*o))?;
+    let count = outcomes.get(worst);
+    if count == 0 {
+        return None;
+    }
+    let what = match worst {
+        Outcome::Failed => match trial.figures.worst_failure() {
+            Some((Failure::Status(code), _)) => format!("it answers with status {code}"),
+            Some((Failure::Connect(why), _)) => format!("connections cannot be made ({why})"),
+            Some((Failure::Full(why), _)) => format!("the database takes no more sessions ({why})"),
+            Some((Failure::Lacking(lack), _)) => format!("torment has no {lack} left"),
+            Some((Failure::Closed, _)) => "it closes connections before the answer is complete".to_owned(),
+            Some((Failure::Dropped(why), _)) => format!("it closes used connections ({why})"),
+            Some((Failure::Protocol(why), _)) => format!("its answers cannot be understood ({why})"),
+            Some((Failure::Reset(why), _)) => format!("it refuses streams ({why})"),
+            Some((Failure::Grpc(why), _)) => format!("calls end with grpc-status {why}"),
+            Some((Failure::Database(why), _)) => format!("statements fail ({why})"),
+            Some((Failure::Check(why), _)) => format!("answers are not what the plan expects ({why})"),
+            None => format!("{arrivals} fail"),
+        },
+        Outcome::Timeout => format!("{arrivals} time out"),
+        Outcome::Late => "answers come later than the goal allows".to_owned(),
+        Outcome::Refused => format!("too many {arrivals} wait, so no more were started"),
+        Outcome::Unfinished => format!("answers are still missing {} after the load", trial.drain),
+        Outcome::Ok | Outcome::Unsent => return None,
+    };
+    let share = Share::of(count, trial.figures.due);
+    Some(format!("{what}: {} of {} ({share}){at}", grouped(count), trial.count(trial.figures.due)))
+}
+
+/// What else happens while the queue grows; that some stay unfinished goes without saying.
+fn and_also(outcomes: &Outcomes) -> String {
+    let worst = [Outcome::Failed, Outcome::Timeout, Outcome::Refused, Outcome::Late]
+        .into_iter()
+        .max_by_key(|o| outcomes.get(*o))
+        .expect("four are not none");
+    let does = match worst {
+        Outcome::Failed => "failed",
+        Outcome::Timeout => "timed out",
+        Outcome::Refused => "were not even started",
+        _ => "came later than the goal allows",
+    };
+    match outcomes.get(worst) {
+        0 => String::new(),
+        count => format!(", and {} of {} {does}", grouped(count), grouped(outcomes.total())),
+    }
+}
+
+/// What to look at when nothing but this failure comes back.
+pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
+    match failure {
+        Failure::Status(300..=399) => {
+            "redirects are not followed but count as answers: give the final address, or accept the status \
+             with --expect-status"
+        }
+        Failure::Status(401 | 403) => "give the credentials it asks for, such as -H 'Authorization: …'",
+        Failure::Status(404 | 410) => "check the path of the address",
+        Failure::Status(429) => "the target limits the rate itself: lift that limit for the test",
+        Failure::Status(400..=499) => {
+            "check method, headers and body; --once shows one request and its answer in full"
+        }
+        Failure::Status(500..=599) => {
+            "look at the target's own log; --once shows one request and its answer in full"
+        }
+        Failure::Status(_) => "if you expect that answer, say so with --expect-status",
+        Failure::Full(_) => "lower --pool, or raise max_connections of the server",
+        Failure::Lacking(ExhaustedResource::Descriptor) => "raise ulimit -n, or lower --max-connections",
+        Failure::Lacking(ExhaustedResource::Port) => "use keep-alive, or widen net.ipv4.ip_local_port_range",
+        Failure::Lacking(ExhaustedResource::Watch) => "raise fs.epoll.max_user_watches",
+        Failure::Lacking(ExhaustedResource::Memory) => "raise net.ipv4.tcp_mem, or lower --max-connections",
+        Failure::Connect(_) => "check that the target runs and listens at this address",
+        Failure::Closed => "look at the target's own log; it may expect TLS, or refuse kept connections",
+        Failure::Dropped(_) => {
+            "the target closes idle connections before you reuse them: raise its keep-alive time-out"
+        }
+        Failure::Reset(_) => "look at the target's own log; it may take fewer streams: try --streams",
+        Failure::Grpc(_) => {
+            "check the path (/package.Service/Method), the message in the body, and the target's own log"
+        }
+        Failure::Database(_) => "look at the statement and at the server's log; --once runs it once",
+        Failure::Check(_) => "--once shows one request and its answer in full",
+        Failure::Protocol(_) => {
+            "check that the address speaks HTTP, and whether it should begin with https://"
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! One program's turn: a load, what came of it, and what is doubtful about that.
+
+use crate::cases::Contestant;
+use crate::child::{ProcessResult, ProcessRunner};
+use crate::figures::{BenchRun, percent};
+use crate::generators::{GeneratorLoad, GeneratorReport, InstalledGenerator, LoadShape, time_limit};
+use crate::machine::CpuTicks;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Lets the server close what the last program left open.
+const BREATH: Duration = Duration::from_millis(100);
+/// A server that counts this share more or fewer than a program says casts doubt on one of them.
+const AGREEMENT: f64 = 0.02;
+/// So many connections are made in a second even by the slowest while it makes load: the time that it
+/// takes is added to the load's.
+const CONNECTS_PER_SECOND: u32 = 10_000;
+
+/// What is loaded, and what it knows of that.
+pub trait ServerUnderLoad {
+    /// Where.
+    fn url(&self) -> String;
+    /// Begins its record anew.
+    fn reset_record(&self) {}
+    /// Requests answered since [`Self::forget`], if it counts.
+    fn answered(&self) -> Option<u64> {
+        None
+    }
+    /// Connections taken since then, if it counts.
+    fn accepted(&self) -> Option<u64> {
+        None
+    }
+    /// The median time of its own record, if it keeps one.
+    fn p50_us(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// A contestant that is here.
+#[derive(Debug)]
+pub struct InstalledContestant {
+    /// Which.
+    pub contestant: Contestant,
+    /// Its program.
+    pub tool: InstalledGenerator,
+}
+
+/// Makes one load. Fails, saying why, if nothing can be made of it.
+pub fn run_load(
+    entry: &InstalledContestant,
+    shape: LoadShape,
+    seconds: u32,
+    server: &dyn ServerUnderLoad,
+    bench: &ProcessRunner,
+) -> Result<BenchRun, String> {
+    let name = entry.contestant.name();
+    let (open, asked_per_second) = match shape {
+        LoadShape::Constant { rate, connections, .. } => (connections, Some(rate)),
+        LoadShape::Closed { connections } | LoadShape::Select { connections } => (connections, None),
+        LoadShape::Streams { connections, streams } => (connections * streams, None),
+    };
+    let seconds = seconds + open / CONNECTS_PER_SECOND;
+    let scratch = bench.scratch.clone();
+    let load = GeneratorLoad { url: server.url(), seconds, shape, extra: entry.contestant.extra, scratch };
+    let peer = entry.tool.peer;
+    let arguments = (peer.arguments)(&load).ok_or_else(|| format!("{name} cannot make this load"))?;
+    sleep(BREATH);
+    server.reset_record();
+    let (began, ticks) = (Instant::now(), CpuTicks::of(bench.generator).zip(CpuTicks::of_all()));
+    let ended = bench
+        .run(&entry.tool.path, &arguments, time_limit(seconds))
+        .map_err(|e| format!("{} cannot be run: {e}", entry.tool.path.display()))?;
+    let (others, stolen) = foreign(&ended, bench, began.elapsed(), ticks);
+    let (served, accepted, served_p50_us) = (server.answered(), server.accepted(), server.p50_us());
+    let last = || ended.stderr.lines().last().unwrap_or("it said nothing").trim().to_owned();
+    if ended.too_long {
+        return Err(format!("{name} did not end by itself: {}", last()));
+    }
+    let said = (peer.said)(&load, &entry.tool, &ended)
+        .ok_or_else(|| format!("{name} gave no result (exit code {:?}): {}", ended.code, last()))?;
+    if let (LoadShape::Closed { connections }, Some(accepted)) = (shape, accepted)
+        && accepted < u64::from(connections)
+    {
+        return Err(format!("{name} made {accepted} of {connections} connections in {seconds} s"));
+    }
+    let mut run = BenchRun {
+        open,
+        asked_per_second,
+        planned_seconds: seconds,
+        usage: ended.usage,
+        said,
+        code: ended.code,
+        served,
+        served_p50_us,
+        others,
+        stolen,
+        doubts: count_doubts(&name, said, served, u64::from(open)),
+    };
+    if run.disturbed() {
+        let (others, stolen) = (percent(others), percent(stolen));
+        run.doubts
+            .push(format!("beside {name} others took {others} of its processor, the hypervisor {stolen}"));
+    }
+    if ended.code != Some(0) {
+        let code = ended.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+        run.doubts.push(format!("{name} ended with {code}"));
+    }
+    Ok(run)
+}
+
+/// The share of the generator's processor that others used, and that of the machine that was given away.
+fn foreign(
+    ended: &ProcessResult,
+    bench: &ProcessRunner,
+    took: Duration,
+    before: Option<(CpuTicks, CpuTicks)>,
+) -> (f64, f64) {
+    let after = CpuTicks::of(bench.generator).zip(CpuTicks::of_all());
+    let Some(((one, all), (one_now, all_now))) = before.zip(after) else { return (0.0, 0.0) };
+    let own = (ended.usage.user_seconds + ended.usage.kernel_seconds) / took.as_secs_f64();
+    ((one_now.since(&one).programs - own).max(0.0), all_now.since(&all).stolen)
+}
+
+/// What the program's own counts give reason to doubt.
+fn count_doubts(name: &str, said: GeneratorReport, served: Option<u64>, open: u64) -> Vec<String> {
+    let GeneratorReport { answered, failed, .. } = said;
+    let mut doubts = Vec::new();
+    if failed > 0 {
+        doubts.push(format!("{name} says that {failed} of {} failed", answered + failed));
+    }
+    if let Some(served) = served {
+        // What is under way at the end the server may still answer, and the program no longer count.
+        let leave = (AGREEMENT * served as f64) as u64;
+        if answered + leave + open < served || answered > served + leave {
+            doubts.push(format!("{name} says {answered} answered, the server {served}"));
+        }
+    }
+    doubts
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::generators::{InstalledGenerator, TORMENT};
+    use std::cell::Cell;
+    use std::path::Path;
+    use std::process::Command;
+
+    fn doubts(answered: u64, failed: u64, served: u64) -> usize {
+        count_doubts(
+            "wrk",
+            GeneratorReport { answered, failed, ..GeneratorReport::default() },
+            Some(served),
+            64,
+        )
+        .len()
+    }
+
+    #[test]
+    fn a_server_that_counts_otherwise_and_failures_are_noticed() {
+        assert_eq!((doubts(100_000, 0, 100_064), doubts(100_000, 0, 99_990)), (0, 0));
+        assert_eq!((doubts(90_000, 0, 100_000), doubts(100_000, 0, 90_000), doubts(1, 0, 0)), (1, 1, 1));
+        assert_eq!((doubts(100_000, 1, 100_000), doubts(90_000, 1, 100_000)), (1, 2));
+    }
+
+    /// Took as many connections as it is told.
+    pub struct FakeServer {
+        accepted: u64,
+        forgot: Cell<u32>,
+    }
+
+    impl ServerUnderLoad for FakeServer {
+        fn url(&self) -> String {
+            "http://127.0.0.1:1/".to_owned()
+        }
+        fn reset_record(&self) {
+            self.forgot.set(self.forgot.get() + 1);
+        }
+        fn accepted(&self) -> Option<u64> {
+            Some(self.accepted)
+        }
+    }
+
+    /// A program of that script, which is taken for torment.
+    pub fn entry(folder: &Path, name: &'static str, script: &str) -> InstalledContestant {
+        let path = folder.join(name);
+        // Written by a shell: a test that forks while we have the file open would make it busy.
+        let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        let written = Command::new("/bin/sh").arg("-c").arg(write).arg(&path).arg(script).status();
+        assert!(written.expect("there is a shell").success(), "the folder is ours");
+        let contestant = Contestant { peer: &TORMENT, extra: &[] };
+        InstalledContestant {
+            contestant,
+            tool: InstalledGenerator { peer: &TORMENT, path, version: String::new() },
+        }
+    }
+
+    /// A server that says it took so many connections.
+    pub fn fake_server(accepted: u64) -> FakeServer {
+        FakeServer { accepted, forgot: Cell::default() }
+    }
+
+    fn turn_of(script: &str, accepted: u64) -> Result<BenchRun, String> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let entry = entry(folder.path(), "program", script);
+        let bench = ProcessRunner::new(crate::machine::processors()[0], folder.path());
+        let server = fake_server(accepted);
+        let run = run_load(&entry, LoadShape::Closed { connections: 64 }, 1, &server, &bench);
+        assert_eq!(server.forgot.get(), 1, "its record begins with the load");
+        run
+    }
+
+    #[test]
+    fn a_turn_that_came_to_nothing_says_why() {
+        let result = r#"echo '{"trial": {"outcomes": {"ok": 7}, "loaded_seconds": 1}}'"#;
+        assert_eq!(turn_of(result, 64).expect("a result").said.answered, 7);
+        let doubtful = turn_of(&format!("{result}; exit 92"), 64).expect("a result");
+        assert!(doubtful.doubts.contains(&"torment ended with exit code 92".to_owned()), "{doubtful:?}");
+        let problem = turn_of(result, 63).expect_err("not the load that was asked for");
+        assert_eq!(problem, "torment made 63 of 64 connections in 1 s");
+        let problem = turn_of("echo 'no such host' >&2; exit 1", 64).expect_err("no result");
+        assert_eq!(problem, "torment gave no result (exit code Some(1)): no such host");
+    }
+}

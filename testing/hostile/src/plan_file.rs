@@ -1,0 +1,65 @@
+//! Plan files.
+
+use plan::{Draft, Load, Plan, PlanCommand, RenderContext, Task};
+use schedule::Schedule;
+
+/// What every file that a plan names holds.
+const FILE: &str = "id,name\n1,\"a b\"\n2,ü\n";
+/// Arrivals that are looked at.
+const SOME: usize = 20;
+
+/// A plan's text, for every command: what is understood is written and read again as it was, and can be
+/// carried out.
+pub fn plan(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    for command in [PlanCommand::Run, PlanCommand::Find, PlanCommand::Try] {
+        let draft = Draft::from_toml("plan.toml", text);
+        let read = &mut |_: &str| Ok(FILE.as_bytes().to_vec());
+        match draft.and_then(|draft| draft.check(command, read)) {
+            Ok(plan) => check_round_trip(plan),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+fn check_round_trip(mut plan: Plan) {
+    assert!(!plan.describe().is_empty() && !plan.url().is_empty());
+    let written = plan.to_toml();
+    // A secret that stands in a plan is not printed.
+    if !written.contains("{redacted}") {
+        let again = Plan::from_toml(&written, plan.command());
+        let again = again.unwrap_or_else(|e| panic!("{e}\n{written}"));
+        assert_eq!(again, plan, "{written}");
+    }
+    if let Task::Run(Load::Open { stages, arrivals }) = &plan.task {
+        let schedule = Schedule::new(stages, *arrivals, plan.generator.seed);
+        let due: Vec<_> = schedule.arrivals(0, 1).take(SOME).map(|arrival| arrival.due).collect();
+        assert!(due.is_sorted() && due.iter().all(|due| *due <= schedule.duration()), "{due:?}");
+    }
+    let bound = plan.bind(|_| Ok(FILE.to_owned()), |_| Ok("a value".to_owned()));
+    if bound.is_ok() {
+        let _ = (plan.redactor(), plan.arrivals_limit());
+        for number in [0, 1, u64::MAX] {
+            render(
+                &plan,
+                &RenderContext { number, seed: plan.generator.seed, taken: &[b"\"\xff{}".to_vec()] },
+            );
+        }
+    }
+}
+
+/// Everything that one arrival sends.
+fn render(plan: &Plan, who: &RenderContext<'_>) {
+    let mut out = Vec::new();
+    for step in plan.flows.iter().flat_map(|flow| &flow.steps) {
+        match &step.ask {
+            plan::Payload::Http(request) => {
+                request.render_path(who, &mut out);
+                request.render_body(who, &mut out);
+                (0..request.headers.len()).for_each(|index| request.render_header(index, who, &mut out));
+            }
+            plan::Payload::Sql(statement) => (0..statement.parameters.len())
+                .for_each(|index| statement.render_parameter(index, who, &mut out)),
+        }
+    }
+}
